@@ -276,6 +276,7 @@ let package = Package(
             dependencies: [
                 "JSONText", "Poller", "PollerRedis", "PollerTesting", "RedisClient", logging,
             ],
+            exclude: ["Fixtures"],
             swiftSettings: settings
         ),
         .testTarget(

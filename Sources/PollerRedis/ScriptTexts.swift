@@ -118,13 +118,7 @@ struct ScriptTexts {
     /// The texts; `clock` takes the place of the prelude's clock.
     init(clock: String?) {
         let text = Self.rendered(PackageResources.prelude_lua)
-        let prelude =
-            clock.map { clock in
-                // The prelude keeps its clock on one line for this.
-                text.split(separator: "\n", omittingEmptySubsequences: false)
-                    .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
-                    .joined(separator: "\n")
-            } ?? text
+        let prelude = clock.map { Self.withClock($0, in: text) } ?? text
         prefaces = [
             .prelude: prelude,
             .opening: Self.rendered(PackageResources.opening_lua),
@@ -133,6 +127,13 @@ struct ScriptTexts {
             .releasing: Self.rendered(PackageResources.releasing_lua),
             .counting: Self.rendered(PackageResources.counting_lua),
         ]
+    }
+
+    /// A text with another clock; the prelude keeps its own on one line for this.
+    static func withClock(_ clock: String, in text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
+            .joined(separator: "\n")
     }
 
     /// A script by itself.

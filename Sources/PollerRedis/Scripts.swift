@@ -9,6 +9,8 @@ package struct Scripts: Sendable {
     /// All of them as functions.
     package let library: RedisLibrary
     private let scripts: [ScriptName: RedisScript]
+    /// What takes the place of some calls; tests alone have it.
+    private var substitute: (@Sendable (ScriptName) -> RedisScript?)?
 
     /// Scripts on Redis' own clock.
     package static let live = Scripts(clock: nil)
@@ -17,12 +19,13 @@ package struct Scripts: Sendable {
     /// ms.
     ///
     /// It is in the partition's slot, as every key of a script.
-    package static let virtual = Scripts(
-        clock: """
-            local function clock() return tonumber(redis.call('GET', \
-            string.match(N, '^[^:]*:') .. 'clock' .. P)) end
-            """
-    )
+    package static let virtual = Scripts(clock: virtualClock)
+
+    /// The line of the prelude that asks for the time, as tests have it.
+    static let virtualClock = """
+        local function clock() return tonumber(redis.call('GET', \
+        string.match(N, '^[^:]*:') .. 'clock' .. P)) end
+        """
 
     private init(clock: String?) {
         let texts = ScriptTexts(clock: clock)
@@ -39,8 +42,20 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] { ScriptName.allCases.map { self[$0] } }
 
+    /// These scripts, in the place of which others are called where `substitute` gives one.
+    ///
+    /// It is asked at each call: so the scripts of two releases work on one store in a test.
+    func substituting(
+        _ substitute: @escaping @Sendable (ScriptName) -> RedisScript?
+    ) -> Scripts {
+        var scripts = self
+        scripts.substitute = substitute
+        return scripts
+    }
+
     /// The script of a name.
     subscript(name: ScriptName) -> RedisScript {
+        if let other = substitute?(name) { return other }
         guard let script = scripts[name] else { preconditionFailure("made of every name") }
         return script
     }

@@ -15,7 +15,8 @@ package import RedisClient
 /// | 3 | 0.4 | events are in logs alone, and what outlives their bodies is packed once more (``FoldedEvents``) |
 ///
 /// A new store begins with the newest form. One that was there before keeps its own, so that two releases
-/// may run side by side, until somebody says `pollerd migrate apply`.
+/// may run side by side, until somebody says `pollerd migrate apply`. That they may is tried beside the kept
+/// scripts of each release, on stores of its form (`SideBySideTests`): what fails there raises the form.
 package enum StoreVersion {
     /// The newest form that this program reads and writes.
     package static let current = eventsOnce

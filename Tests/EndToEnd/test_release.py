@@ -1,5 +1,6 @@
 """`ops/release` in a throw-away clone: what it checks, what it changes, and that it changes nothing unless it is told to."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cluster import program
 from harness.containers import ROOT
 
 VERSION = "9.8.7"
@@ -24,7 +26,11 @@ def untouched(tmp_path_factory) -> Path:
     shutil.copy(ROOT / "ops/release", folder / "ops/release")
     for path in ("Sources/pollerd/PollerdCommand.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
         shutil.copy(ROOT / path, folder / path)
-    shutil.copytree(ROOT / "ops/kubernetes", folder / "ops/kubernetes", dirs_exist_ok=True)
+    for path in ("ops/kubernetes", "Tests/EndToEnd/harness"):
+        shutil.copytree(ROOT / path, folder / path, dirs_exist_ok=True)
+    # Nothing is installed for a clone that is thrown away.
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / ".git/info/exclude").write_text(".venv\n")
     for name, value in {"user.name": "A Test", "user.email": "test@example.com", "commit.gpgsign": "false"}.items():
         git(folder, "config", name, value)
     git(folder, "add", "--all")
@@ -44,7 +50,10 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(["ops/release", *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    environment = os.environ | {"POLLER_BIN_DIR": str(Path(program("pollerd")).parent)}
+    return subprocess.run(
+        ["ops/release", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_without_being_told_to_it_only_says_what_it_would_do(untouched: Path):
@@ -52,7 +61,7 @@ def test_without_being_told_to_it_only_says_what_it_would_do(untouched: Path):
     before = git(clone, "rev-parse", "HEAD")
     done = release(clone, VERSION)
     assert done.returncode == 0, done.stderr
-    for step in ("git tag --annotate v9.8.7", "ops/package", "ops/sbom", "docker build", "sums"):
+    for step in ("keep_scripts", "git tag --annotate v9.8.7", "ops/package", "ops/sbom", "docker build", "sums"):
         assert step in done.stderr
     assert git(clone, "rev-parse", "HEAD") == before
     assert not git(clone, "status", "--porcelain") and not git(clone, "tag", "--list")
@@ -72,6 +81,9 @@ def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
     assert 'version = "9.8.7"' in (clone / "Sources/pollerd/PollerdCommand.swift").read_text()
     assert 'version: "9.8.7"' in (clone / "Sources/pollerctl/Pollerctl.swift").read_text()
     assert "newTag: 9.8.7" in (clone / "ops/kubernetes/overlays/production/kustomization.yaml").read_text()
+    # The suite runs beside it from now on.
+    kept = git(clone, "show", "HEAD:Tests/PollerRedisTests/Fixtures/scripts-9.8.7.txt")
+    assert re.match(r"-- release 9\.8\.7, form \d+\n", kept) and "LIBRARY .. '_commit'" in kept
     assert not git(clone, "status", "--porcelain")
     # Nothing has changed since, and what is released stays.
     assert "already" in release(clone, VERSION, "--do", "--tag-only").stderr

@@ -23,6 +23,7 @@ final class RedisHarness: StoreHarness {
     private let registry: RedisEndpointStore
     private let keyStore: RedisKeyStore
     private let auditTrail: RedisAuditTrail
+    private let scripts: Scripts
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { store }
@@ -31,7 +32,7 @@ final class RedisHarness: StoreHarness {
     var keys: any KeyStore { keyStore }
     var trail: any AuditTrail { auditTrail }
     var activity: any ActivityStore {
-        RedisActivityStore(client: client, layout: layout, scripts: .virtual)
+        RedisActivityStore(client: client, layout: layout, scripts: scripts)
     }
     let requests: any NamedRequests
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
@@ -40,16 +41,23 @@ final class RedisHarness: StoreHarness {
     /// Of a Cluster no picture can be taken at one moment.
     var canRewind: Bool { !client.isCluster }
 
-    init(client: RedisClient) async throws {
+    /// An empty store; `form` is one that a former release has made, and `scripts` go by the test's clock.
+    init(
+        client: RedisClient,
+        scripts: Scripts = .virtual,
+        form: Int = StoreVersion.current
+    ) async throws {
         self.client = client
+        self.scripts = scripts
         let namespace = "t\(UUID().uuidString.prefix(8))"
+        let formed = RedisCommand("HSET", ["\(namespace):layout", "reader", RedisArgument(form)])
+        _ = try await client.send(formed)
         layout = try await StoreLayout.agreed(
             on: client,
             namespace: namespace,
             partitions: Self.partitionCount
         )
         clockKey = "\(namespace):clock"
-        let scripts = Scripts.virtual
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
         // So that whatever must hold of a store holds of one that is sealed.

@@ -1,0 +1,134 @@
+import Foundation
+import PollerTesting
+import RedisClient
+import Synchronization
+import Testing
+
+@testable import PollerRedis
+
+/// The scripts of a release as `ops/release` has kept them: what its processes call while the next one
+/// is rolled out.
+struct ReleasedScripts: Sendable {
+    /// Scripts that take other arguments, or answer otherwise, than those of a release, by that release.
+    ///
+    /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
+    /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
+    private static let calledOtherwise: [String: Set<ScriptName>] = [:]
+
+    /// As in the file's name.
+    let release: String
+    /// The form of the stores that it made.
+    let form: Int
+    private let scripts: [ScriptName: RedisScript]
+
+    /// Those of every release that has been kept, the oldest first.
+    static func all() throws -> [ReleasedScripts] {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Fixtures")
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path())
+            .filter { $0.hasPrefix("scripts-") }
+            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+            .map {
+                try ReleasedScripts(String(contentsOf: folder.appending(path: $0), encoding: .utf8))
+            }
+    }
+
+    private init(_ text: String) throws {
+        let lineEnd = try #require(text.firstIndex(of: "\n"))
+        let head = try #require(
+            text[..<lineEnd].firstMatch(of: /-- release ([0-9.]+), form ([0-9]+)/)
+        )
+        let release = String(head.1)
+        self.release = release
+        form = try #require(Int(head.2))
+        let body = ScriptTexts.withClock(Scripts.virtualClock, in: String(text[lineEnd...]))
+        let library = RedisLibrary(prefix: RedisFunctions.prefix, body: body)
+        let unknown = Self.calledOtherwise[release] ?? []
+        let known = ScriptName.allCases.filter { name in
+            body.contains("function_name = LIBRARY .. '_\(name.rawValue)'")
+                && !unknown.contains(name)
+        }
+        scripts = Dictionary(
+            uniqueKeysWithValues: known.map { name in
+                // Redis takes functions here; a script of its own nobody may fall back to.
+                let refused =
+                    "#!lua\nreturn redis.error_reply('ERR the fixture has functions alone')"
+                let function = RedisFunction(name.rawValue, of: library)
+                return (name, RedisScript(source: refused, function: function))
+            }
+        )
+    }
+
+    /// The release's script of a name; nil where today's code cannot call it.
+    subscript(name: ScriptName) -> RedisScript? { scripts[name] }
+
+    /// How many of today's scripts the release had.
+    var count: Int { scripts.count }
+
+    /// Each script in turn of this release and of today, beginning with either.
+    func besideToday(first: Bool) -> Scripts {
+        let turns = Turns()
+        return .virtual.substituting { name in
+            turns.next(name).isMultiple(of: 2) == first ? scripts[name] : nil
+        }
+    }
+
+    /// How often each script has been called.
+    private final class Turns: Sendable {
+        private let counts = Mutex<[ScriptName: Int]>([:])
+
+        func next(_ name: ScriptName) -> Int {
+            counts.withLock { counts in
+                defer { counts[name, default: 0] += 1 }
+                return counts[name, default: 0]
+            }
+        }
+    }
+}
+
+@Suite("two releases work on one store")
+struct SideBySideTests {
+    @Test(
+        "each behaviour, where every second call of a script is a former release's",
+        arguments: [true, false]
+    )
+    func inTurn(former first: Bool) async throws {
+        try await check { $0.besideToday(first: first) }
+    }
+
+    /// Enqueued and claimed by one release, committed and told by the other, and the other way round.
+    @Test(
+        "each behaviour, where one release begins the work and the other does all the rest",
+        arguments: [true, false]
+    )
+    func handedOver(former begins: Bool) async throws {
+        let beginning: Set<ScriptName> = [
+            .enqueue, .hint, .claim, .mark, .endpointCreate, .keyWrite,
+        ]
+        try await check { release in
+            .virtual.substituting { beginning.contains($0) == begins ? release[$0] : nil }
+        }
+    }
+
+    /// Runs the suite beside each release, on stores of its form.
+    private func check(_ scripts: (ReleasedScripts) -> Scripts) async throws {
+        let releases = try ReleasedScripts.all()
+        #expect(!releases.isEmpty, "ops/release keeps the scripts of each")
+        for release in releases {
+            #expect(release.count > 40, "\(release.release) has too few of today's scripts")
+            try await withRedis { client in
+                var failures: [String] = []
+                for behaviour in QueueConformance.allCases {
+                    let harness = try await RedisHarness(
+                        client: client,
+                        scripts: scripts(release),
+                        form: release.form
+                    )
+                    guard let failure = await behaviour.failure(on: harness) else { continue }
+                    failures.append("beside \(release.release), \(behaviour.name): \(failure)")
+                }
+                #expect(failures == [])
+            }
+        }
+    }
+}
