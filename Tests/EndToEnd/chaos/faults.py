@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 
 from harness.cluster import Cluster, Role
+from harness.distant_redis import DistantRedis, DividedSentinel
 from harness.process import Process
 from harness.redis_cluster import RedisCluster
 from harness.redis_sentinel import RedisSentinel
 from harness.redis_server import RedisServer
+from harness.way import Way
+
+from . import network
 
 # How often each kind comes, in relation to the others.
 WEIGHTS = {
@@ -31,6 +35,18 @@ WEIGHTS = {
     "redis full": 1,
     # Objects that the key may not see for a while, beside those it may.
     "objects forbidden": 2,
+    # A master, with half of all processes, that its replicas and the sentinels cannot see.
+    "master cut off": 3,
+    "way to redis slow": 2,
+    "way to redis stalled": 2,
+    "way to redis cut": 2,
+    "way to receiver slow": 1,
+    "way to receiver stalled": 2,
+    "way to receiver cut": 1,
+    # To the other release, forward or back.
+    "worker rolled": 3,
+    "notifier rolled": 1,
+    "api rolled": 2,
 }
 # A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
 LONG_ONLY = {"notifier killed"}
@@ -58,8 +74,11 @@ class Faults:
         lease_s: float,
         kinds: set[str] | None = None,
         sources: Callable[[], list[str]] = lambda: [],
+        receivers: list[Way] | None = None,
     ):
         self.counts: Counter = Counter()
+        # Events recorded by masters that had been replaced.
+        self.stray = 0
         self.log: list[tuple[str, str, float]] = []
         self._cluster = cluster
         self._chance = random.Random(seed)
@@ -67,6 +86,8 @@ class Faults:
         self._kinds = kinds
         # Those that are open.
         self._sources = sources
+        is_far = isinstance(cluster.redis, DistantRedis)
+        self._ways = {"redis": cluster.redis.ways if is_far else [], "receiver": receivers or []}
         self._busy: set[str] = set()
         self._began = time.monotonic()
 
@@ -81,6 +102,8 @@ class Faults:
             found[f"{name} killed"] = lambda ps=processes: self._any(ps, self._kill)
             found[f"{name} frozen"] = lambda ps=processes: self._any(ps, self._freeze)
             found[f"{name} drained"] = lambda ps=processes: self._any(ps, self._drain)
+            if self._cluster.previous:
+                found[f"{name} rolled"] = lambda ps=processes: self._any(ps, self._roll)
         found["redis killed"] = lambda: self._redis(self._kill_redis)
         found["redis frozen"] = lambda: self._redis(self._freeze_redis)
         if isinstance(self._cluster.redis, RedisCluster):
@@ -88,6 +111,13 @@ class Faults:
             found["shard lost"] = lambda: self._redis(self._lose_shard)
         if isinstance(self._cluster.redis, RedisServer):
             found["redis full"] = lambda: self._redis(self._fill_redis)
+        if isinstance(self._cluster.redis, DividedSentinel):
+            found["master cut off"] = lambda: self._redis(self._divide)
+        works = {"slow": network.slow, "stalled": network.stall, "cut": network.cut}
+        for end, ways in self._ways.items():
+            for name, work in works.items():
+                if ways:
+                    found[f"way to {end} {name}"] = lambda e=end, w=work: self._way(e, w)
         found["objects forbidden"] = self._objects
         wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
         return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
@@ -143,6 +173,14 @@ class Faults:
         spans = [self._chance.random() for _ in range(2)]
         return "redis", lambda: self._hold("redis", lambda: work(*spans))
 
+    def _way(self, end: str, work: Callable) -> tuple[str, Callable] | None:
+        name = f"way to {end}"
+        if name in self._busy:
+            return None
+        chosen = self._chance.choice(self._ways[end])
+        spans = [self._chance.random() for _ in range(2)]
+        return name, lambda: self._hold(name, lambda: work(chosen, *spans))
+
     def _objects(self) -> tuple[str, Callable] | None:
         if "objects" in self._busy or not (sources := self._sources()):
             return None
@@ -167,6 +205,17 @@ class Faults:
         assert status == 0, f"{process.name} drained with {status}\n{process.tail()}"
         time.sleep(pause)
         process.start().wait_ready(timeout_s=60)
+
+    def _roll(self, process: Role, pause: float, way: float) -> None:
+        self._cluster.change_release(process)
+        # As an orchestrator does, that has no patience half of the time.
+        if way < 0.5:
+            self._kill(process, pause, way)
+        else:
+            self._drain(process, pause, way)
+
+    def _divide(self, pause: float, which: float) -> None:
+        self.stray += network.divide(self._cluster, pause, which)
 
     def _freeze(self, process: Process, span: float, _: float) -> None:
         low, high = self.BEYOND_LEASE_S

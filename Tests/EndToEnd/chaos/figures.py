@@ -19,6 +19,7 @@ class Figures:
     delivered: int = 0
     repeated: int = 0
     rewound: int = 0
+    stray: int = 0
     lost: int = 0
     doubled: int = 0
     disordered: int = 0
@@ -42,6 +43,7 @@ class Figures:
             ("to be delivered", f"{self.told:,}"),
             ("delivered", f"{self.delivered:,} and {self.repeated:,} repeats"),
             ("recorded anew after a failover", f"{self.rewound:,}"),
+            ("recorded by masters replaced before", f"{self.stray:,}"),
             ("lost / doubled / out of order", f"{self.lost} / {self.doubled} / {self.disordered}"),
             ("false", f"{self.false}"),
             ("batches refused for a while", f"{self.refusals:,}"),

@@ -4,12 +4,14 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.history_checker import HistoryChecker
 from harness.poller_api import PollerAPI
 from harness.receipts import LeanReceipts, Receipts
 from harness.waiting import wait_until
+from harness.way import Way
 from harness.webhook_sink import WebhookSink
 
 from .bank import Bank
@@ -29,6 +31,8 @@ NOTICED_WITHIN_S = 16.5 + LEASE_S + 1 + 15
 # A killed notifier holds its deliveries for their lease of 45 s; so does a claim whose answer was
 # lost with a connection to Redis. A short run usually meets neither.
 DELIVERED_WITHIN_S = 75
+# A receiver that was cut off three times in a row is tried again after 5, 30 and 120 s, a fifth more at most.
+RETRIED_WITHIN_S = 190
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,16 @@ class Plan:
     workers: int = 3
     apis: int = 2
     kinds: frozenset[str] | None = None
+    # Where the programs of a former release are, of which every second process is then.
+    previous: Path | None = None
 
 
 class Run:
     """Runs a plan and keeps what it found in `figures` and `violations`."""
 
     SINKS = 3
+    # Those whose writes may be lost although they were acknowledged.
+    WITH_FAILOVERS = {"sentinel", "cluster", "divided"}
 
     def __init__(self, plan: Plan, say: Callable[[str], None] = lambda _: None):
         self.plan = plan
@@ -64,7 +72,7 @@ class Run:
     @property
     def _may_lose(self) -> bool:
         """Whether a failover may lose acknowledged writes."""
-        return self.plan.store != "standalone"
+        return self.plan.store in self.WITH_FAILOVERS
 
     def cluster(self, make: Callable[..., Cluster] = Cluster) -> Cluster:
         """The processes of this plan; entered by the caller unless `make` does so."""
@@ -89,6 +97,7 @@ class Run:
             listen=not self.plan.is_long,
             store=self.plan.store,
             fsync=self.plan.fsync,
+            previous=self.plan.previous,
         )
 
     def on(self, cluster: Cluster) -> None:
@@ -97,6 +106,11 @@ class Run:
         self._sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(self.SINKS)]
         for sink in self._sinks:
             sink.receipts = LeanReceipts()
+        # Whose store is far away, has its receivers behind such ways as well.
+        is_far = self.plan.store == "distant"
+        self._ways = [Way(sink.port) for sink in self._sinks] if is_far else []
+        doors = self._ways or self._sinks
+        self._urls = [f"http://127.0.0.1:{door.port}/hook" for door in doors]
         self._told: set[str] = set()
         self._all: list[str] = []
         self._renewed: set[str] = set()
@@ -114,8 +128,8 @@ class Run:
         finally:
             self._shop.close()
             self._recorder.close()
-            for sink in self._sinks:
-                sink.close()
+            for peer in [*self._ways, *self._sinks]:
+                peer.close()
 
     def _addresses(self) -> list[str]:
         """Every API that runs; one that is just starting has no address yet."""
@@ -139,7 +153,7 @@ class Run:
             watch = {"source": source, "policy": "interactive", "timeout": "24h"}
             if self._chance.randrange(self.plan.told_of) == 0:
                 self._told.add(source)
-                watch["notify"] = [self._chance.choice(self._sinks).url]
+                watch["notify"] = [self._chance.choice(self._urls)]
             watches.append(watch)
         self._all += made
         self._shop.order(watches)
@@ -151,7 +165,7 @@ class Run:
         kinds = plan.kinds
         if kinds is None:
             kinds = set(WEIGHTS) if plan.is_long else set(WEIGHTS) - LONG_ONLY
-        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open)
+        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open, self._ways)
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
@@ -192,7 +206,8 @@ class Run:
         def delivered() -> bool:
             return wanted <= set().union(*(sink.receipts.ids() for sink in self._sinks))
 
-        self._wait(delivered, DELIVERED_WITHIN_S, "every last event delivered")
+        within_s = DELIVERED_WITHIN_S + (RETRIED_WITHIN_S if self._ways else 0)
+        self._wait(delivered, within_s, "every last event delivered")
 
     def _wait(self, fact: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Waits, but goes on to the verdict, which says more than a timeout."""
@@ -217,7 +232,7 @@ class Run:
         for source in self._all:
             if api.request("GET", f"/v1/watches/{source}").status_code == 404:
                 self._renewed.add(source)
-        notify = [self._sinks[0].url]
+        notify = [self._urls[0]]
         self._shop.order(
             [
                 {"source": s, "policy": "interactive", "timeout": "24h"}
@@ -281,6 +296,7 @@ class Run:
         figures.rewound = history.rewound
         figures.refusals = self._shop.refusals
         figures.faults = dict(faults.counts)
+        figures.stray = faults.stray
         figures.fsck = "; ".join(fsck.split("\n")).strip("; ")
         for kind in ("lost", "doubled", "disordered", "false"):
             setattr(figures, kind, history.counts[kind])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import requests
 
+from .distant_redis import DistantRedis, DividedSentinel
 from .history_checker import HistoryChecker, is_mailed
 from .mail_sink import MailSink
 from .poller_api import PollerAPI
@@ -40,6 +41,15 @@ def program(name: str) -> str:
     return str(path)
 
 
+def previous_programs() -> Path | None:
+    """Where a former release's programs are: POLLER_PREVIOUS_BIN_DIR, when it says so."""
+    folder = os.environ.get("POLLER_PREVIOUS_BIN_DIR")
+    if not folder:
+        return None
+    assert (Path(folder) / "pollerd").exists(), f"POLLER_PREVIOUS_BIN_DIR: no pollerd in {folder}"
+    return Path(folder).resolve()
+
+
 class Role(Process):
     """One `pollerd` process and where it listens."""
 
@@ -64,7 +74,13 @@ class Role(Process):
 
 
 # The ways Redis is run, by name.
-STORES = {"standalone": RedisServer, "sentinel": RedisSentinel, "cluster": RedisCluster}
+STORES = {
+    "standalone": RedisServer,
+    "sentinel": RedisSentinel,
+    "cluster": RedisCluster,
+    "distant": DistantRedis,
+    "divided": DividedSentinel,
+}
 
 
 class Cluster:
@@ -83,6 +99,7 @@ class Cluster:
         store: str = "standalone",
         fsync: str = "always",
         redis_env: dict[str, str] | None = None,
+        previous: Path | None = None,
     ):
         self._folder = tempfile.TemporaryDirectory(prefix="poller-e2e-")
         root = Path(self._folder.name)
@@ -95,6 +112,8 @@ class Cluster:
         self._sizes = (workers, notifiers, apis)
         self._store = store
         self._fsync = fsync
+        # Where the programs of a former release are: it makes the store, and every second process is of it.
+        self.previous = previous
         # Of a single server alone, such as what fakes its clock.
         self._redis_options = {"env": redis_env} if redis_env else {}
         self._data = root / "redis"
@@ -113,6 +132,8 @@ class Cluster:
             self.logs, self._data, fsync=self._fsync, **self._redis_options
         )
         self.processes += self.redis.processes
+        for way in getattr(self.redis, "ways", []):
+            self._peer(way)
         self.redis.start()
         sandbox = self._add(
             Process(
@@ -148,6 +169,9 @@ class Cluster:
         } | self._extra
         workers, notifiers, apis = self._sizes
         self.api_process = self.role("api", "api").start()
+        if self.previous:
+            # A store of the newest form is none that the former program would touch.
+            self.api_process.wait_ready()
         self.apis = [self.api_process]
         self.apis += [self.role(f"api{n}", "api").start() for n in range(2, apis + 1)]
         self.workers = [self.role(f"worker{n}", "worker").start() for n in range(1, workers + 1)]
@@ -168,7 +192,16 @@ class Cluster:
     def role(self, name: str, role: str, env: dict[str, str] | None = None) -> Role:
         """Another `pollerd` of this cluster; the caller starts it."""
         env = self.env | (env or {})
-        return self._add(Role(name, [program("pollerd"), role], self.logs, env))
+        made = self._add(Role(name, [program("pollerd"), role], self.logs, env))
+        # The first of each role, and every second one after it.
+        if self.previous and sum(p.command[1:] == [role] for p in self.processes) % 2:
+            self.change_release(made)
+        return made
+
+    def change_release(self, role: Role) -> None:
+        """Of the other release from its next start on: the former one, or that under test."""
+        former = str(self.previous / "pollerd")
+        role.command[0] = program("pollerd") if role.command[0] == former else former
 
     def fsck(self) -> subprocess.CompletedProcess:
         """`pollerd fsck` on this store; exit status 1 when something is not in its place."""

@@ -19,28 +19,44 @@ class RedisSentinel:
 
     def __init__(self, logs: Path, data: Path, fsync: str = "everysec"):
         options = {"repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
-        self.servers = [
-            RedisServer(logs, data / f"r{n}", f"redis{n}", fsync, options=options)
-            for n in range(1, 4)
-        ]
-        self.sentinels = []
+        self.servers: list[RedisServer] = []
+        # By the port at which everybody else finds it.
+        self._found: dict[int, RedisServer] = {}
+        for number in range(1, 4):
+            port = free_port()
+            door = self._door(port)
+            told = {"replica-announce-ip": "127.0.0.1", "replica-announce-port": str(door)}
+            server = RedisServer(
+                logs, data / f"r{number}", f"redis{number}", fsync, port, options | told
+            )
+            self.servers.append(server)
+            self._found[door] = server
+        first = next(iter(self._found))
+        self.sentinels: list[tuple[int, Process]] = []
+        doors = []
         for number in range(1, 4):
             port, folder = free_port(), data / f"s{number}"
+            doors.append(self._door(port))
             folder.mkdir(parents=True, exist_ok=True)
             file = folder / "sentinel.conf"
             file.write_text(
                 f"bind 127.0.0.1\nport {port}\ndir {folder}\n"
-                f"sentinel monitor {NAME} 127.0.0.1 {self.servers[0].port} 2\n"
+                f"sentinel announce-ip 127.0.0.1\nsentinel announce-port {doors[-1]}\n"
+                f"sentinel monitor {NAME} 127.0.0.1 {first} 2\n"
                 f"sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n"
                 f"sentinel failover-timeout {NAME} 3000\n"
                 f"sentinel parallel-syncs {NAME} 2\n"
             )
             command = ["redis-server", str(file), "--sentinel"]
             self.sentinels.append((port, Process(f"sentinel{number}", command, logs)))
-        addresses = ",".join(f"127.0.0.1:{port}" for port, _ in self.sentinels)
+        addresses = ",".join(f"127.0.0.1:{door}" for door in doors)
         self.url = f"redis+sentinel://{addresses}/{NAME}"
         # What is published at the master comes to every replica.
         self.listen_url = self.servers[2].url
+
+    def _door(self, port: int) -> int:
+        """The port at which others find what listens at this one."""
+        return port
 
     @property
     def processes(self) -> list[Process]:
@@ -51,7 +67,7 @@ class RedisSentinel:
             server.start()
         for replica in self.servers[1:]:
             with replica.client() as client:
-                client.replicaof("127.0.0.1", self.servers[0].port)
+                client.replicaof("127.0.0.1", next(iter(self._found)))
         self.wait_replicas(2)
         for _, sentinel in self.sentinels:
             sentinel.start()
@@ -71,7 +87,7 @@ class RedisSentinel:
     def master(self) -> RedisServer:
         """The server that the sentinels call the master."""
         _, port = self._asker.discover_master(NAME)
-        return next(server for server in self.servers if server.port == port)
+        return self._found[port]
 
     def client(self) -> redis.Redis:
         """A client that asks for the master anew with every connection."""

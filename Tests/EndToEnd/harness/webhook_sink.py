@@ -52,7 +52,8 @@ class WebhookSink:
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}/hook"
 
     def _take(self, body: bytes, headers: dict) -> int:
         lower = {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,145 @@
+"""A network between two parts that delays, stalls, cuts and divides."""
+
+import asyncio
+import random
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from .process import Process
+
+# How often what is stalled looks whether it may go on.
+LOOK_S = 0.02
+
+
+class Island:
+    """Processes that no byte reaches from outside, and from which none gets out; empty while all is whole.
+
+    A way knows whose end of a connection is whose by its port, of which the system tells the owner.
+    """
+
+    def __init__(self) -> None:
+        self._members: list[Process] = []
+        self._ports: set[int] = set()
+
+    @staticmethod
+    def can_be_made() -> bool:
+        """Whether this system tells who has a port: Linux does."""
+        return Path("/proc/self/net/tcp").exists()
+
+    def cut_off(self, members: Iterable[Process]) -> None:
+        self._members = list(members)
+        self.look()
+
+    def join(self) -> None:
+        self._members, self._ports = [], set()
+
+    def look(self) -> None:
+        """Learns which ports its processes have by now."""
+        if self._members:
+            self._ports = set().union(*(ports(p.pid) for p in self._members if p.running))
+
+    def is_between(self, port: int, target: Process | None) -> bool:
+        """Whether its shore is between who has this port and the process behind the way."""
+        return bool(self._members) and (port in self._ports) != (target in self._members)
+
+
+def ports(pid: int) -> set[int]:
+    """The local TCP ports of a process."""
+    try:
+        links = {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    except OSError:
+        return set()
+    lines = Path("/proc/self/net/tcp").read_text().splitlines()[1:]
+    rows = (line.split() for line in lines)
+    return {int(row[1].split(":")[1], 16) for row in rows if f"socket:[{row[9]}]" in links}
+
+
+class Way:
+    """A port of its own before another of this machine, on which bytes pass in order, some of them late.
+
+    What is stalled arrives afterwards, as TCP repeats it; what is cut loses what was under way, and
+    nobody knows how much of it was executed.
+    """
+
+    def __init__(self, port: int, island: Island | None = None):
+        self.delay_s = (0.0, 0.0)
+        self.is_stalled = False
+        # Whose port it is; set by who makes an island of it.
+        self.target: Process | None = None
+        self.behind = port
+        self._island = island
+        self._links: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter | None]] = set()
+        self._chance = random.Random(port)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        begun = asyncio.run_coroutine_threadsafe(
+            asyncio.start_server(self._link, "127.0.0.1", 0, backlog=512), self._loop
+        )
+        self._server = begun.result(10)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def cut(self) -> None:
+        """Ends every connection, without a word to either end."""
+        self._loop.call_soon_threadsafe(self._cut)
+
+    def close(self) -> None:
+        def end() -> None:
+            self._server.close()
+            self._cut()
+            self._loop.call_later(0.1, self._loop.stop)
+
+        self._loop.call_soon_threadsafe(end)
+        self._thread.join(5)
+
+    def _cut(self) -> None:
+        for ends in list(self._links):
+            for end in ends:
+                if end:
+                    end.transport.abort()
+
+    async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        port = writer.get_extra_info("peername")[1]
+        if self._island:
+            self._island.look()
+        link = (writer, None)
+        self._links.add(link)
+        try:
+            await self._gate(port)
+            there, onward = await asyncio.open_connection("127.0.0.1", self.behind)
+            self._links.discard(link)
+            link = (writer, onward)
+            self._links.add(link)
+            await asyncio.gather(
+                self._pass_on(reader, onward, port), self._pass_on(there, writer, port)
+            )
+        except OSError:
+            pass
+        finally:
+            self._links.discard(link)
+            for end in link:
+                if end:
+                    end.close()
+
+    async def _pass_on(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, port: int
+    ) -> None:
+        try:
+            while piece := await source.read(65_536):
+                low, high = self.delay_s
+                if high:
+                    await asyncio.sleep(self._chance.uniform(low, high))
+                await self._gate(port)
+                target.write(piece)
+                await target.drain()
+            await self._gate(port)
+        except OSError:
+            pass
+        # Redis and HTTP have no use for a connection of which one half is closed.
+        target.close()
+
+    async def _gate(self, port: int) -> None:
+        """Waits for as long as nothing gets through."""
+        while self.is_stalled or (self._island and self._island.is_between(port, self.target)):
+            await asyncio.sleep(LOOK_S)
