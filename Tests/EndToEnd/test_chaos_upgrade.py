@@ -1,0 +1,29 @@
+"""A release is rolled out under load, and back: the programs of two on one store, killed while they work."""
+
+from dataclasses import replace
+
+import pytest
+from chaos.run import Plan, Run
+from harness.cluster import previous_programs
+
+ROLLED = {"worker rolled", "notifier rolled", "api rolled"}
+KILLED = {"worker killed", "redis killed"}
+
+
+@pytest.mark.skipif(
+    not previous_programs(),
+    reason="POLLER_PREVIOUS_BIN_DIR names no programs of a former release: nothing was rolled out",
+)
+@pytest.mark.parametrize("seed", [65, 67])
+def test_nothing_is_lost_doubled_or_out_of_order_while_a_release_is_rolled_out(chaos, seed: int):
+    # With these seeds every role is rolled, and something is killed, among the first five faults.
+    plan = Plan(seed=seed, seconds=30, kinds=frozenset(KILLED | ROLLED), workers=4)
+    run = Run(replace(plan, previous=previous_programs()))
+    cluster = run.cluster(chaos)
+    for roles in (cluster.workers, cluster.notifiers, cluster.apis):
+        assert len({role.command[0] for role in roles}) == 2, "both releases are at work"
+    run.on(cluster)
+    print(run.figures.text())
+    run.verdict()
+    assert run.figures.recorded > 2 * run.figures.sources
+    assert sum(run.figures.faults.get(kind, 0) for kind in ROLLED) >= 2
