@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import jsonschema
 import kubernetes_validate
@@ -179,8 +180,29 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
     done = subprocess.run([program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
-    for variable in env.keys() - {"MAIL_FROM"}:
+    # These two are handed on under the names of options.
+    for variable in env.keys() - {"MAIL_FROM", "TRACES_TO"}:
         assert f"{variable}=" in done.stdout, f"{variable} means nothing to pollerd"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("name", ROLES)
+def test_traces_go_to_the_labelled_collector_and_without_one_nowhere(overlay: str, name: str):
+    collector = environment(overlay, name).get("POLLER_OTLP_ENDPOINT")
+    labels = of_kind(overlay, "Deployment")[f"poller-{name}"]["spec"]["template"]["metadata"]["labels"]
+
+    def selects(policy: dict) -> bool:
+        selector = policy["spec"]["podSelector"]
+        some = selector.get("matchExpressions", [])
+        return selector["matchLabels"].items() <= labels.items() and all(labels[it["key"]] in it["values"] for it in some)
+
+    rules = [rule for policy in of_kind(overlay, "NetworkPolicy").values() if selects(policy) for rule in policy["spec"].get("egress", [])]
+    ways = [rule.get("to") for rule in rules if {"port": 4318} in rule["ports"]]
+    if overlay == "dev":
+        assert collector is None and not ways
+    else:
+        assert urlsplit(collector).port == 4318
+        assert ways == [[{"namespaceSelector": {"matchLabels": {"poller/tracing": "true"}}}]]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
