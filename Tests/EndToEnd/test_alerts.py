@@ -17,6 +17,7 @@ import yaml
 
 from harness.cluster import Cluster
 from harness.console_shop import Shop
+from harness.otlp_collector import OTLPCollector
 from harness.prometheus import Prometheus, prometheus
 from harness.redis_server import free_port
 from harness.waiting import wait_until
@@ -40,7 +41,10 @@ LESS = {
 UNPROVOKED = {"PollerVersionsDiffer", "PollerWebhooksMissed", "PollerReadBudgetShort", "PollerAuditLost"}
 
 # They go by spans that have not passed when everything is mended.
-FADING = {"PollerKeyRefused", "PollerPollsFail", "PollerProcessesDie", "PollerEndpointDisabled"}
+FADING = {"PollerKeyRefused", "PollerPollsFail", "PollerProcessesDie", "PollerEndpointDisabled", "PollerSpansDropped"}
+
+# A file that is followed.
+GOOD = "upstreams: {}\n"
 
 # A look at the cluster for its gauges, and what a busy machine adds.
 LOOK_S = 40
@@ -68,8 +72,16 @@ class Watched:
         self.cluster = cluster
         self.shop = Shop(cluster)
         ports = {name: free_port() for name in ("api", "worker", "notifier")}
+        self.file = cluster.logs.parent / "followed.yaml"
+        self.file.write_text(GOOD)
+        self.traces = free_port()
+        self.collector: OTLPCollector | None = None
+        followed = {"POLLER_CONFIG_FILE": str(self.file), "POLLER_OTLP_ENDPOINT": f"http://127.0.0.1:{self.traces}"}
         self.api, self.worker, self.notifier = (
-            cluster.role(f"scraped-{name}", name, {"POLLER_ADMIN_BIND": f"127.0.0.1:{port}", "POLLER_API_BIND": f"127.0.0.1:{free_port()}"})
+            cluster.role(
+                f"scraped-{name}", name,
+                {"POLLER_ADMIN_BIND": f"127.0.0.1:{port}", "POLLER_API_BIND": f"127.0.0.1:{free_port()}"} | followed,
+            )
             for name, port in ports.items()
         )
         for role in (self.worker, self.notifier):
@@ -121,6 +133,14 @@ class Watched:
         self.down = self.shop.endpoint("down", "/down")
         for source in self.cluster.sandbox.create_sources(12):
             self.cluster.enqueue(source, policy="patient", notify=[])
+
+    def operators_slip(self) -> None:
+        """The file that everybody follows is broken, and the collector of traces is not there yet."""
+        self.file.write_text(GOOD + "upstreams: [\n")
+
+    def mend_what_operators_did(self) -> None:
+        self.file.write_text(GOOD)
+        self.collector = OTLPCollector(self.traces)
 
     def processes_end(self) -> None:
         """The notifier goes, something happens that nobody is told of, and the worker dies with work in its hands."""
@@ -191,6 +211,8 @@ class Watched:
 
     def close(self) -> None:
         self.shop.close()
+        if self.collector:
+            self.collector.close()
 
 
 def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos):
@@ -200,7 +222,13 @@ def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos)
         it.receivers_fail()
         it.upstream_fails()
         it.shop.call("POST", "/v1/lanes/default%2Fcharges/pause")
-        it.fires("PollerSweepBehind", "PollerKeyRefused", "PollerPollsFail", "PollerEndpointDisabled")
+        it.operators_slip()
+        it.fires(
+            "PollerSweepBehind", "PollerKeyRefused", "PollerPollsFail", "PollerEndpointDisabled",
+            "PollerConfigurationRefused", "PollerSpansDropped",
+        )
+        it.mend_what_operators_did()
+        wait_until(lambda: "PollerConfigurationRefused" not in it.firing(), LOOK_S, "the mended file is followed")
         disabled = it.notifier.metric("poller_endpoints_disabled_total")
         assert disabled == 1, f"one endpoint was disabled, {disabled:g} are counted"
         it.processes_end()

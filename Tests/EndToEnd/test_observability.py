@@ -170,6 +170,8 @@ def test_rules_configuration_and_their_unit_tests_pass(tmp_path: Path):
 FLAWS = {
     "PollerNoWorker": ("worker", "gateway"),
     "PollerStoreAway": ("max by", "min by"),
+    "PollerConfigurationRefused": ("> 0", ">= 0"),
+    "PollerSpansDropped": ("[5m]", "[30m]"),
     "PollerTooFewWorkers": ("max by (cluster) (poller_workers_wanted)", "sum by (cluster) (poller_workers_wanted)"),
     "PollerVersionsDiffer": ("count by (cluster, version)", "count by (cluster, version, instance)"),
     "PollerLaneStopped": ("open|probing", "open"),

@@ -197,6 +197,12 @@ package struct Metric: Hashable, Sendable {
         ),
         Metric(
             .gauge,
+            "config_mistakes",
+            [],
+            "What is wrong with the configuration that was read last; 0 when it holds."
+        ),
+        Metric(
+            .gauge,
             "config_read_timestamp_seconds",
             [],
             "When the configuration that holds was read, in seconds since 1970."

@@ -83,6 +83,7 @@ struct ConfigurationReload: Service {
     /// Follows until shut down or cancelled.
     func run() async throws {
         ReloadMetrics.holds()
+        ReloadMetrics.found(mistakes: 0)
         await cancelWhenGracefulShutdown {
             // Of many requests at once one is enough: each look finds everything.
             let (causes, cause) = AsyncStream.makeStream(
@@ -160,6 +161,7 @@ struct ConfigurationReload: Service {
             try follow(configuration, &state)
             state.files = reading.files
             state.mistakes = []
+            ReloadMetrics.found(mistakes: 0)
         } catch {
             // What a new file names and is not there yet may come; what the old one named is still in use.
             state.files.formUnion(reading.files)
@@ -171,6 +173,7 @@ struct ConfigurationReload: Service {
                 tell(all)
             }
             state.mistakes = told
+            ReloadMetrics.found(mistakes: told.count)
         }
         state.read = new
         state.seen = nil
@@ -241,6 +244,11 @@ private enum ReloadMetrics {
     /// Counts a reading by what came of it.
     static func count(_ result: String) {
         Counter(label: "poller_config_reloads_total", dimensions: [("result", result)]).increment()
+    }
+
+    /// So much was wrong with what was read last; a count would not say whether it still is.
+    static func found(mistakes: Int) {
+        Gauge(label: "poller_config_mistakes").record(Double(mistakes))
     }
 
     /// From now on a configuration holds, of which so many options wait for a restart.
