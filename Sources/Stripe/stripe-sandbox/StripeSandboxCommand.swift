@@ -56,6 +56,19 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     @Option(help: "Address written into redirect URLs; by default the one the client used.")
     var publicURL: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep what is known in this file or folder, and go on with it after a restart.",
+            discussion: """
+                A kill loses what has changed in the last fifth of a second, or in ten times what \
+                writing takes.
+                """,
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var state: String?
+
     @Flag(help: "End when standard input does: for a program that starts this one for itself.")
     var untilStdinEnds = false
 
@@ -101,7 +114,8 @@ struct StripeSandboxCommand: AsyncParsableCommand {
             webhookTries: webhookTries,
             webhookRetryDelay: .seconds(webhookRetryDelay),
             timeScale: timeScale,
-            limits: limits.limits
+            limits: limits.limits,
+            state: try state.map { path in try SandboxStateFile(path: path) }
         )
         if let webhook, let secret = try secret() {
             configuration.webhook = .init(url: webhook, secret: secret)
@@ -109,7 +123,7 @@ struct StripeSandboxCommand: AsyncParsableCommand {
         var logger = Logger(label: "stripe-sandbox")
         logger.logLevel = .warning
         let shown = host.contains(":") ? "[\(host)]" : host
-        let sandbox = Sandbox(configuration: configuration, logger: logger) { port in
+        let sandbox = try Sandbox(configuration: configuration, logger: logger) { port in
             // Written past any buffer: other programs wait for this line.
             FileHandle.standardOutput.write(
                 Data("stripe-sandbox listening on http://\(shown):\(port)\n".utf8)

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 
 /// The first answers to idempotency keys, and the keys being worked on; each account has its own.
-struct IdempotencyTable {
+struct IdempotencyTable: Codable {
     /// Stored answers; the oldest go first.
     static let recordsMax = 100_000
 
@@ -13,6 +13,11 @@ struct IdempotencyTable {
     private var records: [String: IdempotencyRecord] = [:]
     private var order = RingBuffer<String>(capacity: IdempotencyTable.recordsMax)
     private var running: Set<String> = []
+
+    /// What is under way ends with the process.
+    private enum CodingKeys: CodingKey {
+        case records, order
+    }
 
     /// What the table calls the key of a call; nil when it has none, or the method takes none.
     static func name(of call: APICall) -> String? {
@@ -46,9 +51,9 @@ struct IdempotencyTable {
 /// Kept once execution has begun, a 500 included, and for a day; what was refused before (a bad key, a limit, a bad
 /// parameter) is not, so the same key may try again. The same key with other parameters is an error.
 /// *Source*: <https://docs.stripe.com/api/idempotent_requests>.
-struct IdempotencyRecord {
+struct IdempotencyRecord: Codable {
     /// Digest of method, path and body: the parameters the key belongs to.
-    let fingerprint: SHA256Digest
+    let fingerprint: [UInt8]
     let status: Int
     let body: ByteBuffer
     let requestID: String
@@ -56,11 +61,11 @@ struct IdempotencyRecord {
     let storedMs: Int64
 
     /// Of the bytes rather than the parameters: clients repeat a request byte for byte.
-    static func fingerprint(of call: APICall) -> SHA256Digest {
+    static func fingerprint(of call: APICall) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array("\(call.method.rawValue) \(call.path)\n".utf8))
         hash.update(data: Array(call.body.readableBytesView))
-        return hash.finalize()
+        return Array(hash.finalize())
     }
 }
 

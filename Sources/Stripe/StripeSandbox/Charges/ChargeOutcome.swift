@@ -15,7 +15,7 @@
 /// | owner `disputed_charge` | succeeds, then a dispute, as its method has them |
 ///
 /// *Source*: <https://docs.stripe.com/testing>, <https://docs.stripe.com/sources/sepa-debit>.
-enum ChargeOutcome {
+enum ChargeOutcome: Codable {
     case succeeds
     /// Fails at once, with 402 and a failed charge.
     case declined(PaymentFailure)
@@ -116,7 +116,7 @@ enum ChargeOutcome {
 }
 
 /// Why a payment failed, in Stripe's words.
-struct PaymentFailure {
+struct PaymentFailure: Codable {
     let code: String
     var declineCode: String?
     let message: String

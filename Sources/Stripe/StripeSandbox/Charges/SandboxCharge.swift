@@ -1,7 +1,13 @@
 import NIOCore
 
 /// A Charge as the sandbox keeps it.
-struct SandboxCharge: RenderedObject {
+struct SandboxCharge: RenderedObject, Codable {
+    /// A source that was charged, as it was then.
+    struct Source: Codable {
+        let id: String
+        let json: ByteBuffer
+    }
+
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -14,8 +20,7 @@ struct SandboxCharge: RenderedObject {
     var customer: String?
     var description: String?
     var statementDescriptor: String?
-    /// The source charged, as it was rendered then, and its id.
-    var source: (id: String, json: ByteBuffer)?
+    var source: Source?
     var card: SandboxCard?
     var ownerName: String?
     var ownerEmail: String?
@@ -38,7 +43,7 @@ struct SandboxCharge: RenderedObject {
     var refunds: [String] = []
     /// Whether there is, or was, a dispute.
     var isDisputed = false
-    var rendered: ByteBuffer?
+    var rendered = RenderedJSON()
 
     init(
         id: String,

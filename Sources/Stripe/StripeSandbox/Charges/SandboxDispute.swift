@@ -15,7 +15,13 @@ import NIOCore
 /// A dispute takes the money at once; an inquiry (`warning_…`) takes none until it is escalated. A direct debit that was
 /// sent back cannot be fought: its dispute is `lost` from the start.
 /// *Source*: <https://docs.stripe.com/disputes/how-disputes-work>, <https://docs.stripe.com/api/disputes/object>.
-struct SandboxDispute {
+struct SandboxDispute: Codable {
+    /// Until when it can be answered, and when it is over by itself, seconds since 1970.
+    struct Due: Codable {
+        let answer: Int
+        let end: Int
+    }
+
     static let statuses: Set<String> = [
         "warning_needs_response", "warning_under_review", "warning_closed", "needs_response",
         "under_review", "won", "lost",
@@ -40,8 +46,8 @@ struct SandboxDispute {
     private static let inquirySeconds = 120 * 24 * 3600
 
     /// The times of a dispute, or of an inquiry, that begins now.
-    static func due(from now: Int, isInquiry: Bool) -> (answer: Int, end: Int) {
-        (now + answerSeconds, now + (isInquiry ? inquirySeconds : answerSeconds))
+    static func due(from now: Int, isInquiry: Bool) -> Due {
+        Due(answer: now + answerSeconds, end: now + (isInquiry ? inquirySeconds : answerSeconds))
     }
 
     let id: String
@@ -58,8 +64,7 @@ struct SandboxDispute {
     var evidence: [String: String] = [:]
     var submissions = 0
     var isPastDue = false
-    /// Until when it can be answered, and when it is over by itself, seconds since 1970.
-    var due: (answer: Int, end: Int)
+    var due: Due
     var metadata: [String: String] = [:]
     /// The lines of the balance it made.
     var transactions: [String] = []

@@ -14,7 +14,7 @@ import NIOCore
 ///
 /// The sum of an account's lines is what it has. The sandbox takes no fees; money that is only reserved makes no line.
 /// *Source*: <https://docs.stripe.com/reports/balance-transaction-types>.
-struct SandboxBalanceTransaction {
+struct SandboxBalanceTransaction: Codable {
     /// Why the balance moved.
     enum Movement {
         case charge, chargeFailure, refund, refundFailure, dispute, disputeReversal

@@ -15,7 +15,13 @@ enum RefundOutcome {
 /// `pending ──▶ succeeded ──▶ failed`, and `canceled` from `pending`. A refund that failed or was canceled has given
 /// the money back to the shop: the charge's `amount_refunded` shrinks again.
 /// *Source*: <https://docs.stripe.com/refunds#failed-refunds>.
-struct SandboxRefund {
+struct SandboxRefund: Codable {
+    /// Why it came back, and the line of the balance that says so.
+    struct Failure: Codable {
+        let reason: String
+        let line: String?
+    }
+
     let id: String
     let account: String?
     let charge: String
@@ -32,7 +38,7 @@ struct SandboxRefund {
     /// The line of the balance it made; nil of money that was only reserved.
     var balanceTransaction: String?
     /// Why it failed, and the line that brought the money back.
-    var failure: (reason: String, line: String?)?
+    var failure: Failure?
 
     func json() -> ByteBuffer {
         ByteBuffer(
@@ -283,7 +289,7 @@ extension SandboxState {
         if refund.balanceTransaction != nil {
             line = book(.refundFailure, refund.amount, about: id, of: charge)
         }
-        refund.failure = (reason, line)
+        refund.failure = .init(reason: reason, line: line)
         refunds[id] = refund
         endRefund(id, as: "failed")
         emit("refund.failed", refunds[id]?.json() ?? ByteBuffer(), account: refund.account)

@@ -3,7 +3,7 @@
 /// A fee is the platform's share of a payment that somebody else gets: of a connected account acted for, or of the
 /// destination of a transfer.
 /// *Source*: <https://docs.stripe.com/connect/charges>.
-struct SandboxSharing {
+struct SandboxSharing: Codable {
     var feeAmount: Int?
     var onBehalfOf: String?
     var destination: String?

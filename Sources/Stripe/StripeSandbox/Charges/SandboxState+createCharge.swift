@@ -57,7 +57,7 @@ extension SandboxState {
             SourceKind.all[source.type]?.isAsynchronous == true || source.outcome.takesTime
         if isAsynchronous { charge.status = "pending" }
         consume(source, amount: amount)
-        charge.source = (source.id, sourceJSON(source.id))
+        charge.source = .init(id: source.id, json: sourceJSON(source.id))
         setCaptureEnd(of: &charge)
         charges[charge.id] = charge
         note(charge.id, from: nil, to: charge.status)
@@ -77,7 +77,7 @@ extension SandboxState {
         var charge = declined
         charge.status = "failed"
         charge.failure = failure
-        charge.source = (source, sourceJSON(source))
+        charge.source = .init(id: source, json: sourceJSON(source))
         charges[charge.id] = charge
         note(charge.id, from: nil, to: "failed")
         emit("charge.failed", chargeJSON(charge.id), account: charge.account)
@@ -208,7 +208,7 @@ extension SandboxState {
                 writer.field("type", source.type)
             }
         )
-        notifications[id] = (sourceID, json)
+        notifications[id] = MandateNotification(source: sourceID, json: json)
         emit("source.mandate_notification", json, account: source.account)
     }
 }

@@ -55,7 +55,7 @@ extension SandboxResponder {
         let event = form["event"]
         let (since, limit) = try Self.window(form, most: SandboxState.attemptsMax)
         return Self.json(
-            store.step { state in
+            store.read { state in
                 Self.list(state.attempts, since: since, limit: limit) { attempt in
                     event == nil || attempt.event == event
                 } render: { attempt, writer in
@@ -77,7 +77,7 @@ extension SandboxResponder {
         let pattern = form["path"] ?? "*"
         let (since, limit) = try Self.window(form, most: SandboxState.requestsMax)
         return Self.json(
-            store.step { state in
+            store.read { state in
                 Self.list(state.requests, since: since, limit: limit) { request in
                     pattern.hasSuffix("*")
                         ? request.path.hasPrefix(pattern.dropLast()) : request.path == pattern
@@ -101,7 +101,7 @@ extension SandboxResponder {
         // Objects are a few kilobytes.
         let (since, limit) = try Self.window(form, most: 2000)
         return Self.json(
-            store.step { state in
+            store.read { state in
                 Self.list(state.events.ring, since: since, limit: limit) { event in
                     SandboxState.matches(event.type, pattern)
                 } render: { event, writer in
@@ -119,7 +119,7 @@ extension SandboxResponder {
         let source = form["source"]
         let (since, limit) = try Self.window(form, most: SandboxState.historyMax)
         return Self.json(
-            store.step { state in
+            store.read { state in
                 Self.list(state.history, since: since, limit: limit) { change in
                     source == nil || change.source == source
                 } render: { change, writer in
@@ -140,7 +140,7 @@ extension SandboxResponder {
     }
 
     /// Elements after `since`, oldest first; `next` is what to give as `since` to go on.
-    static func list<Element>(
+    static func list<Element: Sendable>(
         _ ring: RingBuffer<Element>,
         since: Int,
         limit: Int,

@@ -114,7 +114,7 @@ extension SandboxResponder {
 
     private func clock() -> Response {
         Self.json(
-            store.step { state in
+            store.read { state in
                 JSONWriter.object { writer in
                     writer.field("now_ms", Int(state.nowMs))
                     writer.field("skipped_ms", Int(state.time.skippedMs))

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 
 /// A Customer, as far as reusable sources need one.
-struct SandboxCustomer {
+struct SandboxCustomer: Codable {
     let id: String
     let account: String?
     let created: Int

@@ -15,7 +15,7 @@ import NIOCore
 /// A charge stands behind every status from `processing` on: pending, succeeded, or succeeded and not captured. An
 /// action ends after ``SandboxNextAction/lifeMs``. `requires_confirmation` has no event.
 /// *Source*: <https://docs.stripe.com/payments/paymentintents/lifecycle>.
-struct SandboxIntent: ConfirmableObject {
+struct SandboxIntent: ConfirmableObject, Codable {
     static let name = "PaymentIntent"
     static let kind = "payment_intent"
     static let unexpectedState = "payment_intent_unexpected_state"
@@ -56,7 +56,7 @@ struct SandboxIntent: ConfirmableObject {
     var lastError: SandboxPaymentError?
     /// How the last customer came back from a page; outlives the action.
     var lastRedirect: SandboxRedirect?
-    var rendered: ByteBuffer?
+    var rendered = RenderedJSON()
 
     init(
         id: String,
@@ -148,7 +148,7 @@ struct SandboxIntent: ConfirmableObject {
 }
 
 /// What an intent asks its customer to do.
-enum SandboxNextAction {
+enum SandboxNextAction: Codable {
     /// Go to a page and come back.
     case redirect(SandboxRedirect)
     /// Send money to a bank account that is the customer's alone.
@@ -233,7 +233,7 @@ enum SandboxNextAction {
 }
 
 /// Why the last try of an intent failed.
-struct SandboxPaymentError {
+struct SandboxPaymentError: Codable {
     let failure: PaymentFailure
     let methodType: String
     var charge: String?

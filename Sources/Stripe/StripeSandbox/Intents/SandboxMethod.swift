@@ -7,9 +7,9 @@ import NIOCore
 /// or a name of Stripe's test data that stands for an object nobody made. A reusable source may stand in its place,
 /// as with those who migrate.
 /// *Source*: <https://docs.stripe.com/testing>.
-struct SandboxMethod {
+struct SandboxMethod: Codable {
     /// What a method asks of the customer.
-    enum Asks {
+    enum Asks: Codable {
         case nothing, redirect, bankTransfer, microdeposits, scan
     }
 

@@ -6,7 +6,7 @@ import NIOCore
 /// The same statuses but `requires_capture`, the same actions of the customer (``ConfirmableObject``), and no charge.
 /// It succeeds at once where a payment would be waited for, unless the test data says that the bank answers later.
 /// *Source*: <https://docs.stripe.com/payments/setup-intents>.
-struct SandboxSetup: ConfirmableObject {
+struct SandboxSetup: ConfirmableObject, Codable {
     static let name = "SetupIntent"
     static let kind = "setupintent"
     static let unexpectedState = "setup_intent_unexpected_state"
@@ -34,7 +34,7 @@ struct SandboxSetup: ConfirmableObject {
     var lastError: SandboxPaymentError?
     /// How the last customer came back from a page; outlives the action.
     var lastRedirect: SandboxRedirect?
-    var rendered: ByteBuffer?
+    var rendered = RenderedJSON()
 
     init(
         id: String,

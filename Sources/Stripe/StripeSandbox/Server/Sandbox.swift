@@ -20,7 +20,8 @@ import Foundation
 /// values and leaves behind what is to be posted, ``WebhookSender`` posts it. Nothing below the lock waits or reads a
 /// clock, so each request is atomic, and one seed with one sequence of requests makes the same ids again.
 ///
-/// *Not here*: balances, disputes, payouts, Connect beyond `Stripe-Account`, and anything kept over a restart.
+/// *Not here*: balances, payouts, Connect beyond `Stripe-Account`. Over a restart objects, events, idempotency keys and
+/// what happens later are kept where there is a ``SandboxStateFile``; logs and what tests have asked for are not.
 ///
 /// The API is under `/v1`, pages a customer can click under `/redirect/{id}`, `/pay/{id}` and `/verify/{id}`, and
 /// the controls of tests under `/_sandbox`; ``SandboxResponder/respondControl(_:_:)`` lists those.
@@ -29,6 +30,9 @@ import Foundation
 /// benchmarks may lean on it.
 package struct Sandbox: Service {
     private let configuration: SandboxConfiguration
+    private let store: SandboxStore
+    private let posts: AsyncStream<WebhookPost>
+    private let keeper: StateKeeper?
     private let logger: Logger
     private let onListening: @Sendable (Int) -> Void
 
@@ -38,36 +42,50 @@ package struct Sandbox: Service {
     ///   - configuration: Where and how it runs.
     ///   - logger: Gets very little; requests are not logged but kept for `/_sandbox/requests`.
     ///   - onListening: Called once with the port when requests are accepted.
+    /// - Throws: when what was kept cannot be read; it is left as it is.
     package init(
         configuration: SandboxConfiguration,
         logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void
-    ) {
+    ) throws(SandboxStateFile.Unusable) {
+        let continuation: AsyncStream<WebhookPost>.Continuation
+        (posts, continuation) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingOldest(SandboxState.deliveriesMax)
+        )
+        let (changes, changed) = AsyncStream.makeStream(
+            of: Void.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        var chance = SystemRandomNumberGenerator()
+        let store = SandboxStore(
+            configuration: configuration,
+            kept: try configuration.state?.read(),
+            seed: configuration.seed ?? chance.next(),
+            posts: continuation,
+            changed: changed
+        )
+        keeper = configuration.state.map { file in
+            StateKeeper(store: store, file: file, changes: changes, logger: logger)
+        }
+        self.store = store
         self.configuration = configuration
         self.logger = logger
         self.onListening = onListening
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown begins.
+    /// Serves until the task is cancelled or a graceful shutdown begins; once.
     package func run() async throws {
-        let (posts, continuation) = AsyncStream.makeStream(
-            of: WebhookPost.self,
-            bufferingPolicy: .bufferingOldest(SandboxState.deliveriesMax)
-        )
-        var chance = SystemRandomNumberGenerator()
-        let store = SandboxStore(
-            configuration: configuration,
-            seed: configuration.seed ?? chance.next(),
-            posts: continuation
-        )
         defer { store.close() }
+        // The last of them ends first: what has changed until then is kept.
+        var services: [any Service] = keeper.map { [$0] } ?? []
+        services.append(WebhookSender(store: store, posts: posts, logger: logger))
         let application = Application(
             responder: SandboxResponder(store: store),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 backlog: 1024
             ),
-            services: [WebhookSender(store: store, posts: posts, logger: logger)],
+            services: services,
             onServerRunning: { [onListening] channel in
                 onListening(channel.localAddress?.port ?? 0)
             },
@@ -90,7 +108,9 @@ package struct Sandbox: Service {
         var logger = Logger(label: "stripe-sandbox")
         logger.logLevel = .critical
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
-        let sandbox = Sandbox(configuration: configuration, logger: logger) { listening.yield($0) }
+        let sandbox = try Sandbox(configuration: configuration, logger: logger) { port in
+            listening.yield(port)
+        }
         return try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask {
                 defer { listening.finish() }
@@ -143,6 +163,9 @@ package struct SandboxConfiguration: Sendable {
     /// The rates and numbers of requests Stripe allows; without limits unless given.
     package var limits: SandboxLimits
 
+    /// Where it keeps what it knows over a restart; nil keeps nothing.
+    package var state: SandboxStateFile?
+
     /// The machine's time, milliseconds since 1970: the start of sandbox time, and what the logs are dated with.
     package var nowMs: @Sendable () -> Int64
 
@@ -173,6 +196,7 @@ package struct SandboxConfiguration: Sendable {
         webhookRetryDelay: Duration = .seconds(1),
         timeScale: Double = 1,
         limits: SandboxLimits = .none,
+        state: SandboxStateFile? = nil,
         nowMs: @escaping @Sendable () -> Int64 = SandboxClock.nowMs
     ) {
         precondition(timeScale > 0, "time goes forward")
@@ -187,6 +211,7 @@ package struct SandboxConfiguration: Sendable {
         self.webhookRetryDelay = webhookRetryDelay
         self.timeScale = timeScale
         self.limits = limits
+        self.state = state
         self.nowMs = nowMs
     }
 }

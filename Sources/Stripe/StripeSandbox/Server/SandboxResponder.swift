@@ -57,7 +57,8 @@ struct SandboxResponder: HTTPResponder {
             return Self.response(error.reply, for: incoming)
         }
         let held: SandboxState.Held
-        switch store.step({ $0.serve(incoming) }) {
+        let isReading = request.method == .get
+        switch store.step(isReading: isReading, { $0.serve(incoming) }) {
         case .answered(let reply): return Self.response(reply, for: incoming)
         case .struck(let struck): held = struck
         }

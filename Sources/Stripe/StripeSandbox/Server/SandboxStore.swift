@@ -22,50 +22,57 @@ final class SandboxStore: Sendable {
 
     private let guarded: Mutex<Guarded>
     private let posts: AsyncStream<WebhookPost>.Continuation
+    /// Told after changes; nobody may listen.
+    private let changed: AsyncStream<Void>.Continuation
     private let loop: any EventLoop
     let configuration: SandboxConfiguration
 
     init(
         configuration: SandboxConfiguration,
+        kept: SandboxState?,
         seed: UInt64,
-        posts: AsyncStream<WebhookPost>.Continuation
+        posts: AsyncStream<WebhookPost>.Continuation,
+        changed: AsyncStream<Void>.Continuation
     ) {
-        var state = SandboxState(
-            configuration: configuration,
-            seed: seed,
-            machineMs: configuration.nowMs()
-        )
-        if let webhook = configuration.webhook {
-            state.webhooks.append(
-                SandboxWebhook(
-                    id: state.ids.make("we_"),
-                    account: nil,
-                    created: state.nowSeconds,
-                    url: webhook.url,
-                    secret: webhook.secret,
-                    events: ["*"],
-                    description: "given on the command line",
-                    reach: .everything
-                )
-            )
-        }
+        let machineMs = configuration.nowMs()
+        var state =
+            kept ?? SandboxState(configuration: configuration, seed: seed, machineMs: machineMs)
+        state.give(configuration.webhook)
+        if kept != nil { state.start(configuration, machineMs: machineMs) }
         guarded = Mutex(Guarded(state: state))
         self.posts = posts
+        self.changed = changed
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.configuration = configuration
     }
 
+    /// Everything, as it is now.
+    var state: SandboxState { guarded.withLock { $0.state } }
+
+    /// Looks at the present state, after what is due before it.
+    func read<Value: Sendable>(_ body: (SandboxState) -> Value) -> Value {
+        step(isReading: true) { body($0) }
+    }
+
     /// Runs one atomic step at the present time, what is due before it, and hands its webhooks on.
-    func step<Value: Sendable>(_ body: (inout SandboxState) -> Value) -> Value {
+    ///
+    /// `isReading`: the step itself changes nothing that is kept.
+    func step<Value: Sendable>(
+        isReading: Bool = false,
+        _ body: (inout SandboxState) -> Value
+    ) -> Value {
         let machineMs = configuration.nowMs()
-        let (value, wanted) = guarded.withLock { guarded in
+        let (value, wanted, isChanged) = guarded.withLock { guarded in
+            let before = guarded.state.changes
             guarded.state.arrive(atMachineMs: machineMs)
             let value = body(&guarded.state)
+            if !isReading { guarded.state.changes += 1 }
             var wanted: [WebhookPost] = []
             swap(&wanted, &guarded.state.posts)
             setWakeup(&guarded)
-            return (value, wanted)
+            return (value, wanted, guarded.state.changes != before)
         }
+        if isChanged { changed.yield() }
         for post in wanted { posts.yield(post) }
         return value
     }
@@ -95,6 +102,35 @@ final class SandboxStore: Sendable {
 
     private func wake() {
         guarded.withLock { $0.wakeup = nil }
-        step { _ in }
+        step(isReading: true) { _ in }
+    }
+}
+
+extension SandboxState {
+    private static let given = "given on the command line"
+
+    /// The endpoint that a sandbox is started with, in the place of that of the start before; nil is none.
+    fileprivate mutating func give(_ webhook: SandboxConfiguration.Webhook?) {
+        let index = webhooks.firstIndex { $0.description == Self.given }
+        switch (index, webhook) {
+        case (nil, nil): break
+        case (let index?, nil): webhooks.remove(at: index)
+        case (let index?, let webhook?):
+            webhooks[index].url = webhook.url
+            webhooks[index].secret = webhook.secret
+        case (nil, let webhook?):
+            webhooks.append(
+                SandboxWebhook(
+                    id: ids.make("we_"),
+                    account: nil,
+                    created: nowSeconds,
+                    url: webhook.url,
+                    secret: webhook.secret,
+                    events: ["*"],
+                    description: Self.given,
+                    reach: .everything
+                )
+            )
+        }
     }
 }

@@ -1,5 +1,5 @@
 /// A card as far as the sandbox cares: its face, and whether it asks for 3D Secure.
-struct SandboxCard {
+struct SandboxCard: Codable {
     let number: String
     let expiryMonth: Int
     let expiryYear: Int

@@ -6,7 +6,7 @@ import NIOCore
 /// chargeable when its amount is there; what is too much or too late waits to go back, for which the customer must
 /// say where to (`refund_attributes`), and refunds stay pending until then.
 /// *Source*: <https://docs.stripe.com/sources/ach-credit-transfer>, <https://docs.stripe.com/sources/multibanco>.
-struct SandboxReceiver {
+struct SandboxReceiver: Codable {
     let address: String
     /// `email`, `manual` or `none`: how refund data is asked for.
     let refundMethod: String
@@ -32,7 +32,7 @@ struct SandboxReceiver {
 }
 
 /// One payment to a receiver source.
-struct SandboxTransaction {
+struct SandboxTransaction: Codable {
     let id: String
     let source: String
     let type: String

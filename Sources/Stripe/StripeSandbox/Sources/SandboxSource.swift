@@ -12,7 +12,7 @@ import NIOCore
 /// What needs nobody (cards, debits without verification) is chargeable from the start; what is reusable and kept by a
 /// customer is never consumed. When it is too late, ``SourceExpiry`` says by type. Tests may move it anywhere.
 /// *Source*: <https://docs.stripe.com/sources>.
-struct SandboxSource: RenderedObject {
+struct SandboxSource: RenderedObject, Codable {
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -45,7 +45,7 @@ struct SandboxSource: RenderedObject {
     /// When it dies in its present status, sandbox time; nil is never.
     var endMs: Int64?
 
-    var rendered: ByteBuffer?
+    var rendered = RenderedJSON()
 
     init(
         id: String,
@@ -132,7 +132,7 @@ extension SandboxSource {
 }
 
 /// Where the customer of a redirect source goes.
-struct SandboxRedirect {
+struct SandboxRedirect: Codable {
     let url: String
     let returnURL: String
     var status = "pending"
@@ -149,7 +149,7 @@ struct SandboxRedirect {
 }
 
 /// How far the customer got in confirming a code or the amounts of micro-deposits.
-struct SandboxVerification {
+struct SandboxVerification: Codable {
     var attemptsRemaining = Microdeposits.attemptsMax
     var status = "pending"
 
@@ -162,7 +162,7 @@ struct SandboxVerification {
 }
 
 /// Who pays, as given, and what the bank confirmed of it.
-struct SandboxOwner {
+struct SandboxOwner: Codable {
     static let addressFields = ["city", "country", "line1", "line2", "postal_code", "state"]
 
     var name: String?

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Objects by id, in the order of their creation, for everything the API can list.
-struct ObjectTable<Object> {
+struct ObjectTable<Object: Sendable>: Sendable {
     private var objects: [Object] = []
     private var numbers: [String: Int] = [:]
 
@@ -32,10 +32,12 @@ struct ObjectTable<Object> {
     func number(of id: String) -> Int? { numbers[id] }
 }
 
+extension ObjectTable: Codable where Object: Codable {}
+
 /// An object whose JSON is made once and kept until the object changes.
 protocol RenderedObject {
-    /// What ``json()`` has made; nil after a change.
-    var rendered: ByteBuffer? { get set }
+    /// What ``json()`` has made; nothing after a change.
+    var rendered: RenderedJSON { get set }
 
     /// The object as a secret key sees it.
     func render() -> [UInt8]
@@ -44,20 +46,37 @@ protocol RenderedObject {
 extension RenderedObject {
     /// The object as a secret key sees it.
     mutating func json() -> ByteBuffer {
-        if let rendered { return rendered }
+        if let rendered = rendered.buffer { return rendered }
         let buffer = ByteBuffer(bytes: render())
-        rendered = buffer
+        rendered.buffer = buffer
         return buffer
     }
 
     /// Must follow every change.
     mutating func changed() {
-        rendered = nil
+        rendered.buffer = nil
     }
 }
 
+/// JSON that was made of an object; a file that keeps the object has no need of it.
+struct RenderedJSON: Codable {
+    var buffer: ByteBuffer?
+
+    /// Nothing is made yet.
+    init() {}
+
+    init(from decoder: any Decoder) {}
+
+    func encode(to encoder: any Encoder) throws {
+        _ = encoder.container(keyedBy: NoKey.self)
+    }
+
+    /// None: nothing of it is kept.
+    private enum NoKey: CodingKey {}
+}
+
 /// The newest `capacity` elements, each with the number it was given on arrival.
-struct RingBuffer<Element> {
+struct RingBuffer<Element: Sendable>: Sendable {
     private var storage: [Element] = []
     private let capacity: Int
 
@@ -97,8 +116,10 @@ struct RingBuffer<Element> {
     }
 }
 
+extension RingBuffer: Codable where Element: Codable {}
+
 /// Makes ids and secrets in Stripe's form; one seed gives one sequence.
-struct IDGenerator {
+struct IDGenerator: Codable {
     private static let alphabet = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
     )

@@ -9,7 +9,7 @@ import NIOCore
 /// `Charges`, `Customers`, `Webhooks`, `Faults`, `Pages` (the customer's clicks), `Controls` (those of tests).
 /// What all of them do to an object is the same four steps: change it, `changed()` to forget its JSON, `note` the
 /// status for the checker of histories, `emit` the event.
-struct SandboxState {
+struct SandboxState: Sendable {
     /// The version events are rendered with; see `StripeVersion`.
     static let apiVersion = "2026-10-28.endive"
 
@@ -33,14 +33,16 @@ struct SandboxState {
     /// The machine's time, for the logs and the limiters.
     var machineMs: Int64 = 0
     /// How long what settles by itself takes, in sandbox time.
-    let autoDelayMs: Int64
-    let webhookPlan: WebhookSchedule
+    private(set) var autoDelayMs: Int64 = 1000
+    private(set) var webhookPlan = WebhookSchedule(tries: 3, firstPauseMs: 1000)
+    /// Grows with what may have changed something that is kept over a restart.
+    var changes = 0
 
     var sources: [String: SandboxSource] = [:]
     /// Payments to receivers, by source.
     var transactions: [String: [SandboxTransaction]] = [:]
-    /// Mandate notifications by id: their source and JSON.
-    var notifications: [String: (source: String, json: ByteBuffer)] = [:]
+    /// Mandate notifications by id.
+    var notifications: [String: MandateNotification] = [:]
     var customers = ObjectTable<SandboxCustomer>()
     var charges = ObjectTable<SandboxCharge>()
     var refunds = ObjectTable<SandboxRefund>()
@@ -79,6 +81,12 @@ struct SandboxState {
     init(configuration: SandboxConfiguration, seed: UInt64, machineMs: Int64) {
         ids = IDGenerator(seed: seed)
         time = SandboxTime(startMs: machineMs, scale: configuration.timeScale)
+        start(configuration, machineMs: machineMs)
+    }
+
+    /// Begins, or goes on with what was kept: of what a sandbox is started with, this start's word counts.
+    mutating func start(_ configuration: SandboxConfiguration, machineMs: Int64) {
+        time = time.at(scale: configuration.timeScale, from: machineMs)
         autoDelayMs = configuration.autoDelay.milliseconds
         webhookPlan = WebhookSchedule(
             tries: configuration.webhookTries,
@@ -86,6 +94,10 @@ struct SandboxState {
         )
         limiter.limits = configuration.limits
         arrive(atMachineMs: machineMs)
+        // Those that were on their way when it ended, or held by a fault.
+        for number in Set(deliveries.keys).subtracting(timers.attempts).sorted() {
+            later(0, .attempt(number))
+        }
     }
 
     /// Notes a status for the independent checker.
@@ -94,6 +106,23 @@ struct SandboxState {
             StatusChange(source: object, previous: previous, status: status, atMs: machineMs)
         )
     }
+}
+
+/// What a file keeps of it: the world, and not what tests have asked for (faults, limits, locks, keys) or
+/// the logs of what was done to it.
+extension SandboxState: Codable {
+    private enum CodingKeys: CodingKey {
+        case ids, time, timers
+        case sources, transactions, notifications, customers, charges, refunds, disputes, ledger
+        case intents, setups, methods
+        case events, webhooks, deliveries, nextDelivery, idempotency
+    }
+}
+
+/// What a holder of a mandate is told before a debit, and of which source.
+struct MandateNotification: Codable {
+    let source: String
+    let json: ByteBuffer
 }
 
 /// One request to the API as it arrived.
@@ -117,7 +146,7 @@ struct StatusChange {
 }
 
 /// The sandbox's own time: the machine's, faster by a factor and ahead by what tests skipped.
-struct SandboxTime {
+struct SandboxTime: Codable {
     private let startMs: Int64
     private let scale: Double
     /// What `POST /_sandbox/clock/advance` skipped so far.
@@ -146,6 +175,14 @@ struct SandboxTime {
 
     /// The span of sandbox time that passes in a span of the machine's.
     func sandboxMs(for machineMs: Int64) -> Int64 { Int64(Double(machineMs) * scale) }
+
+    /// The same moment, going on at a scale from a time of the machine's.
+    func at(scale: Double, from machineMs: Int64) -> SandboxTime {
+        guard scale != self.scale else { return self }
+        var time = SandboxTime(startMs: machineMs, scale: scale)
+        time.skippedMs = nowMs(machineMs: machineMs) - machineMs
+        return time
+    }
 
     mutating func skip(_ spanMs: Int64) {
         skippedMs += spanMs

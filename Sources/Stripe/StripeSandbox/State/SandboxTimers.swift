@@ -5,7 +5,7 @@
 /// looked. The store wakes itself for the earliest timer, or webhooks would wait for the next request.
 ///
 /// A timer is never taken back: what it finds changed in the meantime it leaves alone.
-enum SandboxTimer: Sendable {
+enum SandboxTimer: Sendable, Codable {
     /// A test-mode name decides a pending source.
     case settleSource(String, status: String)
     /// A source dies unused: `pending` or `chargeable` for too long.
@@ -41,9 +41,9 @@ enum SandboxTimer: Sendable {
 /// What happens later, earliest first, in sandbox time: a binary heap.
 ///
 /// Bounded by the objects that wait: each source, charge, intent and delivery has at most two timers.
-struct TimerQueue {
+struct TimerQueue: Codable {
     /// A timer and its time.
-    private struct Entry {
+    private struct Entry: Codable {
         let dueMs: Int64
         /// Keeps timers of one millisecond in the order they were set.
         let number: UInt64
@@ -59,6 +59,11 @@ struct TimerQueue {
 
     /// When the earliest timer is due; nil when none is set.
     var firstDueMs: Int64? { heap.first?.dueMs }
+
+    /// The deliveries that will be tried.
+    var attempts: Set<Int> {
+        Set(heap.compactMap { if case .attempt(let number) = $0.timer { number } else { nil } })
+    }
 
     mutating func set(_ timer: SandboxTimer, atMs dueMs: Int64) {
         heap.append(Entry(dueMs: dueMs, number: next, timer: timer))
@@ -126,6 +131,7 @@ extension SandboxState {
             // Never backwards: a timer may have been set in the past of a clock that was changed.
             nowMs = max(nowMs, dueMs)
             fire(timer)
+            changes += 1
         }
         nowMs = endMs
     }

@@ -7,7 +7,7 @@ import NIOCore
 /// it; `attempt` leaves a ``WebhookPost`` behind; ``WebhookSender`` signs and posts it after the lock was let go;
 /// `answered` ends the delivery or sets a timer for the next try. The event is listed whether or not anybody takes it,
 /// which is what those rely on who lost a webhook.
-struct SandboxEvent {
+struct SandboxEvent: Codable {
     let id: String
     let type: String
     let created: Int
@@ -48,7 +48,7 @@ struct SandboxEvent {
 }
 
 /// The events of the last thirty days, numbered in the order they happened.
-struct EventLog {
+struct EventLog: Codable {
     /// Events kept, the oldest going first: more than one test run makes.
     static let eventsMax = 100_000
 

@@ -2,9 +2,15 @@ import HTTPTypes
 import NIOCore
 
 /// A webhook endpoint.
-struct SandboxWebhook {
+struct SandboxWebhook: Codable {
+    /// The secret before the last roll; good until a time of the machine's.
+    struct OldSecret: Codable {
+        let text: String
+        let untilMs: Int64
+    }
+
     /// Whose events it gets.
-    enum Reach {
+    enum Reach: Codable {
         /// Those of its own account.
         case own
         /// Those of connected accounts, as `connect=true` asks for.
@@ -19,7 +25,7 @@ struct SandboxWebhook {
     var url: String
     var secret: String
     /// The secret before the last roll, which signs as well until the machine's time given.
-    var oldSecret: (text: String, untilMs: Int64)?
+    var oldSecret: OldSecret?
     var events: [String]
     var description: String?
     var apiVersion: String?
@@ -217,7 +223,10 @@ extension SandboxState {
     mutating func rollSecret(of id: String, overlapMs: Int64) -> String? {
         guard let index = webhooks.firstIndex(where: { $0.id == id }) else { return nil }
         let secret = ids.make("whsec_", length: 32)
-        webhooks[index].oldSecret = (webhooks[index].secret, machineMs + overlapMs)
+        webhooks[index].oldSecret = .init(
+            text: webhooks[index].secret,
+            untilMs: machineMs + overlapMs
+        )
         webhooks[index].secret = secret
         return secret
     }

@@ -80,7 +80,7 @@ struct WebhookSender: Service {
 }
 
 /// One event on its way to one endpoint.
-struct WebhookDelivery {
+struct WebhookDelivery: Codable {
     let event: String
     let type: String
     let endpoint: String

@@ -1,0 +1,180 @@
+"""`stripe-sandbox --state`: what it knows survives a kill, whatever the moment, and what is broken is left alone."""
+
+import json
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import program
+from harness.process import Process
+from harness.redis_server import free_port
+from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+
+NAME = "stripe-sandbox.json"
+# A pause of the keeper, and what a busy machine adds.
+KEPT_S = 5
+
+
+class Kept:
+    """A sandbox with a state, on one port through all of its lives."""
+
+    def __init__(self, folder: Path, *options: str):
+        self.file = folder / NAME
+        self.port = free_port()
+        arguments = [program("stripe-sandbox"), "--bind", f"127.0.0.1:{self.port}", "--state", str(folder), *options]
+        self.process = Process("sandbox", arguments, folder)
+        self.client = Sandbox(f"http://127.0.0.1:{self.port}")
+
+    def start(self) -> Sandbox:
+        self.process.start()
+        self.process.line("listening on")
+        return self.client
+
+    def knows(self, *ids: str) -> bool:
+        """Whether all of them are in the file."""
+        text = self.file.read_text() if self.file.exists() else ""
+        return all(id in text for id in ids)
+
+    def settles(self, *ids: str) -> None:
+        wait_until(lambda: self.knows(*ids), KEPT_S, f"{ids} are kept", pause_s=0.01)
+
+    def written(self) -> int:
+        return self.file.stat().st_mtime_ns
+
+
+@pytest.fixture
+def kept(tmp_path: Path):
+    made = []
+
+    def make(*options: str) -> Kept:
+        made.append(Kept(tmp_path, *options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.end()
+
+
+def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
+    it = kept("--auto-delay", "3")
+    stripe = it.start()
+    waiting, paid = stripe.create_source(), stripe.create_source()
+    stripe.authorise(paid)
+    form = {"source": paid, "amount": 1099, "currency": "eur"}
+    once = {"headers": {"Idempotency-Key": "order-7"}, "auth": (stripe.KEY, ""), "data": form}
+    charge = stripe._call("POST", "/v1/charges", **once)["id"]
+    # Something that is still to happen: the bank answers this one three seconds later.
+    debit = stripe._stripe("POST", "/v1/sources", {
+        "type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000", "owner[name]": "Ada",
+    })["id"]
+    late = stripe._stripe("POST", "/v1/charges", {"source": debit, "amount": 500, "currency": "eur"})
+    assert late["status"] == "pending"
+    before = {path: stripe._stripe("GET", path) for path in (
+        f"/v1/sources/{waiting}", f"/v1/sources/{paid}", f"/v1/charges/{charge}", "/v1/events?limit=100",
+        "/v1/balance_transactions",
+    )}
+    it.settles(late["id"])
+    it.process.kill9()
+    it.start()
+    assert {path: stripe._stripe("GET", path) for path in before} == before
+    # The same key is the same charge, or a poller that asks again after the kill would pay twice.
+    assert stripe._call("POST", "/v1/charges", **once)["id"] == charge
+    # New ids are new, and what was to happen happens.
+    assert stripe.create_source() not in (waiting, paid, debit)
+    wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 10, "the bank answers")
+
+
+def test_kills_at_any_moment_leave_a_whole_file_and_lose_the_last_moment_alone(kept):
+    it = kept()
+    stripe = it.start()
+    made: list[str] = []
+    for round in range(6):
+        for _ in range(20 + 7 * round):
+            made.append(stripe.create_source())
+        it.process.kill9()
+        json.loads(it.file.read_text())
+        it.start()
+        found = [id for id in made if it.knows(id)]
+        # What is lost is the end of what was made, never a piece of the middle.
+        assert found == made[:len(found)]
+        for id in found[-3:]:
+            assert stripe.source(id)["id"] == id
+        made = found
+    stripe.create_source()
+    last = stripe.create_source()
+    # A stop that is no kill loses nothing at all.
+    assert it.process.terminate() == 0
+    assert it.knows(last)
+    assert stat.S_IMODE(os.stat(it.file).st_mode) == 0o600
+
+
+def test_looking_writes_nothing_and_changes_are_gathered(kept):
+    it = kept()
+    stripe = it.start()
+    source = stripe.create_source()
+    it.settles(source)
+    time.sleep(0.5)
+    before = it.written()
+    for _ in range(20):
+        stripe.source(source)
+        stripe.history()
+    time.sleep(0.5)
+    assert it.written() == before
+    seen = set()
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        stripe.create_source()
+        seen.add(it.written())
+    # A pause of a fifth of a second at least between two writings, whatever comes.
+    assert 2 <= len(seen) <= 12, len(seen)
+
+
+@pytest.mark.parametrize("content, reason", [
+    ("", "damaged"), ('{"format": 1, "state": {"ids"', "damaged"), ('{"format": 1, "state": {}}', "damaged"),
+    ('{"format": 99, "state": {}}', "another release"),
+])
+def test_a_file_that_cannot_be_read_is_left_alone_and_says_what_to_do(tmp_path: Path, content: str, reason: str):
+    file = tmp_path / NAME
+    file.write_text(content)
+    for path in (tmp_path, file):
+        done = subprocess.run(
+            [program("stripe-sandbox"), "--bind", "127.0.0.1:0", "--state", str(path)], capture_output=True, text=True, timeout=30
+        )
+        assert done.returncode == 1 and "listening" not in done.stdout
+        assert reason in done.stderr and str(file) in done.stderr and "move it away" in done.stderr, done.stderr
+        assert file.read_text() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == [NAME]
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path):
+    done = subprocess.run(
+        [program("stripe-sandbox"), "--bind", "127.0.0.1:0", "--state", str(tmp_path / "none/state.json")],
+        capture_output=True, text=True, timeout=30,
+    )
+    assert done.returncode == 1 and "make it" in done.stderr, done.stderr
+
+
+def test_of_what_it_is_started_with_the_last_word_counts(kept):
+    """The webhook of the command line is one, however often it starts; a clock of another pace goes on from where it was."""
+    secret = "whsec_0123456789abcdef0123456789abcdef"
+    it = kept("--webhook", "http://127.0.0.1:1/before", "--webhook-secret", secret, "--time-scale", "3600")
+    stripe = it.start()
+    id = stripe.create_source()
+    it.settles(id)
+    first = stripe._call("GET", "/_sandbox/clock")["now_ms"]
+    it.process.kill9()
+    other = kept("--webhook", "http://127.0.0.1:1/after", "--webhook-secret", secret)
+    stripe = other.start()
+    hooks = stripe._stripe("GET", "/v1/webhook_endpoints")["data"]
+    assert [hook["url"] for hook in hooks] == ["http://127.0.0.1:1/after"]
+    now = stripe._call("GET", "/_sandbox/clock")["now_ms"]
+    # Not back, and no longer an hour a second.
+    assert now >= first
+    time.sleep(1)
+    assert 900 <= stripe._call("GET", "/_sandbox/clock")["now_ms"] - now < 5000
+    assert stripe.source(id)["id"] == id
