@@ -176,7 +176,7 @@ def test_every_variable_is_known_and_every_value_accepted(name: str, tmp_path: P
         [program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for variable in env:
+    for variable in env.keys() - {"PATH"}:
         assert f"{variable}=" in done.stdout, f"{variable} means nothing to pollerd"
 
 

@@ -50,6 +50,11 @@ def test_all_are_well_and_the_command_line_is_there(composition):
     compose("exec", "-T", "api", "pollerctl", "doctor")
 
 
+def test_the_image_is_small(composition):
+    weight = subprocess.run(["docker", "image", "inspect", "-f", "{{.Size}}", "poller"], check=True, capture_output=True, text=True)
+    assert int(weight.stdout) <= 160_000_000
+
+
 def test_an_unchanged_up_makes_no_container_anew(composition):
     before = ids()
     compose("up", "-d", "--wait")

@@ -11,7 +11,7 @@ WITH_STRIPE = yaml.safe_load((ROOT / "ops/compose/stripe.yml").read_text())
 SERVICES = COMPOSE["services"]
 OURS = ("api", "worker", "notifier", "gateway", "sandbox", "mail")
 MAIL = ROOT / "ops/compose/mail"
-PROGRAMS = ("pollerd", "pollerd-bench", "pollerctl", "stripe-sandbox")
+PROGRAMS = ("pollerd", "pollerctl", "stripe-sandbox")
 
 
 def instructions() -> list[tuple[str, str]]:
