@@ -97,7 +97,7 @@ def test_redis_keeps_what_it_is_given_and_asks_for_a_password(tmp_path: Path):
     finally:
         process.end()
     assert SERVICES["redis"]["volumes"] == ["redis-data:/data"]
-    assert {"redis-data"} == COMPOSE["volumes"].keys()
+    assert {"redis-data", "sandbox-state"} == COMPOSE["volumes"].keys()
 
 
 def test_every_service_waits_for_one_that_exists_and_has_a_health_check():
@@ -192,7 +192,11 @@ def test_published_ports_are_those_the_programs_listen_on():
 
 def test_the_sandbox_takes_its_command_and_its_health_check(tmp_path: Path):
     name, *arguments = map(expand, SERVICES["sandbox"]["command"])
-    local = [argument.replace("0.0.0.0:12111", "127.0.0.1:0") for argument in arguments]
+    folder = arguments[arguments.index("--state") + 1]
+    assert SERVICES["sandbox"]["volumes"] == [f"sandbox-state:{folder}"]
+    # A new volume is as the image has the folder; test_image.py writes there as the image's user.
+    assert f'mkdir "$root{folder}"' in (ROOT / "ops/rootfs").read_text()
+    local = [it.replace("0.0.0.0:12111", "127.0.0.1:0").replace(folder, str(tmp_path)) for it in arguments]
     process = Process("sandbox", [program(name), *local], tmp_path).start()
     try:
         url = process.line(r"listening on (http://\S+)$").group(1)

@@ -99,6 +99,8 @@ def test_what_is_in_the_image_is_all_that_its_programs_need(image: Image, calm: 
     assert image.run(*health).returncode == 0
     # The library for mail is loaded by its name; that it is there, with all of its own, the tool shows.
     assert "libcurl" in image.run("curl", "--version").stdout
+    folder = SERVICES["sandbox"]["volumes"][0].split(":")[1]
+    assert image.run("sh", "-c", f"echo kept > {folder}/written").returncode == 0
     # Names by files and DNS, and the authorities that are trusted.
     assert "localhost" in image.run("curl", "-sS", "http://localhost:1/").stderr
     assert (image.root / "etc/ssl/certs/ca-certificates.crt").stat().st_size > 100_000
