@@ -63,10 +63,13 @@ extension PollerClient {
     /// whose items count from the first request given here; parts before it are enqueued then.
     /// A part without an answer is sent again, which is safe.
     ///
+    /// - `traceparent`: the trace that the watches belong to (W3C Trace Context), kept with each and
+    ///   carried on by its events; what is none is ignored. Nil where tracing adds one by itself.
     /// - `progress`: told how many requests have been accepted so far.
     /// - `retrying`: told why a part is sent again.
     public func enqueue(
         _ requests: [WatchRequest],
+        traceparent: String? = nil,
         progress: @Sendable (Int) -> Void = { _ in },
         retrying: @Sendable (PollerError) -> Void = { _ in }
     ) async throws -> BatchResult {
@@ -82,7 +85,12 @@ extension PollerClient {
                 end += 1
             }
             do {
-                total += try await enqueuePart(body, isFirst: start == 0, retrying)
+                total += try await enqueuePart(
+                    body,
+                    traceparent: traceparent,
+                    isFirst: start == 0,
+                    retrying
+                )
             } catch PollerError.problem(let problem) {
                 throw PollerError.problem(problem.moved(by: start))
             }
@@ -94,6 +102,7 @@ extension PollerClient {
 
     private func enqueuePart(
         _ body: String,
+        traceparent: String?,
         isFirst: Bool,
         _ retrying: @Sendable (PollerError) -> Void
     ) async throws -> BatchResult {
@@ -108,6 +117,7 @@ extension PollerClient {
                     body: body,
                     type: "application/x-ndjson",
                     idempotencyKey: name,
+                    traceparent: traceparent,
                     // A part may take longer than a usual answer when the store is busy.
                     wait: .seconds(45)
                 )

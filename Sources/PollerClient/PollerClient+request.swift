@@ -16,8 +16,8 @@ extension PollerClient {
 
     /// Sends one request; every status but 2xx and 304 is thrown.
     ///
-    /// `idempotencyKey`: names a request that may be sent again; `wait`: what the server may wait
-    /// before it answers.
+    /// `idempotencyKey`: names a request that may be sent again; `traceparent`: the trace that it
+    /// belongs to; `wait`: what the server may wait before it answers.
     func send(
         _ method: HTTPMethod,
         _ path: String,
@@ -25,6 +25,7 @@ extension PollerClient {
         body: String? = nil,
         type: String = "application/json",
         idempotencyKey: String? = nil,
+        traceparent: String? = nil,
         wait: Duration = .zero
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: base + path + Self.encoded(query))
@@ -35,6 +36,7 @@ extension PollerClient {
         if let idempotencyKey {
             request.headers.add(name: "Idempotency-Key", value: idempotencyKey)
         }
+        if let traceparent { request.headers.add(name: "traceparent", value: traceparent) }
         if let body {
             request.headers.add(name: "Content-Type", value: type)
             request.body = .bytes(ByteBuffer(string: body))

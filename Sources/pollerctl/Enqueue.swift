@@ -67,6 +67,15 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "The source's client_secret, where the server polls with a publishable key.")
     var clientSecret: String?
 
+    @Option(
+        help: """
+            The trace of your request, 00-TRACE-SPAN-FLAGS, kept with each watch and carried on by \
+            its events and webhooks.
+            """,
+        transform: Traceparent.checked
+    )
+    var traceparent: String?
+
     @Flag(help: "Then show events until every source is closed.")
     var follow = false
 
@@ -109,7 +118,7 @@ struct Enqueue: AsyncParsableCommand {
                 server.json && !Terminal.isErrorInteractive ? nil : client.url,
                 hasTimer: !isMany
             ) { patience in
-                try await client.enqueue(requests) { done in
+                try await client.enqueue(requests, traceparent: traceparent) { done in
                     guard isMany else { return }
                     Terminal.showProgress(
                         "\(done) of \(requests.count)",

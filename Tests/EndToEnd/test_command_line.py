@@ -35,6 +35,7 @@ def run(name: str, *arguments: str, env: dict | None = None, **options):
         ("enqueue",),
         ("enqueue", "src_1", "--polizy", "standard"),
         ("enqueue", "src_1", "--timeout"),
+        ("enqueue", "src_1", "--traceparent", "my-trace"),
         ("frobnicate",),
         ("wait",),
     ],

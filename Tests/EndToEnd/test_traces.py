@@ -161,6 +161,16 @@ def test_what_the_caller_does_not_record_is_passed_on_and_not_recorded(chaos, co
     assert not [span for span in collector.spans() if span.trace == trace]
 
 
+def test_the_command_line_tells_the_trace_of_its_caller(calm: Cluster):
+    trace, _, header = caller()
+    sources = [calm.sandbox.create_source() for _ in range(2)]
+    arguments = [program("pollerctl"), "enqueue", *sources, "--traceparent", header, "--notify", calm.webhook.url]
+    done = subprocess.run(arguments, env={"POLLER_URL": calm.api.url}, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    for source in sources:
+        assert {receipt.headers["traceparent"].split("-")[1] for receipt in receipts(calm, source, 1)} == {trace}
+
+
 @pytest.mark.parametrize("mode", ["absent", "hang", "drip", 500, 503, 429])
 def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
     port = free_port()
