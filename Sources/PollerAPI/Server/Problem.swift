@@ -128,10 +128,9 @@ extension Problem {
         case .keyMissing(let reason):
             logger.error("no secret is kept", metadata: ["error": "\(reason)"])
             self.init(
-                .storeUnavailable,
-                "This server lacks the master key that the store is sealed by, and keeps no secret under "
-                    + "another: have an operator give it (POLLER_MASTER_KEY). Nothing was written; "
-                    + "another server may take the request.",
+                .masterKeyMissing,
+                "The store is sealed by it, and no secret is kept under another: have an operator give it "
+                    + "(POLLER_MASTER_KEY). Nothing was written; another server may take the request.",
                 retryAfterSeconds: 10
             )
         case .corrupt(let reason), .outOfOrder(let reason):

@@ -60,6 +60,7 @@ enum ProblemCode: String, CaseIterable {
     case tooManyRequests = "too_many_requests"
     case tooManyWatches = "too_many_watches"
     case storeUnavailable = "store_unavailable"
+    case masterKeyMissing = "master_key_missing"
     case storeFull = "store_full"
     case storeCorrupt = "store_corrupt"
     case internalError = "internal_error"
@@ -90,7 +91,8 @@ enum ProblemCode: String, CaseIterable {
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .tooManyTries, .tooManyRequests, .tooManyWatches: .tooManyRequests
-        case .tooManyWaiters, .storeUnavailable, .storeFull, .upstreamUnavailable:
+        case .tooManyWaiters, .storeUnavailable, .masterKeyMissing, .storeFull,
+            .upstreamUnavailable:
             .serviceUnavailable
         case .storeCorrupt, .internalError: .internalServerError
         }
@@ -149,6 +151,7 @@ enum ProblemCode: String, CaseIterable {
         case .tooManyWatches: "The account has as many open watches as it may."
         case .tooManyWaiters: "Too many requests are waiting already."
         case .storeUnavailable: "The store cannot be reached."
+        case .masterKeyMissing: "This server lacks the master key of the store."
         case .storeFull: "The store is full and takes no new work."
         case .storeCorrupt: "The store holds something this version does not understand."
         case .internalError: "Something went wrong inside the server."
