@@ -23,6 +23,8 @@ import Synchronization
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
 package final class SlowReceivers: Sendable {
     /// How long an attempt may take before it counts and gives its place back: a good receiver has answered by then.
+    ///
+    /// At most ``Upcoming/placeWait``, or what waits for the place would be handed back just before it is free.
     package static var patience: Duration { .seconds(1) }
     /// For how long an attempt is put off.
     static var pause: ClosedRange<Duration> { .seconds(3) ... .seconds(60) }

@@ -13,6 +13,9 @@ where Instant.Duration == Duration {
     /// It is part of how late a poll may be.
     static var gatherSpan: Duration { .milliseconds(3) }
     /// How long one may wait for a place before it is given back: as long as its turn may be late at all.
+    ///
+    /// Not shorter than ``SlowReceivers/patience``, after which a delivery leaves its place: who waits has
+    /// seen every place come free by then, unless all that may go on without one do. A test holds them so.
     static var placeWait: Duration { .seconds(1) }
 
     private var latestFirst: [Work] = []

@@ -40,6 +40,12 @@ struct SlowReceiversTests {
         #expect(begin(1, third, at: 3000) == 0)
     }
 
+    @Test("leave their places before what waits for one is given back")
+    func patience() {
+        typealias Waiting = Upcoming<Int, Int, ContinuousClock.Instant>
+        #expect(SlowReceivers.patience <= Waiting.placeWait)
+    }
+
     @Test("of one host leave a part to those of another")
     func hosts() {
         #expect(begin(8, acme, at: 0) == 8)
