@@ -63,17 +63,25 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     private func mark(_ marks: [DeliveryMark], in partition: Int) async throws(StoreError) {
         for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
             let end = min(start + RedisPartitions.chunk, marks.count)
-            let arguments = marks[start..<end].flatMap { mark -> [RedisArgument] in
-                let endpoint = mark.endpoint
-                return [
-                    .string(Delivery.id(endpoint: endpoint, watch: mark.watch).description),
-                    .string(mark.watch.source.description),
-                    .string(DeliveryRecord.facts(of: mark.watch)),
-                    .string(LaneID(endpoint: endpoint).description),
-                    .string(mark.url?.description ?? ""),
-                    .string(mark.telling.map(String.init) ?? ""),
-                    .string(mark.isUrgent ? "1" : ""),
+            var arguments: [RedisArgument] = []
+            var rest = marks[start..<end]
+            // An event for many is one group, whose marks are two values each.
+            while let first = rest.first {
+                let group = rest.prefix { $0.sharesAllButEndpoint(with: first) }
+                arguments += [
+                    .string(first.watch.source.description),
+                    .string(DeliveryRecord.facts(of: first.watch)),
+                    .string(first.url?.description ?? ""),
+                    .string(first.telling.map(String.init) ?? ""),
+                    .string(first.isUrgent ? "1" : ""),
+                    RedisArgument(group.count),
                 ]
+                for mark in group {
+                    let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
+                    arguments.append(.string(id.description))
+                    arguments.append(.string(LaneID(endpoint: mark.endpoint).description))
+                }
+                rest = rest[group.endIndex...]
             }
             let reply = try await redis.run(
                 redis.scripts[.mark],
@@ -312,6 +320,14 @@ extension DeliverySnapshot.State? {
         case .dead: .quarantine
         case .waiting, .inFlight, .failing, .done: nil
         }
+    }
+}
+
+extension DeliveryMark {
+    /// Whether two marks have all in common but the endpoint.
+    fileprivate func sharesAllButEndpoint(with other: DeliveryMark) -> Bool {
+        watch == other.watch && url == other.url && telling == other.telling
+            && isUrgent == other.isUrgent
     }
 }
 

@@ -2,15 +2,18 @@
 -- Marks deliveries: their watch has something the endpoint may not have been told.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each delivery seven values: id, source, facts (packed, see DeliveryRecord), lane,
---          inline URL or '', the seq of an event that is sent whatever the endpoint wants, or '',
---          and 1 when it is urgent
+-- ARGV     groups of deliveries that have in common: source, facts (packed, see DeliveryRecord), inline URL
+--          or '', the seq of an event that is sent whatever the endpoint wants, or '', 1 when they are
+--          urgent, and how many they are; then for each of them two values: id, lane
 -- RETURNS  how many were not marked: somebody holds them, and they name an event
--- COST     two reads and one write for a delivery that waits already; and one write in any case,
---          which replicas can be waited for by
+-- COST     for a delivery of an endpoint that has none: two reads and three writes; and one write in any
+--          case, which replicas can be waited for
 local now, wall = clocks()
 local before = head_of_partition()
-local busy = 0
+local due, began = int(now), int(wall)
+local busy, at, marked = 0, 1, 0
+-- {score, lane, score, lane, …} for the lists of lanes that have something for the rest, and something.
+local ready, occupied = {}, {}
 
 -- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
 local function send_also(item, state, seq)
@@ -22,41 +25,70 @@ local function send_also(item, state, seq)
   call('HSET', item, ITEM.state, table.concat(parts, '|'))
 end
 
-for at = 1, #ARGV, 7 do
-  local id, lane = ARGV[at], ARGV[at + 3]
-  local item = key(KEY.item, id)
-  local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
-  local lease = call('HGET', key(KEY.leases), id)
-  local seq = ARGV[at + 5]
-  if lease and seq ~= '' then
-    busy = busy + 1
-  elseif lease then
-    mark_lease(id, lease)
-  else
-    if not w[1] then
-      call('HSET', item, ITEM.source, ARGV[at + 1], ITEM.facts, ARGV[at + 2], ITEM.lane, lane,
-        ITEM.began, int(wall), ITEM.run, 1)
-      if ARGV[at + 4] ~= '' then
-        call('HSET', item, ITEM.hasLong, 1)
-        call('HSET', key(KEY.long, id), LONG.private, ARGV[at + 4])
-      end
-    elseif w[2] then
-      call('HDEL', item, ITEM.closed)
-      call('ZREM', key(KEY.closed), id)
-      if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
-    end
-    if seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, seq) end
-    -- One that waits for its next attempt is due now too: something new is a reason to try again.
-    if ARGV[at + 6] == '1' then
-      make_due(id, lane, now)
-    elseif not call('ZSCORE', key(URGENT, lane), id) then
-      call('ZADD', key(REST, lane), 'LT', int(now), id)
-      lane_of(lane)
-      rescored[REST][lane] = true
-    end
+-- Puts a lane that has got an item for the rest in its place. What is stored of it holds unless this is
+-- earlier; so nothing of it is read, and hundreds of lanes are written at once.
+local function get_ready(lane)
+  local isStopped = lane.paused or lane.parked
+  ready[#ready + 1] = isStopped and '+inf' or text(score_of(lane, REST, now))
+  ready[#ready + 1] = lane.name
+  if not lane.listed then
+    occupied[#occupied + 1] = '0'
+    occupied[#occupied + 1] = lane.name
+    set(lane, LANE.listed, 1)
   end
 end
+
+-- Makes what nobody holds due. One that waits for its next attempt is due too: something new is a reason to
+-- try again.
+local function mark(group, id, lane)
+  local item = key(KEY.item, id)
+  local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
+  if not w[1] then
+    call('HSET', item, ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane,
+      ITEM.began, began, ITEM.run, '1')
+    if group.url ~= '' then
+      call('HSET', item, ITEM.hasLong, 1)
+      call('HSET', key(KEY.long, id), LONG.private, group.url)
+    end
+  elseif w[2] then
+    call('HDEL', item, ITEM.closed)
+    group.opened[#group.opened + 1] = id
+    if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
+  end
+  if group.seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, group.seq) end
+  if group.isUrgent then
+    make_due(id, lane, now)
+  -- A lane that is not listed holds nothing.
+  elseif not w[1] and not lane_of(lane).listed or not call('ZSCORE', key(URGENT, lane), id) then
+    call('ZADD', key(REST, lane), 'LT', due, id)
+    get_ready(lane_of(lane))
+  end
+end
+
+while ARGV[at] do
+  local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], seq = ARGV[at + 3],
+    isUrgent = ARGV[at + 4] == '1', opened = {} }
+  local first = at + 6
+  at = first + 2 * ARGV[at + 5]
+  local ids = {}
+  for place = first, at - 1, 2 do ids[#ids + 1] = ARGV[place] end
+  local leases = call('HMGET', key(KEY.leases), unpack(ids))
+  for n, id in ipairs(ids) do
+    local lease = leases[n]
+    if not lease then
+      mark(group, id, ARGV[first + 2 * n - 1])
+    elseif group.seq ~= '' then
+      busy = busy + 1
+    else
+      mark_lease(id, lease)
+    end
+  end
+  if #group.opened > 0 then call('ZREM', key(KEY.closed), unpack(group.opened)) end
+  marked = marked + #ids
+end
+if #ready > 0 then call('ZADD', key(READY[REST]), 'LT', unpack(ready)) end
+add_all(key(KEY.occupiedLanes), occupied)
 save_lanes(now)
-call('HINCRBY', KEYS[1], META.confirmed, 1)
+call('HINCRBY', KEYS[1], META.confirmed, marked - busy)
 wake_if_earlier(before)
 return busy
