@@ -55,6 +55,9 @@ package struct Keys: Hashable, Sendable {
     /// An item.
     func item(_ item: String, _ partition: Int) -> String { key(.item, partition, item) }
 
+    /// How far marking has come, of the partition's entries that are told to many.
+    func fanOuts(_ partition: Int) -> String { key(.fanOuts, partition) }
+
     /// The log of attempts of a delivery.
     package func attempts(of item: String, _ partition: Int) -> String {
         key(.attempts, partition, item)

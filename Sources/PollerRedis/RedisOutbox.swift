@@ -61,21 +61,44 @@ extension RedisWatchStore: Outbox {
     package func hold(
         partition: Int,
         consumer: OwnerID,
-        _ ids: [String]
-    ) async throws(StoreError) {
-        guard !ids.isEmpty else { return }
-        let stream = RedisArgument.string(redis.keys.outbox(partition))
-        let name = RedisArgument.string(consumer.description)
-        let claim = [stream, Self.group, name, 0] + ids.map { .string($0) } + ["JUSTID"]
-        _ = try await redis.client.ask(RedisCommand("XCLAIM", claim))
+        _ entries: [PendingEntry]
+    ) async throws(StoreError) -> Set<String> {
+        guard !entries.isEmpty else { return [] }
+        let reply = try await redis.run(
+            redis.scripts[.outboxHold],
+            partition: partition,
+            [.string(consumer.description)]
+                + entries.flatMap { entry -> [RedisArgument] in
+                    [.string(entry.id), .string(entry.position?.description ?? "")]
+                }
+        )
+        return Set((reply.array ?? []).compactMap(\.string))
+    }
+
+    package func positions(
+        partition: Int,
+        of ids: [String]
+    ) async throws(StoreError) -> [String: FanOutPosition] {
+        guard !ids.isEmpty else { return [:] }
+        let key = RedisArgument.string(redis.keys.fanOuts(partition))
+        let reply = try await redis.client.ask(
+            RedisCommand("HMGET", [key] + ids.map { .string($0) })
+        )
+        // What another release has written is as good as nothing: all are marked again.
+        let positions = (reply.array ?? []).map { $0.string.flatMap(FanOutPosition.init) }
+        return Dictionary(uniqueKeysWithValues: zip(ids, positions)).compactMapValues(\.self)
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         guard !ids.isEmpty else { return }
+        let names = ids.map { RedisArgument.string($0) }
         let stream = RedisArgument.string(redis.keys.outbox(partition))
-        _ = try await redis.client.ask(
-            RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) })
-        )
+        let positions = RedisArgument.string(redis.keys.fanOuts(partition))
+        let replies = try await redis.client.ask([
+            RedisCommand("XACK", [stream, Self.group] + names),
+            RedisCommand("HDEL", [positions] + names),
+        ])
+        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
     }
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {

@@ -133,3 +133,24 @@ package struct RedisSweepStore: SweepStore {
         }
     }
 }
+
+/// The fields of an account's sweep.
+enum SweepField: String, CaseIterable {
+    case owner = "o"
+    /// The owner has it until then, ms.
+    case heldUntil = "u"
+    /// When it is due, ms.
+    case due = "d"
+    /// How far it has come: `<ms` since, `=id` after.
+    case cursor = "c"
+    /// When it had caught up last, ms.
+    case caughtUp = "t"
+    /// The pause before ``due``, ms.
+    case pause = "p"
+}
+
+/// The fields of an account's reads, each followed by a day (days since 1970).
+enum UsageField: String, CaseIterable {
+    case reads = "r"
+    case transactions = "t"
+}

@@ -7,7 +7,8 @@ enum ScriptName: String, CaseIterable {
     case note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
-    case ledger, settled, outboxGroup, confirm, recorded, trim, purge, fade, bodies, fold, accepted
+    case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
+    case fade, bodies, fold, accepted
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
@@ -62,6 +63,7 @@ enum ScriptName: String, CaseIterable {
         case .ledger: PackageResources.ledger_lua
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
+        case .outboxHold: PackageResources.outbox_hold_lua
         case .confirm: PackageResources.confirm_lua
         case .recorded: PackageResources.recorded_lua
         case .bodies: PackageResources.bodies_lua

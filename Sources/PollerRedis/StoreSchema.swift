@@ -58,6 +58,9 @@ enum KeyKind: String, CaseIterable {
     case orders = "d"
     /// Stream: the outbox (``OutboxField``), read by the group `notifier`.
     case outbox = "e"
+    /// Hash: how far marking has come, for entries of the outbox that are told to many, entry →
+    /// `FanOutPosition`; until they are acknowledged.
+    case fanOuts = "F"
     /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
     case members = "p"
     /// Hash: what the partition knows of itself (``MetaField``).
@@ -239,7 +242,7 @@ enum MetaField: String, CaseIterable {
     case listed
     /// Written only so that replicas can be waited for.
     case joined
-    /// Likewise.
+    /// Likewise; by marks their number is added.
     case confirmed
     /// Of deliveries: the server's history that ``whole`` is about.
     case history
@@ -288,27 +291,6 @@ enum IncidentField: String, CaseIterable {
     case owner = "o"
     /// The next one is nobody's before, ms of the queue's clock.
     case due = "d"
-}
-
-/// The fields of an account's sweep.
-enum SweepField: String, CaseIterable {
-    case owner = "o"
-    /// The owner has it until then, ms.
-    case heldUntil = "u"
-    /// When it is due, ms.
-    case due = "d"
-    /// How far it has come: `<ms` since, `=id` after.
-    case cursor = "c"
-    /// When it had caught up last, ms.
-    case caughtUp = "t"
-    /// The pause before ``due``, ms.
-    case pause = "p"
-}
-
-/// The fields of an account's reads, each followed by a day (days since 1970).
-enum UsageField: String, CaseIterable {
-    case reads = "r"
-    case transactions = "t"
 }
 
 /// The marks of a lease, a byte each in this order; `-` where one is not set.

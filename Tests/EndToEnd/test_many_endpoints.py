@@ -79,14 +79,14 @@ def watch(cluster: Cluster, account: str, **more) -> None:
     assert made.status_code == 201, made.text
 
 
-def many_endpoints(cluster: Cluster, url: str, **more) -> None:
+def many_endpoints(cluster: Cluster, url: str, count: int = MANY, **more) -> None:
     def make(number: int) -> None:
         body = {"url": f"{url}/many/{number}", "account": "many"} | more
         made = cluster.api.request("POST", "/v1/endpoints", json=body)
         assert made.status_code == 201, made.text
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(make, range(MANY)))
+        list(pool.map(make, range(count)))
 
 
 def waiting(cluster: Cluster) -> int:
@@ -152,3 +152,37 @@ def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_accoun
         assert waiting(cluster) >= MANY * 0.5
     finally:
         silence.close()
+
+
+def marks(client) -> int:
+    """The marks ever made, and the changes of the registry, as the store counts them."""
+    with client.pipeline(transaction=False) as pipeline:
+        for number in range(16):
+            pipeline.hget(f"poller:d:m{{{number}}}", "confirmed")
+        return sum(int(count or 0) for count in pipeline.execute())
+
+
+def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that_goes_on(cluster, shop):
+    count = 6000
+    many_endpoints(cluster, shop.origin, count)
+    cluster.notifiers[0].terminate()
+    # What it holds when it dies is tried again when its leases have ended: let that be little.
+    first = cluster.role("notifier_first", "notifier", {"POLLER_DELIVERY_CONCURRENCY": "4"}).start().wait_ready()
+    with cluster.redis.client() as client:
+        before = marks(client)
+        watch(cluster, "many")
+        wait_until(lambda: marks(client) >= before + count * 0.3, 30, "a part is marked", pause_s=0.001)
+        first.kill9()
+        at_death = marks(client) - before
+        assert 0 < at_death < count * 0.9, "it was not killed in the middle"
+        cluster.role("notifier_second", "notifier").start().wait_ready()
+        wait_until(lambda: len(set(shop.paths)) >= count, 120, "all are told", pause_s=0.1)
+        made = marks(client) - before
+        assert not client.keys("poller:F{*"), "nothing is kept of an event that is marked"
+    wait_until(lambda: waiting(cluster) == 0, 75, "what the dead one held is told too", pause_s=0.2)
+    print(f"{at_death} marks at the death, {made} in all, {len(shop.paths)} told")
+    assert count <= made < count * 1.1
+    assert set(shop.paths) == {f"/many/{number}" for number in range(count)}
+    # At least once: the few in its hands may have been told already, under the same id.
+    assert len({headers["webhook-id"] for headers, _ in shop.requests}) == 1
+    assert len(shop.paths) <= count + 24

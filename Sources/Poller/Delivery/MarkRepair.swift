@@ -34,6 +34,8 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     private static var slack: Duration { .seconds(60) }
     /// Entries read at a time, for some milliseconds.
     private static var batch: Int { 500 }
+    /// Marks made at a time, likewise.
+    private static var marksMax: Int { 1000 }
 
     /// What the lock guards: the partitions that are ours, and what was repaired in them.
     private struct State: Sendable {
@@ -138,13 +140,22 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
                 )
                 // After the entries were read: whoever registered before them is known then.
                 try await directory?.refresh()
-                let marks = Set(
-                    entries.flatMap { $0.marks(directory) }.filter { mark in
-                        lost[deliveries.partition(of: LaneID(endpoint: mark.endpoint))] != nil
-                    }
-                )
-                if !marks.isEmpty { try await deliveries.mark(Array(marks)) }
-                count += marks.count
+                var marks: Set<DeliveryMark> = []
+                for entry in entries {
+                    let audience = directory?.interested(in: entry.event) ?? .nobody
+                    let isUrgent = !audience.isMore(than: OutboxEntry.urgentMax)
+                    var segment = entry.inlineMarks(directory?.operators ?? [])
+                    var position: FanOutPosition?
+                    repeat {
+                        let next = audience.next(Self.marksMax, after: position)
+                        position = next.last
+                        segment += entry.marks(next, isUrgent: isUrgent)
+                        marks.formUnion(segment.filter { isLost($0, lost) })
+                        segment = []
+                        if marks.count >= Self.marksMax { try await mark(&marks, &count) }
+                    } while position != nil
+                }
+                try await mark(&marks, &count)
                 guard entries.count >= Self.batch, let last = entries.last else { break }
                 position = last.id
             }
@@ -155,6 +166,19 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
                 "partitions": "\(lost.keys.sorted())", "since": "\(since)", "marks": "\(count)",
             ]
         )
+    }
+
+    private func isLost(_ mark: DeliveryMark, _ lost: [Int: MarkStanding]) -> Bool {
+        lost[deliveries.partition(of: LaneID(endpoint: mark.endpoint))] != nil
+    }
+
+    private func mark(
+        _ marks: inout Set<DeliveryMark>,
+        _ count: inout Int
+    ) async throws(StoreError) {
+        try await deliveries.markAndCount(Array(marks))
+        count += marks.count
+        marks = []
     }
 }
 

@@ -181,9 +181,14 @@ package struct Endpoint: Hashable, Sendable {
 
     /// Whether an event recorded now is kept for it.
     package func collects(at now: Timestamp) -> Bool {
+        collectsUntil.map { now < $0 } ?? true
+    }
+
+    /// Before when an event must be recorded to be kept for it; nil for one that is enabled.
+    var collectsUntil: Timestamp? {
         switch state {
-        case .enabled: true
-        case .disabled(_, let since, _): now < since + Self.catchUp
+        case .enabled: nil
+        case .disabled(_, let since, _): since + Self.catchUp
         }
     }
 

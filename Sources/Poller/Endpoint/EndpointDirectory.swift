@@ -14,39 +14,73 @@ package final class EndpointDirectory: Sendable {
     private struct State: Sendable {
         var version: Int64 = 0
         var endpoints: [EndpointID: Endpoint] = [:]
-        /// Of each account those that name no source.
-        var general: [AccountID: Set<EndpointID>] = [:]
-        /// Those that name sources, by each of them.
-        var bySource: [SourceID: Set<EndpointID>] = [:]
+        var index: EndpointIndex
         /// Ids whose endpoint changed or went, for the sync.
         var changed: Set<EndpointID> = []
+        var isLoading = false
+        /// Who waits for the turn to load.
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let store: any EndpointStore
     /// Who is told of the cluster itself without being registered.
     let operators: [NotifyURL]
+    private let partition: @Sendable (LaneID) -> Int
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// An empty copy; the first refresh fills it.
     ///
-    /// `operators` are told of the cluster itself.
-    package init(store: any EndpointStore, operators: [NotifyURL] = [], logger: Logger) {
+    /// `operators` are told of the cluster itself; `partition` tells where the deliveries of a lane are.
+    package init(
+        store: any EndpointStore,
+        operators: [NotifyURL] = [],
+        partition: @escaping @Sendable (LaneID) -> Int = { _ in 0 },
+        logger: Logger
+    ) {
         self.store = store
         self.operators = operators
+        self.partition = partition
         self.logger = logger
+        state = Mutex(State(index: EndpointIndex(partition: partition)))
     }
 
     /// Makes the copy as new as the registry is now; one cheap read when it is already.
     package func refresh() async throws(StoreError) {
         let version = try await store.version()
+        guard version != state.withLock(\.version) else { return }
+        await takeTurn()
+        defer { endTurn() }
+        // Who had the turn before may have read it: hundreds of attempts ask at once when a process starts.
         let known = state.withLock(\.version)
         if version != known { try await load(since: known) }
     }
 
     /// Reads the whole registry, whatever its version says.
     package func reload() async throws(StoreError) {
+        await takeTurn()
+        defer { endTurn() }
         try await load(since: 0)
+    }
+
+    /// Waits until nobody else loads, which takes no longer than the store's calls may.
+    private func takeTurn() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                defer { state.isLoading = true }
+                if state.isLoading { state.waiting.append(continuation) }
+                return !state.isLoading
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func endTurn() {
+        let next = state.withLock { state in
+            state.isLoading = !state.waiting.isEmpty
+            return state.isLoading ? state.waiting.removeFirst() : nil
+        }
+        next?.resume()
     }
 
     /// The endpoint as the copy has it; nil when it is not there.
@@ -77,15 +111,8 @@ package final class EndpointDirectory: Sendable {
 
     /// The endpoints that are to be told of an event, as far as the event itself says; also those
     /// that were disabled not long ago and will catch up.
-    package func interested(in event: Event) -> [EndpointID] {
-        state.withLock { state in
-            let candidates = (state.general[event.key.account] ?? [])
-                .union(state.bySource[event.key.source] ?? [])
-            return candidates.filter { id in
-                guard let endpoint = state.endpoints[id] else { return false }
-                return endpoint.wants(event) && endpoint.collects(at: event.polledAt)
-            }
-        }
+    package func interested(in event: Event) -> Audience {
+        state.withLock { $0.index.audience(of: event) }
     }
 
     /// Those that are told, and have somebody else told when that takes too long.
@@ -110,14 +137,14 @@ package final class EndpointDirectory: Sendable {
 
     private func load(since version: Int64) async throws(StoreError) {
         var since = version
-        var fresh: State? = version == 0 ? State() : nil
+        var isFresh = version == 0
         var pages: [EndpointChanges] = []
         var isContinuing = false
         var isForced = false
         repeat {
             let page = try await store.changes(since: since, isContinuing: isContinuing)
             if page.isReset {
-                fresh = State()
+                isFresh = true
                 pages = []
                 isForced = version > 0
             }
@@ -129,45 +156,39 @@ package final class EndpointDirectory: Sendable {
             // Somebody else may have read further meanwhile; what is older is not taken, unless
             // the store says that what we had is none of its own.
             guard isForced || since >= state.version else { return state.endpoints.count }
-            var next = fresh ?? state
-            for page in pages { Self.apply(page, to: &next) }
-            next.version = since
-            if fresh != nil {
-                next.changed = state.changed.union(next.changed)
-                    .union(state.endpoints.keys.filter { next.endpoints[$0] == nil })
+            if isFresh {
+                state.changed.formUnion(state.endpoints.keys)
+                state.endpoints = [:]
             }
-            state = next
-            return next.endpoints.count
+            // So many are sorted anew sooner than each is put in its place.
+            let isIndexedAnew = isFresh || pages.count > 1
+            for page in pages { Self.apply(page, to: &state, indexing: !isIndexedAnew) }
+            if isIndexedAnew {
+                state.index = EndpointIndex(state.endpoints.values, partition: partition)
+            }
+            state.version = since
+            return state.endpoints.count
         }
         Gauge(label: "poller_endpoints").record(count)
         logger.debug("endpoints read", metadata: ["endpoints": "\(count)"])
     }
 
-    private static func apply(_ page: EndpointChanges, to state: inout State) {
+    private static func apply(
+        _ page: EndpointChanges,
+        to state: inout State,
+        indexing isIndexing: Bool
+    ) {
         for endpoint in page.endpoints {
-            forget(endpoint.id, in: &state)
-            state.endpoints[endpoint.id] = endpoint
+            let old = state.endpoints.updateValue(endpoint, forKey: endpoint.id)
             state.changed.insert(endpoint.id)
-            if endpoint.scope.sources.isEmpty {
-                state.general[endpoint.account, default: []].insert(endpoint.id)
-            } else {
-                for source in endpoint.scope.sources {
-                    state.bySource[source, default: []].insert(endpoint.id)
-                }
-            }
+            guard isIndexing else { continue }
+            if let old { state.index.remove(old) }
+            state.index.insert(endpoint)
         }
         for id in page.removed {
-            forget(id, in: &state)
+            let old = state.endpoints.removeValue(forKey: id)
             state.changed.insert(id)
-        }
-    }
-
-    private static func forget(_ id: EndpointID, in state: inout State) {
-        guard let old = state.endpoints.removeValue(forKey: id) else { return }
-        state.general[old.account]?.remove(id)
-        for source in old.scope.sources {
-            state.bySource[source]?.remove(id)
-            if state.bySource[source]?.isEmpty == true { state.bySource[source] = nil }
+            if isIndexing, let old { state.index.remove(old) }
         }
     }
 }

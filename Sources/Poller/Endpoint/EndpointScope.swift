@@ -83,7 +83,8 @@ package struct EndpointScope: Hashable, Sendable {
         return metadata.allSatisfy { found[$0.key] == $0.value }
     }
 
-    private static func matches(_ pattern: String, _ type: String) -> Bool {
+    /// Whether a pattern matches a type, or all that another pattern matches.
+    static func matches(_ pattern: String, _ type: String) -> Bool {
         pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
     }
 

@@ -17,14 +17,25 @@ package protocol Outbox: Sendable {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
-    /// Says that a consumer is still at work on entries: their idleness begins anew.
+    /// Says that a consumer is still at work on entries: their idleness begins anew. With a position, how
+    /// far it has come with marking one.
+    ///
+    /// Nothing is changed of those that the consumer has no more, because another one has taken them over
+    /// or they are acknowledged: their ids are returned.
+    @discardableResult
     func hold(
         partition: Int,
         consumer: OwnerID,
-        _ ids: [String]
-    ) async throws(StoreError)
+        _ entries: [PendingEntry]
+    ) async throws(StoreError) -> Set<String>
 
-    /// Marks entries as dealt with.
+    /// How far marking had come with entries, of those with which somebody had begun.
+    func positions(
+        partition: Int,
+        of ids: [String]
+    ) async throws(StoreError) -> [String: FanOutPosition]
+
+    /// Marks entries as dealt with, and forgets how far marking them had come.
     func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError)
 
     /// An instant before which every recorded event has been acknowledged, by the clock of the
@@ -80,6 +91,19 @@ package struct OutboxEntry: Hashable, Sendable {
         self.partition = partition
         self.event = event
         self.notify = notify
+    }
+}
+
+/// An entry that a consumer is at work on.
+package struct PendingEntry: Hashable, Sendable {
+    package let id: String
+    /// How far marking it has come; nil for what is known of that.
+    package let position: FanOutPosition?
+
+    /// Names an entry.
+    package init(_ id: String, at position: FanOutPosition? = nil) {
+        self.id = id
+        self.position = position
     }
 }
 

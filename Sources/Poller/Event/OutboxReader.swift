@@ -7,17 +7,15 @@ import Synchronization
 /// payments.
 ///
 /// Marking is idempotent, and an entry is acknowledged only after its marks are stored: a crash
-/// between the two marks again, and a delivery with nothing to tell rests at once.
+/// between the two marks again, and a delivery with nothing to tell rests at once. Of an event for many
+/// endpoints one segment is marked again at most (``FanOut``).
 package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     /// Entries read at a time.
     private let batch = 128
     /// An entry another notifier has held for longer was left by a dead one.
     private let abandonedAfter = Duration.seconds(5)
-    /// So often a reader says that it is still at work on its batch.
-    private let heldAgainAfter = Duration.seconds(1)
-    /// Marks stored at a time, for some milliseconds each: one event may be for thousands of
-    /// endpoints, and what is marked is acknowledged before the rest.
+    /// Marks stored at a time, for some milliseconds: what is marked is acknowledged before the rest.
     private let marksMax = 1000
 
     private let outbox: Events
@@ -129,44 +127,73 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard !read.isEmpty else { return 0 }
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
-        var heldAgain = clock.now.advanced(by: heldAgainAfter)
-        /// Nobody else may take for abandoned what takes us long.
-        func hold(_ left: some Sequence<OutboxEntry>) async throws(StoreError) {
-            guard clock.now >= heldAgain else { return }
-            try await outbox.hold(partition: partition, consumer: owner, left.map(\.id))
-            heldAgain = clock.now.advanced(by: heldAgainAfter)
-        }
+        var held = PendingEntries(
+            read,
+            partition: partition,
+            in: outbox,
+            consumer: owner,
+            clock: clock
+        )
         for entry in read {
-            try await hold(read)
-            try await note(entry.event)
+            try await held.renew()
+            if held.has(entry) { try await note(entry.event) }
         }
         // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
         // their order is not that of marks.
-        let (few, many) = read.reduce(into: ([OutboxEntry](), [OutboxEntry]())) {
-            if $1.isForMany(directory) { $0.1.append($1) } else { $0.0.append($1) }
+        var few: [(OutboxEntry, Audience)] = []
+        var many: [(OutboxEntry, Audience)] = []
+        for entry in read {
+            let audience = directory?.interested(in: entry.event) ?? .nobody
+            let isForMany = audience.isMore(than: OutboxEntry.urgentMax)
+            if isForMany { many.append((entry, audience)) } else { few.append((entry, audience)) }
         }
-        let entries = few + many
+        try await mark(few, &held)
+        let positions = try await outbox.positions(partition: partition, of: many.map(\.0.id))
+        for (entry, audience) in many where held.has(entry) && !Task.isCancelled {
+            let operators = directory?.operators ?? []
+            let fanOut = FanOut(
+                entry,
+                to: audience,
+                operators: operators,
+                after: positions[entry.id]
+            )
+            guard try await fanOut.run(in: deliveries, holding: &held) else { continue }
+            try await acknowledge([entry], &held)
+        }
+        return Task.isCancelled ? 0 : read.count
+    }
+
+    /// Marks what is told to few, some events at a time.
+    private func mark(
+        _ few: [(OutboxEntry, Audience)],
+        _ held: inout PendingEntries<Events, C>
+    ) async throws(StoreError) {
         var marks: Set<DeliveryMark> = []
-        var isMarked = 0
-        for index in entries.indices {
-            marks.formUnion(entries[index].marks(directory))
-            let isLast = index == few.count - 1 || index == entries.count - 1
-            guard marks.count >= marksMax || isLast else { continue }
+        var marked: [OutboxEntry] = []
+        for (index, (entry, audience)) in few.enumerated() {
+            marks.formUnion(entry.inlineMarks(directory?.operators ?? []))
+            marks.formUnion(entry.marks(audience.next(.max, after: nil), isUrgent: true))
+            marked.append(entry)
+            guard marks.count >= marksMax || index == few.count - 1 else { continue }
             var rest = Array(marks)[...]
             while !rest.isEmpty {
-                try await hold(entries[isMarked...])
-                try await deliveries.mark(Array(rest.prefix(marksMax)))
+                try await held.renew()
+                try await deliveries.markAndCount(Array(rest.prefix(marksMax)))
                 // What is not acknowledged is marked by others, or by us when we are back.
-                guard !Task.isCancelled else { return 0 }
+                guard !Task.isCancelled else { return }
                 rest = rest.dropFirst(marksMax)
             }
-            let done = entries[isMarked...index].map(\.id)
-            try await outbox.acknowledge(partition: partition, done)
-            Counter(label: "poller_outbox_entries_total").increment(by: done.count)
-            marks = []
-            isMarked = index + 1
+            try await acknowledge(marked, &held)
+            (marks, marked) = ([], [])
         }
-        return entries.count
+    }
+
+    private func acknowledge(
+        _ entries: [OutboxEntry],
+        _ held: inout PendingEntries<Events, C>
+    ) async throws(StoreError) {
+        try await held.acknowledge(entries)
+        Counter(label: "poller_outbox_entries_total").increment(by: entries.count)
     }
 
     /// Takes what is told of a payment over into its order, before the entry is acknowledged.
@@ -184,31 +211,5 @@ where C.Duration == Duration, C.Instant: Sendable {
                 ]
             )
         }
-    }
-}
-
-extension OutboxEntry {
-    /// An event for more endpoints than this hurries for none of them, or thousands of one account would stand
-    /// before the one of another.
-    static var urgentMax: Int { 16 }
-
-    /// Whether more endpoints want the event than can be told in a hurry.
-    func isForMany(_ directory: EndpointDirectory?) -> Bool {
-        (directory?.interested(in: event).count ?? 0) > Self.urgentMax
-    }
-
-    /// The deliveries the event makes necessary: inline URLs, and the endpoints that want it; of what tells
-    /// of the cluster also the operators of the configuration.
-    func marks(_ directory: EndpointDirectory?) -> [DeliveryMark] {
-        let endpoints = directory?.interested(in: event) ?? []
-        let operators = event.isForOperators ? directory?.operators ?? [] : []
-        return (notify + operators).map { DeliveryMark(url: $0, watch: event.key) }
-            + endpoints.map {
-                DeliveryMark(
-                    endpoint: $0,
-                    watch: event.key,
-                    isUrgent: endpoints.count <= Self.urgentMax
-                )
-            }
     }
 }

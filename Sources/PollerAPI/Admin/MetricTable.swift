@@ -118,6 +118,12 @@ package struct Metric: Hashable, Sendable {
         Metric(.counter, "outbox_entries_total", [], "Events marked for delivery."),
         Metric(
             .counter,
+            "delivery_marks_total",
+            [],
+            "Deliveries made due by events, one for each receiver of an event."
+        ),
+        Metric(
+            .counter,
             "deliveries_total",
             ["scheme", "result"],
             "Attempts by what came of them."

@@ -100,11 +100,8 @@ extension QueueConformance {
             try await bench.record(key, ["a", "b"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             try await bench.advance(ms: 60_000)
-            try await bench.watches.hold(
-                partition: home,
-                consumer: ConformanceBench.anna,
-                entries.map(\.id)
-            )
+            let lost = try await bench.hold(entries, ConformanceBench.anna)
+            try bench.equal(lost, [], "entries it has lost")
             let other = try await bench.unacknowledged(
                 home,
                 ConformanceBench.bert,
@@ -112,11 +109,8 @@ extension QueueConformance {
             )
             try bench.equal(other.count, 0, "entries of the other")
             try await bench.watches.acknowledge(partition: home, entries.map(\.id))
-            try await bench.watches.hold(
-                partition: home,
-                consumer: ConformanceBench.anna,
-                entries.map(\.id)
-            )
+            let gone = try await bench.hold(entries, ConformanceBench.anna)
+            try bench.equal(gone, Set(entries.map(\.id)), "entries that are dealt with")
             try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
         },
         ConformanceCase("all before the oldest unacknowledged entry is settled") { bench in

@@ -3,8 +3,8 @@ package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
         enqueueing + charging + acting + claiming + fencing + committing + hinting + lanes + outbox
-        + references + reading + deliveries + outcomes + priorities + turns + ahead + control
-        + slowing
+        + references + fanOut + reading + deliveries + outcomes + priorities + turns + ahead
+        + control + slowing
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders + news + notices + notes + accessKeys + searching + company + trail + spending

@@ -184,10 +184,19 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     package func hold(
         partition: Int,
         consumer: OwnerID,
-        _ ids: [String]
-    ) async throws(StoreError) {
+        _ entries: [PendingEntry]
+    ) async throws(StoreError) -> Set<String> {
         try await plan.run(.other) { () throws(StoreError) in
-            try await base.hold(partition: partition, consumer: consumer, ids)
+            try await base.hold(partition: partition, consumer: consumer, entries)
+        }
+    }
+
+    package func positions(
+        partition: Int,
+        of ids: [String]
+    ) async throws(StoreError) -> [String: FanOutPosition] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.positions(partition: partition, of: ids)
         }
     }
 

@@ -36,7 +36,7 @@ struct MemoryOutbox: Sendable {
     /// What the consumer group knows about an entry.
     private enum Delivered: Hashable, Sendable {
         case never
-        case at(Timestamp)
+        case at(Timestamp, OwnerID)
         case acknowledged
     }
 
@@ -49,6 +49,8 @@ struct MemoryOutbox: Sendable {
     private let partition: Int
     private let flaws: Set<QueueFlaw>
     private var kept: [Kept] = []
+    /// How far marking has come with entries.
+    private(set) var positions: [String: FanOutPosition] = [:]
     private var newest = Position(ms: 0, n: 0)
     private var trimmed = Position(ms: 0, n: 0)
 
@@ -79,33 +81,54 @@ struct MemoryOutbox: Sendable {
     }
 
     /// Hands out entries nobody has acknowledged and nobody else is at work on.
-    mutating func handOut(idle: Duration, limit: Int, now: Timestamp) -> [OutboxEntry] {
+    mutating func handOut(
+        to consumer: OwnerID,
+        idle: Duration,
+        limit: Int,
+        now: Timestamp
+    ) -> [OutboxEntry] {
         var entries: [OutboxEntry] = []
         for index in kept.indices where entries.count < limit {
             switch kept[index].delivered {
             case .acknowledged: continue
-            case .at(let then) where now - then < idle: continue
+            case .at(let then, _) where now - then < idle: continue
             case .at, .never:
-                kept[index].delivered = .at(now)
+                kept[index].delivered = .at(now, consumer)
                 entries.append(kept[index].entry)
             }
         }
         return entries
     }
 
-    /// Begins the idleness of entries anew that somebody is at work on.
-    mutating func hold(_ ids: Set<String>, now: Timestamp) {
-        guard !flaws.contains(.forgetsWhoIsAtWork) else { return }
-        for index in kept.indices where ids.contains(kept[index].entry.id) {
-            if case .at = kept[index].delivered { kept[index].delivered = .at(now) }
+    /// Begins the idleness of entries anew that a consumer is at work on; the ids of those it has no more.
+    mutating func hold(
+        _ entries: [PendingEntry],
+        by consumer: OwnerID,
+        now: Timestamp
+    ) -> Set<String> {
+        guard !flaws.contains(.forgetsWhoIsAtWork) else { return [] }
+        var lost: Set<String> = []
+        for entry in entries {
+            let index = kept.firstIndex { $0.entry.id == entry.id }
+            guard let index, case .at(_, let holder) = kept[index].delivered,
+                holder == consumer || flaws.contains(.letsAnybodyHold)
+            else {
+                lost.insert(entry.id)
+                continue
+            }
+            kept[index].delivered = .at(now, consumer)
+            if let position = entry.position { positions[entry.id] = position }
         }
+        return lost
     }
 
     /// Marks entries as dealt with; unknown ids are of entries long gone, and what was never
     /// handed out cannot be.
     mutating func acknowledge(_ ids: Set<String>) {
         for index in kept.indices where ids.contains(kept[index].entry.id) {
-            if kept[index].delivered != .never { kept[index].delivered = .acknowledged }
+            guard kept[index].delivered != .never else { continue }
+            kept[index].delivered = .acknowledged
+            positions[kept[index].entry.id] = nil
         }
     }
 

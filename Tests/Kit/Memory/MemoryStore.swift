@@ -239,16 +239,23 @@ package final class MemoryStore: WatchStore, Outbox {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
         changing { state, now in
-            state.outbox[partition].handOut(idle: idle, limit: limit, now: now)
+            state.outbox[partition].handOut(to: consumer, idle: idle, limit: limit, now: now)
         }
     }
 
     package func hold(
         partition: Int,
         consumer: OwnerID,
-        _ ids: [String]
-    ) async throws(StoreError) {
-        changing { state, now in state.outbox[partition].hold(Set(ids), now: now) }
+        _ entries: [PendingEntry]
+    ) async throws(StoreError) -> Set<String> {
+        changing { state, now in state.outbox[partition].hold(entries, by: consumer, now: now) }
+    }
+
+    package func positions(
+        partition: Int,
+        of ids: [String]
+    ) async throws(StoreError) -> [String: FanOutPosition] {
+        state.withLock { $0.outbox[partition].positions.filter { ids.contains($0.key) } }
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {

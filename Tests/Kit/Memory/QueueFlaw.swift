@@ -58,6 +58,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case notesForAnyHistory
     /// Entries of the outbox grow idle though their consumer says that it is at work.
     case forgetsWhoIsAtWork
+    /// Who has lost an entry of the outbox to another consumer takes it back.
+    case letsAnybodyHold
     /// Trimming drops what is old, whoever has not read it.
     case trimsUnacknowledged
     /// What waits stands still for as long as the clock was set back.
@@ -109,8 +111,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .learnsNoSecrets,
-            .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
+            .letsAnybodyHold, .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments,
+            .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
             .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
             .takesLateLooks, .tellsNothingOfIncidents, .recallsWhatIsHeld:
             true

@@ -27,7 +27,7 @@ struct EndpointDirectoryTests {
 
     func interested(_ event: Event) async throws -> [EndpointID] {
         try await directory.refresh()
-        return directory.interested(in: event).sorted { $0.description < $1.description }
+        return directory.interested(in: event).endpoints.sorted { $0.description < $1.description }
     }
 
     @Test("knows who wants an event right after they were created, changed or removed")
@@ -72,10 +72,22 @@ struct EndpointDirectoryTests {
         let swapped = SwappedStore(store)
         let directory = EndpointDirectory(store: swapped, logger: Sample.quiet)
         try await directory.refresh()
-        #expect(directory.interested(in: EndpointTests.event()).count == 8)
+        #expect(directory.interested(in: EndpointTests.event()).endpoints.count == 8)
         swapped.current.change { $0 = other }
         try await directory.refresh()
-        #expect(directory.interested(in: EndpointTests.event()).count == 5)
+        #expect(directory.interested(in: EndpointTests.event()).endpoints.count == 5)
+    }
+
+    @Test("however many ask at once, the registry is read once")
+    func atOnce() async throws {
+        for number in 0..<8 { try await create("n\(number)") }
+        let slow = SwappedStore(store)
+        let directory = EndpointDirectory(store: slow, logger: Sample.quiet)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<64 { group.addTask { try? await directory.refresh() } }
+        }
+        #expect(directory.interested(in: EndpointTests.event()).endpoints.count == 8)
+        #expect(slow.pages.value == 3)
     }
 
     @Test("an endpoint that the copy does not have is asked for before it counts as gone")
@@ -191,6 +203,8 @@ struct EndpointDirectoryTests {
 /// A store that becomes another one while somebody uses it, as after a FLUSHALL.
 private struct SwappedStore: EndpointStore {
     let current: Shared<MemoryEndpointStore>
+    /// How many pages of changes were read.
+    let pages = Shared(0)
 
     init(_ store: MemoryEndpointStore) {
         current = Shared(store)
@@ -202,7 +216,10 @@ private struct SwappedStore: EndpointStore {
         since version: Int64,
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
-        try await current.value.changes(since: version, isContinuing: isContinuing)
+        pages.change { $0 += 1 }
+        // As long as an answer takes, in which others ask.
+        for _ in 0..<20 { await Task.yield() }
+        return try await current.value.changes(since: version, isContinuing: isContinuing)
     }
 
     func create(

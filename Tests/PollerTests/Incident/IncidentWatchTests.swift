@@ -193,8 +193,10 @@ struct OperatorEventTests {
             logger: Sample.quiet
         )
         func marks(_ event: Event) -> [NotifyURL?] {
-            OutboxEntry(id: "1-0", partition: 0, event: event, notify: []).marks(directory)
-                .map(\.url)
+            OutboxEntry(id: "1-0", partition: 0, event: event, notify: []).inlineMarks(
+                directory.operators
+            )
+            .map(\.url)
         }
         #expect(marks(try event()) == [mail])
         #expect(marks(Samples.event()) == [])

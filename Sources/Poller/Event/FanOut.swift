@@ -1,0 +1,151 @@
+import Metrics
+
+/// Marks one event for many endpoints, segment by segment.
+///
+/// *Problem*: an event for 10,000 endpoints is marked for a good while. A notifier that died over it was
+/// followed by one that began at nought, and one that was slow beyond five seconds by others that did the
+/// same beside it.
+///
+/// *Approach*: the endpoints stand in an order that does not hang on who is among them
+/// (``FanOutPosition``). A segment of it is marked, then its end is stored beside the entry, and the entry
+/// held by the same operation; the last segment's end is the acknowledgement. Whoever takes the entry over goes
+/// on behind the position, and whoever has lost it hears so with its next segment and stops.
+///
+/// *Order*: marks, position, acknowledgement. A crash between the first two marks one segment again. Where a
+/// failover loses marks whose position is stored, ``MarkRepair`` makes them again as it does for those of
+/// entries that are acknowledged: until then the entry is not settled.
+///
+/// *Rejected*: marks and position in one operation (they are in different slots of a Redis Cluster); a task
+/// for each endpoint or segment in the store (as many writes again as there are marks).
+struct FanOut {
+    /// Endpoints marked before it is stored how far that has come: two scripts or three, some 5 ms of
+    /// Redis; the next one to go on repeats no more than these.
+    static var segmentMax: Int { 512 }
+
+    private let entry: OutboxEntry
+    private let audience: Audience
+    /// Those that are told without being registered, in the first segment; they are few.
+    private let inline: [DeliveryMark]
+    private let start: FanOutPosition?
+
+    /// Goes on behind a position, or begins.
+    init(
+        _ entry: OutboxEntry,
+        to audience: Audience,
+        operators: [NotifyURL],
+        after start: FanOutPosition?
+    ) {
+        self.entry = entry
+        self.audience = audience
+        self.start = start
+        inline = start == nil ? entry.inlineMarks(operators) : []
+    }
+
+    /// Marks all that are left; false when it was cancelled or another reader has the entry.
+    func run<Events: Outbox, C: Clock>(
+        in deliveries: some DeliveryQueue,
+        holding held: inout PendingEntries<Events, C>
+    ) async throws(StoreError) -> Bool where C.Duration == Duration {
+        // The last segment of the entry before has not done it.
+        try await held.renew()
+        var first = inline
+        var position = start
+        while true {
+            let segment = audience.next(Self.segmentMax, after: position)
+            try await deliveries.markAndCount(first + entry.marks(segment, isUrgent: false))
+            guard !Task.isCancelled else { return false }
+            guard let last = segment.last, segment.count == Self.segmentMax else { return true }
+            guard try await held.reach(last, of: entry) else { return false }
+            (first, position) = ([], last)
+        }
+    }
+}
+
+/// The entries of a batch that a reader has still to deal with, which nobody else may take for abandoned.
+struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
+    /// So often a reader says that it is still at work on its batch.
+    private static var pace: Duration { .seconds(1) }
+
+    private let outbox: Events
+    private let partition: Int
+    private let consumer: OwnerID
+    private let clock: C
+    private var left: [String]
+    private var next: C.Instant
+
+    /// What was read just now.
+    init(
+        _ entries: [OutboxEntry],
+        partition: Int,
+        in outbox: Events,
+        consumer: OwnerID,
+        clock: C
+    ) {
+        self.outbox = outbox
+        self.partition = partition
+        self.consumer = consumer
+        self.clock = clock
+        left = entries.map(\.id)
+        next = clock.now.advanced(by: Self.pace)
+    }
+
+    /// Whether an entry is ours, as far as we know.
+    func has(_ entry: OutboxEntry) -> Bool { left.contains(entry.id) }
+
+    /// Says that we are at work on them, when it is time for that.
+    mutating func renew() async throws(StoreError) {
+        guard clock.now >= next else { return }
+        try await hold(left.map { PendingEntry($0) })
+    }
+
+    /// Says how far marking an entry has come; false when another reader has it.
+    mutating func reach(
+        _ position: FanOutPosition,
+        of entry: OutboxEntry
+    ) async throws(StoreError) -> Bool {
+        let others = clock.now >= next ? left.filter { $0 != entry.id } : []
+        try await hold([PendingEntry(entry.id, at: position)] + others.map { PendingEntry($0) })
+        return has(entry)
+    }
+
+    /// Marks entries as dealt with.
+    mutating func acknowledge(_ entries: [OutboxEntry]) async throws(StoreError) {
+        let done = entries.map(\.id)
+        try await outbox.acknowledge(partition: partition, done)
+        left.removeAll(where: done.contains)
+    }
+
+    private mutating func hold(_ entries: [PendingEntry]) async throws(StoreError) {
+        let lost = try await outbox.hold(partition: partition, consumer: consumer, entries)
+        if entries.count >= left.count { next = clock.now.advanced(by: Self.pace) }
+        left.removeAll(where: lost.contains)
+    }
+}
+
+extension DeliveryQueue {
+    /// Marks, and counts it for operators.
+    func markAndCount(_ marks: [DeliveryMark]) async throws(StoreError) {
+        guard !marks.isEmpty else { return }
+        try await mark(marks)
+        Counter(label: "poller_delivery_marks_total").increment(by: marks.count)
+    }
+}
+
+extension OutboxEntry {
+    /// An event for more endpoints than this hurries for none of them, or thousands of one account would stand
+    /// before the one of another.
+    static var urgentMax: Int { 16 }
+
+    /// The deliveries to those who are not registered: the URLs of the watch, and of what tells of the cluster
+    /// also the operators of the configuration.
+    func inlineMarks(_ operators: [NotifyURL]) -> [DeliveryMark] {
+        (event.isForOperators ? notify + operators : notify).map {
+            DeliveryMark(url: $0, watch: event.key)
+        }
+    }
+
+    /// The deliveries to registered endpoints.
+    func marks(_ endpoints: [FanOutPosition], isUrgent: Bool) -> [DeliveryMark] {
+        endpoints.map { DeliveryMark(endpoint: $0.endpoint, watch: event.key, isUrgent: isUrgent) }
+    }
+}

@@ -1,0 +1,129 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@Suite("FanOut", .timeLimit(.minutes(1)))
+struct FanOutTests {
+    static let count = 2600
+
+    let rig = WorkerRig()
+    let deliveries: MemoryDeliveryQueue
+    let registry: MemoryEndpointStore
+    let marked = Shared<[EndpointID]>([])
+
+    init() {
+        deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        registry = MemoryEndpointStore(time: ClockTime(rig.clock))
+    }
+
+    func create(_ name: String) async throws {
+        let endpoint = try EndpointTests.endpoint(name, account: "acct_0")
+        _ = try await registry.create(endpoint, request: nil)
+    }
+
+    /// Records an event that very many are told, and one URL of its own.
+    func record() async throws {
+        for number in 0..<Self.count { try await create("e\(number)") }
+        let key = Sample.key(account: "acct_0")
+        let watch = try NewWatch(key: key, notify: [try NotifyURL("https://a.example/")])
+        _ = try await rig.store.enqueue([watch])
+        _ = try await rig.store.cancel(key)
+    }
+
+    func reader(
+        _ name: String,
+        before: @escaping @Sendable (Int) async throws(StoreError) -> Void = { _ in }
+    ) -> some Runnable {
+        let marked = marked
+        return OutboxReader(
+            outbox: rig.store,
+            deliveries: SlowMarks(base: deliveries) { marks throws(StoreError) in
+                try await before(marked.value.count)
+                marked.change { $0 += marks.map(\.endpoint) }
+            },
+            directory: EndpointDirectory(
+                store: registry,
+                partition: deliveries.partition(of:),
+                logger: Sample.quiet
+            ),
+            owner: OwnerID(unchecked: name),
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+    }
+
+    @Test("who takes an event over goes on where the one before has stopped, whoever came or went")
+    func resumes() async throws {
+        try await record()
+        let isDead = Shared(false)
+        let dead = reader("reader-dead") { count throws(StoreError) in
+            guard count > 1500 else { return }
+            isDead.change { $0 = true }
+            throw .unavailable("dead")
+        }
+        try await running(dead.run) {
+            try await eventually("it has died half-way") { isDead.value }
+        }
+        let done = marked.value
+        // The first is the URL.
+        for id in [done[1], done[done.count - 1]] {
+            #expect(try await registry.remove(id))
+        }
+        rig.clock.advance(by: .seconds(1))
+        for number in 0..<50 { try await create("late\(number)") }
+        let alive = reader("reader-alive")
+        try await running(alive.run) {
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(
+            Set(marked.value).count == Self.count + 1,
+            "all, and none that came after the event"
+        )
+        #expect(marked.value.count == Self.count + 1, "each of them once")
+        #expect(try await deliveries.stats().pending == Self.count + 1)
+    }
+
+    @Test("who has lost an event to another stops, and takes nothing back")
+    func stops() async throws {
+        try await record()
+        let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
+        let other = OwnerID(unchecked: "reader-other")
+        let taken = Shared<[OutboxEntry]>([])
+        let slow = reader("reader-slow") { count throws(StoreError) in
+            guard count > 1000, taken.value.isEmpty else { return }
+            rig.clock.advance(by: .seconds(6))
+            let entries = try await rig.store.unacknowledged(
+                partition: home,
+                consumer: other,
+                idle: .seconds(5),
+                limit: 9
+            )
+            taken.change { $0 = entries }
+            // The other is further by the time the first is back.
+            let last = FanOutPosition(partition: 99, endpoint: EndpointID(unchecked: "ep_z"))
+            let held = entries.map { PendingEntry($0.id, at: last) }
+            _ = try await rig.store.hold(partition: home, consumer: other, held)
+        }
+        let later = try #require(
+            (1..<99).lazy.map { Sample.key(account: "acct_\($0)") }
+                .first { rig.store.partition(of: $0.lane) == home }
+        )
+        let url = try NotifyURL("https://later.example/")
+        try await running(slow.run) {
+            try await eventually("it has been overtaken") { !taken.value.isEmpty }
+            _ = try await rig.store.enqueue([try NewWatch(key: later, notify: [url])])
+            _ = try await rig.store.cancel(later)
+            let endpoint = DeliveryMark(url: url, watch: later).endpoint
+            // What is recorded later is read when that is over.
+            try await eventually("it does something else") { marked.value.contains(endpoint) }
+        }
+        #expect(taken.value.count == 1)
+        #expect(marked.value.count < Self.count)
+        let position = try await rig.store.positions(partition: home, of: taken.value.map(\.id))
+        #expect(position.values.map(\.endpoint.description) == ["ep_z"])
+        #expect(try await rig.store.stats().undelivered == 1)
+    }
+}
