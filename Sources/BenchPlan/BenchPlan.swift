@@ -26,6 +26,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case limit
         /// Webhooks: how soon, how many, and beside an endpoint that hangs.
         case deliver
+        /// Marks of events for very many endpoints.
+        case fanOut = "fan_out"
         /// WebSockets: memory, latency, and the way back after a crash.
         case live
         /// Finding watches among all there are.

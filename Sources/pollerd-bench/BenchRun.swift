@@ -58,6 +58,7 @@ struct BenchRun: Sendable {
             case .deliver:
                 try await DeliverBench(store: store, plan: plan, redisURL: redisURL)
                     .measure(&report)
+            case .fanOut: try await FanOutBench(store: store).measure(&report)
             case .live:
                 let notifier = try NotifierProcess(redisURL: redisURL)
                 defer { notifier.stop() }
