@@ -1,15 +1,17 @@
 """The command line of `ops/chaos`."""
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from chaos.long import LongRun  # noqa: E402
 from chaos.orders import OrderRun  # noqa: E402
 from chaos.run import Plan, Run  # noqa: E402
-from harness.cluster import STORES  # noqa: E402
+from harness.cluster import STORES, previous_programs  # noqa: E402
 
 
 def orders(arguments: list[str]) -> int:
@@ -33,6 +35,20 @@ def orders(arguments: list[str]) -> int:
     return 1 if run.violations else 0
 
 
+def long(asked: argparse.Namespace) -> int:
+    """`ops/chaos --changes N` and `ops/chaos --hours H`."""
+    run = LongRun(
+        asked.changes, asked.hours, asked.minutes, asked.seed, asked.sources, say=tell
+    )
+    try:
+        run.run()
+    finally:
+        print(json.dumps(run.as_dict()) if asked.json else run.text())
+    for violation in run.violations[:50]:
+        print(violation, file=sys.stderr)
+    return 1 if run.violations else 0
+
+
 def tell(text: str) -> None:
     print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
@@ -42,6 +58,8 @@ def main() -> int:
         return orders(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="ops/chaos")
     parser.add_argument("--minutes", type=float, default=2)
+    parser.add_argument("--changes", type=int, default=0)
+    parser.add_argument("--hours", type=float, default=0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--redis", choices=sorted(STORES), default="standalone")
     parser.add_argument("--sources", type=int, default=400)
@@ -50,6 +68,8 @@ def main() -> int:
     parser.add_argument("--fsync", choices=("always", "everysec"), default="everysec")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    if asked.changes or asked.hours:
+        return long(asked)
     plan = Plan(
         store=asked.redis,
         seed=asked.seed,
@@ -59,6 +79,7 @@ def main() -> int:
         is_long=True,
         fsync=asked.fsync,
         wait_replicas=asked.wait_replicas,
+        previous=previous_programs(),
     )
     run = Run(plan, say=tell)
     with run.cluster() as cluster:
