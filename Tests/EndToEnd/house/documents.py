@@ -72,6 +72,23 @@ def what_documents_name_is_there(tree: Tree):
                 yield f"{path}: {link}"
 
 
+PROMISES = CATALOGUE + "Guarantees.md"
+
+
+@rule({PROMISES: "| promise | why it holds | shown by |\n|---|---|---|\n| It holds | we say so | conformance \"hope\" |\n"})
+def each_promise_names_what_shows_it(tree: Tree):
+    suite = "\n".join(swift(tree, "Tests/Kit/Conformance").values())
+    topics = set(re.findall(r"static let (\w+): \[ConformanceCase\]", suite))
+    table = tree[PROMISES].split("| promise |", 1)[1].split("\n\n", 1)[0]
+    for row in table.splitlines()[2:]:
+        promise, shown = row.split("|")[1].strip(), row.split("|")[-2]
+        named = re.findall(r"`(?:test_\w+\.py|\w+Tests)`", shown)
+        cases = [topic for part in re.findall(r'conformance ("\w+"(?: and "\w+")*)', shown) for topic in re.findall(r"\w+", part.replace(" and ", " "))]
+        if not named and not cases:
+            yield f"{promise[:60]}: no test is named"
+        yield from (f"{promise[:60]}: there is no conformance {topic}" for topic in cases if topic not in topics)
+
+
 @rule({CATALOGUE + "Breach.md": "``NoSuchType`` does it.\n", "Sources/Poller/Breach.swift": "/// As ``NoSuchThing/other`` does.\n"})
 def links_lead_to_types_that_are_there(tree: Tree):
     """What `docc` sees only where the target was built, and of comments only where there is a catalogue."""
