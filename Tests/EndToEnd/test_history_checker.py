@@ -186,6 +186,16 @@ def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
     assert any("never recorded" in violation for violation in history.violations)
 
 
+def test_what_is_told_of_the_money_before_the_first_status_may_be_read_twice():
+    first = WHOLE[0] | {"id": "evt_0", "type": "payment.authorised", "status": None}
+    first |= {"payment": {"state": "authorised"}}
+    read = [first, *(event | {"seq": event["seq"] + 1} for event in WHOLE)]
+    HistoryChecker(HAPPENED, {"src_1": read + read}, lineages=True).verdict()
+    invented = [read[0] | {"type": "source.pending"}, *read[1:]]
+    history = HistoryChecker(HAPPENED, {"src_1": invented + read}, lineages=True)
+    assert any("says None" in violation for violation in history.violations)
+
+
 def test_what_was_told_and_lost_before_anybody_could_read_it_must_have_been_true():
     glimpsed = WHOLE[1] | {"id": "evt_glimpsed"}
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True)

@@ -44,8 +44,6 @@ def long(asked: argparse.Namespace) -> int:
         run.run()
     finally:
         print(json.dumps(run.as_dict()) if asked.json else run.text())
-    for violation in run.violations[:50]:
-        print(violation, file=sys.stderr)
     return 1 if run.violations else 0
 
 

@@ -111,6 +111,9 @@ class LongRun:
             if run.violations:
                 print(cluster.report(), file=sys.stderr)
         self._sums[name].add(run.figures, time.monotonic() - began)
+        # Of each run some: those of one must not hide those of the next.
+        for violation in run.violations[:10]:
+            self._say(violation)
         self.violations += [f"{name}, seed {plan.seed}: {found}" for found in run.violations]
         self._say(self._sums[name].row())
 
