@@ -143,11 +143,8 @@ package struct APIBackend: Sendable {
 
 /// A ``LiveFeed`` whatever its store and clock.
 package protocol EventFeed: Sendable {
-    /// What is recorded from now on and matches; see ``LiveFeed/listen(bufferMax:matching:)``.
-    func listen(
-        bufferMax: Int,
-        matching matches: @escaping @Sendable (OutboxEntry) -> Bool
-    ) -> AsyncStream<FeedItem>
+    /// What is recorded from now on and heard; see ``LiveFeed/listen(bufferMax:to:)``.
+    func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem>
 }
 
 extension LiveFeed: EventFeed {}

@@ -210,7 +210,7 @@ package struct GatewayConfiguration: Sendable {
 package struct GatewayLimits: Hashable, Sendable {
     /// A message from a client, all its frames together: a subscription of 100 sources fits.
     package var frameBytesMax = 16_384
-    /// Subscriptions of a connection; each listens to the whole feed.
+    /// Subscriptions of a connection.
     package var subscriptionsMax = 100
     /// Sources a subscription may name.
     package var sourcesMax = 100

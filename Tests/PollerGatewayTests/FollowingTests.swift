@@ -13,12 +13,17 @@ struct FollowingTests {
 
     /// The next entry of a partition, recorded at this ms.
     private mutating func entry(_ partition: Int, _ n: UInt64) -> LiveEvent {
-        LiveEvent(
-            OutboxEntry(
-                id: "\(n)-0",
-                partition: partition,
-                event: Samples.event(),
-                notify: []
+        let event = Samples.event()
+        return LiveEvent(
+            FeedEvent(
+                OutboxReference(
+                    id: "\(n)-0",
+                    partition: partition,
+                    item: event.key.id,
+                    lane: nil,
+                    stored: []
+                ),
+                event
             ),
             at: OutboxPosition(ms: n, n: 0),
             of: &positions

@@ -11,9 +11,10 @@ struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// A connection that is told everything, in its event loop.
+    /// A connection that is told everything, or of these sources, in its event loop.
     private func withConnection(
-        _ limits: GatewayLimits,
+        _ limits: GatewayLimits = .standard,
+        to sources: [String]? = nil,
         _ body: (Client) async throws -> Void
     ) async throws {
         let log = LogRecorder()
@@ -41,7 +42,7 @@ struct LiveConnectionTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await core.work.run() }
             group.addTask { await feed.run() }
-            let client = try await Client(core, eventLoop)
+            let client = try await Client(core, eventLoop, sources)
             try await eventually("it has begun") { try await client.has("caught_up") }
             try await eventually("it is live") {
                 try await client.perform {
@@ -49,7 +50,9 @@ struct LiveConnectionTests {
                 }
             }
             try await body(client)
+            #expect(core.hub.listeners.routeCount > 0)
             try await client.perform { $0.connection?.over() }
+            #expect(core.hub.listeners.routeCount == 0, "somebody who left is still listened for")
             group.cancelAll()
         }
     }
@@ -72,6 +75,25 @@ struct LiveConnectionTests {
             try await LiveBench.record("src_21", "pending", store)
             try await eventually("it is up to date") { try await client.has("src_21") }
             #expect(try await client.events == (1...21).map { "src_\($0)" })
+        }
+    }
+
+    @Test(
+        "who hears nothing of what happens is not woken by it, and knows all the same how far it is"
+    )
+    func moves() async throws {
+        try await withConnection(to: ["src_1"]) { client in
+            let read = store.eventsRead
+            for number in 2...30 { try await LiveBench.record("src_\(number)", "pending", store) }
+            let newest = try await store.bounds().compactMap { OutboxPosition($0.newest) }
+            try await eventually("its place is behind all that happened") {
+                try await client.perform { $0.connection?.place()?.positions } == newest
+            }
+            #expect(store.eventsRead == read)
+            try await LiveBench.record("src_1", "pending", store)
+            try await eventually("it has its own") { try await client.has("src_1") }
+            #expect(try await client.events == ["src_1"])
+            #expect(store.eventsRead == read + 1)
         }
     }
 
@@ -99,15 +121,19 @@ struct LiveConnectionTests {
 private struct Client: Sendable {
     private let transport: NIOLoopBound<Transport>
 
-    init(_ core: GatewayCore, _ eventLoop: any EventLoop) async throws {
+    init(
+        _ core: GatewayCore,
+        _ eventLoop: any EventLoop,
+        _ sources: [String]?
+    ) async throws {
         transport = try await eventLoop.submit {
             let transport = Transport()
             let connection = LiveConnection(core, core.hub.loop(of: eventLoop), transport)
             transport.connection = connection
             let subscription = try Subscription(
                 id: "s1",
-                account: nil,
-                sources: nil,
+                account: sources == nil ? nil : "default",
+                sources: sources,
                 types: nil,
                 from: .now,
                 principal: Principal(name: "all", accounts: .all),

@@ -33,12 +33,12 @@ struct OperatorSubscriptionTests {
         let event = try event()
         for types in [["operator.*"], ["source.*", "operator.no_worker"]] {
             let subscription = try subscription(types)
-            #expect(subscription.concerns(event) && subscription.wants(event), "\(types)")
+            #expect(subscription.interest.hears(event) && subscription.wants(event), "\(types)")
         }
         for types in [nil, ["*"], ["source.*"], ["operator.backlog"]] {
-            #expect(!(try subscription(types).concerns(event)), "\(types ?? [])")
+            #expect(!(try subscription(types).interest.hears(event)), "\(types ?? [])")
         }
-        #expect(try subscription(nil).concerns(Samples.event()))
+        #expect(try subscription(nil).interest.hears(Samples.event()))
     }
 
     @Test("credentials that are bound to accounts cannot ask for it")

@@ -7,8 +7,10 @@ import Synchronization
 ///
 /// Order within a partition is the outbox's order, nothing is skipped: an arrival only says
 /// "look", the entries are read from the stream behind the position of the last one seen.
-/// A long poll listens to what it matches, with a buffer of its own; the gateway follows
-/// everything, a batch at a time and without a task between (``FeedFollower``).
+/// What an entry says is read only if somebody may hear it, and goes to those who do (``InterestTable``):
+/// what happens costs a look at whose it is.
+/// A long poll listens with a buffer of its own; the gateway follows, a batch at a time and without a task
+/// between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private let batch = 256
@@ -21,18 +23,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// What the lock guards: the positions read so far, and who listens.
     private struct State: Sendable {
         var positions: [String]?
-        var listeners: [Int: Listener] = [:]
+        /// The listeners' buffers, and what they hear.
+        var buffers: [Int: FeedBuffer] = [:]
+        var interests = InterestTable<Int>()
         var nextListener = 0
         var followers: [any FeedFollower] = []
         var ended = false
         /// Whether the last read failed.
         var isDelayed = false
-    }
-
-    /// One listener: which entries it wants, and its buffer.
-    private struct Listener: Sendable {
-        let matches: @Sendable (OutboxEntry) -> Bool
-        let buffer: FeedBuffer
     }
 
     /// A feed of everything recorded from the moment it runs.
@@ -42,31 +40,39 @@ where C.Duration == Duration, C.Instant: Sendable {
         arrivals = OutboxArrivals(outbox, clock: clock)
     }
 
-    /// What is recorded from now on and matches.
+    /// What is recorded from now on and heard by who has this interest.
     ///
-    /// The stream ends when this process drains. `bufferMax` entries are kept for a listener that
+    /// The stream ends when this process drains. `bufferMax` events are kept for a listener that
     /// is slow; beyond it the newest are dropped and ``FeedItem/overflowed`` is the last item:
     /// read on from your own position.
     package func listen(
         bufferMax: Int,
-        matching matches: @escaping @Sendable (OutboxEntry) -> Bool
+        to interest: Interest
     ) -> AsyncStream<FeedItem> {
         let (buffer, stream) = FeedBuffer.make(entriesMax: bufferMax)
         let number: Int? = state.withLock { state in
             if state.ended { return nil }
             state.nextListener += 1
-            state.listeners[state.nextListener] = Listener(
-                matches: matches,
-                buffer: buffer
-            )
+            state.buffers[state.nextListener] = buffer
+            state.interests.insert(state.nextListener, hearing: interest)
             return state.nextListener
         }
         guard let number else {
             buffer.finish()
             return stream
         }
-        buffer.onEnd { [weak self] in self?.state.withLock { $0.listeners[number] = nil } }
+        buffer.onEnd { [weak self] in
+            self?.state.withLock { state in
+                state.buffers[number] = nil
+                state.interests.remove(number)
+            }
+        }
         return stream
+    }
+
+    /// How many listen, and what is kept to find them.
+    package var listening: (count: Int, routes: Int) {
+        state.withLock { ($0.buffers.count, $0.interests.routeCount) }
     }
 
     /// Tells a follower everything from now on, until the feed ends.
@@ -82,12 +88,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Tails until shut down or cancelled; then ends every listener's stream.
     package func run() async {
         await arrivals.run { await self.readAll($0) }
-        let (listeners, followers) = state.withLock { state in
-            defer { (state.listeners, state.followers) = ([:], []) }
+        let (buffers, followers) = state.withLock { state in
+            defer { (state.buffers, state.interests, state.followers) = ([:], .init(), []) }
             state.ended = true
-            return (Array(state.listeners.values), state.followers)
+            return (Array(state.buffers.values), state.followers)
         }
-        for listener in listeners { listener.buffer.finish() }
+        for buffer in buffers { buffer.finish() }
         for follower in followers { follower.ended() }
     }
 
@@ -121,35 +127,90 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private func readBatch(_ partition: Int) async throws(StoreError) -> Int {
         let position = state.withLock { $0.positions?[partition] } ?? "0-0"
-        let entries = try await outbox.entries(
+        let references = try await outbox.references(
             partition: partition,
             after: position,
             limit: batch
         )
-        guard let last = entries.last else { return 0 }
-        let (listeners, followers) = state.withLock { state in
-            state.positions?[partition] = last.id
-            return (state.listeners.values, state.followers)
+        guard let last = references.last else { return 0 }
+        var (isHeard, followers) = state.withLock { state in
+            (references.map { state.interests.mayHear($0) }, state.followers)
         }
-        for follower in followers { follower.read(entries) }
-        for entry in entries {
-            for listener in listeners where listener.matches(entry) {
-                listener.buffer.offer(entry)
+        for follower in followers {
+            isHeard = zip(isHeard, follower.mayHear(references)).map { $0 || $1 }
+        }
+        let heard = zip(references, isHeard).filter(\.1).map(\.0)
+        // Who begins to listen from here on finds what was recorded before in the store.
+        let events = heard.isEmpty ? [] : try await events(of: heard)
+        let told = state.withLock { state in
+            state.positions?[partition] = last.id
+            return events.map { event in
+                (event, state.interests.listeners(of: event).compactMap { state.buffers[$0] })
             }
         }
-        return entries.count
+        let read = FeedBatch(partition: partition, end: last.id, events: events)
+        for follower in followers { follower.read(read) }
+        for (event, buffers) in told {
+            for buffer in buffers { buffer.offer(event) }
+        }
+        return references.count
+    }
+
+    private func events(
+        of references: [OutboxReference]
+    ) async throws(StoreError) -> [FeedEvent] {
+        zip(references, try await outbox.events(of: references)).compactMap { reference, event in
+            event.map { FeedEvent(reference, $0) }
+        }
     }
 }
 
-/// Somebody who is told all that a ``LiveFeed`` reads, in the feed's own task: it must not wait.
+/// An event that a ``LiveFeed`` has read.
+package struct FeedEvent: Hashable, Sendable {
+    /// Where it stands in its partition: `<ms>-<n>`.
+    package let id: String
+    package let partition: Int
+    /// Whose event it is.
+    package let item: ItemID
+    package let event: Event
+
+    /// The event of an entry.
+    package init(_ reference: OutboxReference, _ event: Event) {
+        id = reference.id
+        partition = reference.partition
+        item = reference.item
+        self.event = event
+    }
+}
+
+/// What a ``LiveFeed`` has read in one go of one partition.
+package struct FeedBatch: Sendable {
+    package let partition: Int
+    /// The id of the last entry, heard or not: the feed has read up to here.
+    package let end: String
+    /// Those that somebody may hear, oldest first.
+    package let events: [FeedEvent]
+
+    /// Puts a batch together.
+    package init(partition: Int, end: String, events: [FeedEvent]) {
+        self.partition = partition
+        self.end = end
+        self.events = events
+    }
+}
+
+/// Somebody who is told what a ``LiveFeed`` reads, in the feed's own task: it must not wait.
 package protocol FeedFollower: Sendable {
     /// What follows is everything behind these positions, one for each partition.
     ///
     /// Told again with where the feed is to one who follows it later.
     func began(at positions: [String])
 
-    /// Entries of one partition have been read, oldest first.
-    func read(_ entries: [OutboxEntry])
+    /// Which of these it may want the events of, one answer for each.
+    func mayHear(_ references: [OutboxReference]) -> [Bool]
+
+    /// A partition has been read on; with events that others wanted, too.
+    func read(_ batch: FeedBatch)
 
     /// The feed tells nothing more: this process drains.
     func ended()
@@ -158,7 +219,7 @@ package protocol FeedFollower: Sendable {
 /// What a listener of a ``LiveFeed`` gets.
 package enum FeedItem: Hashable, Sendable {
     /// Something was recorded.
-    case entry(OutboxEntry)
+    case event(FeedEvent)
     /// The listener was too slow; nothing more comes on this stream.
     case overflowed
 }
@@ -170,7 +231,7 @@ package enum FeedItem: Hashable, Sendable {
 package struct FeedBuffer: Sendable {
     private let continuation: AsyncStream<FeedItem>.Continuation
 
-    /// A buffer of `entriesMax` entries, and the stream that takes from it.
+    /// A buffer of `entriesMax` events, and the stream that takes from it.
     package static func make(entriesMax: Int) -> (FeedBuffer, AsyncStream<FeedItem>) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FeedItem.self,
@@ -179,9 +240,9 @@ package struct FeedBuffer: Sendable {
         return (FeedBuffer(continuation: continuation), stream)
     }
 
-    /// Passes an entry on.
-    package func offer(_ entry: OutboxEntry) {
-        guard case .enqueued(let remaining) = continuation.yield(.entry(entry)), remaining <= 1
+    /// Passes an event on.
+    package func offer(_ event: FeedEvent) {
+        guard case .enqueued(let remaining) = continuation.yield(.event(event)), remaining <= 1
         else { return }
         overflow()
     }

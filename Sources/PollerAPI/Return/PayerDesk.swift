@@ -91,9 +91,10 @@ struct PayerDesk {
     /// What the next poll has seen of the code; nil when it has seen nothing new.
     private func seen(after snapshot: WatchSnapshot) async throws -> VerificationResult? {
         let (key, seq) = (snapshot.watch.key, snapshot.watch.seq)
-        let found = try await polls.first(within: Self.pollWait) { entry in
-            entry.event.key.id == key.id && entry.event.seq > seq
-        } read: { () async throws -> WatchSnapshot? in
+        let found = try await polls.first(
+            within: Self.pollWait,
+            hearing: Interest(in: .watch(key), afterSeq: seq)
+        ) { () async throws -> WatchSnapshot? in
             guard let now = try await watches.snapshot(of: key) else { return nil }
             return now.watch.seq > seq ? now : nil
         }

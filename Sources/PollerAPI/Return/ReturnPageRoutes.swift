@@ -233,9 +233,10 @@ struct ReturnPageRoutes {
             )
         }
         defer { limits.leave(key.id) }
-        let found = try await polls.first(within: input.wait) { entry in
-            entry.event.key.id == key.id && entry.event.seq > afterSeq
-        } read: { () async throws -> WatchSnapshot? in
+        let found = try await polls.first(
+            within: input.wait,
+            hearing: Interest(in: .watch(key), afterSeq: afterSeq)
+        ) { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else { throw Self.notFound }
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }

@@ -82,9 +82,11 @@ struct EventRoutes {
             isOfAll: context.caller.accounts.isAll
         )
         let position = Mutex(start)
-        let page = try await polls.first(within: input.wait, for: context.waiter) { entry in
-            filter.matches(entry.event)
-        } read: { () async throws -> OutboxPage? in
+        let page = try await polls.first(
+            within: input.wait,
+            for: context.waiter,
+            hearing: filter.interest
+        ) { () async throws -> OutboxPage? in
             let start = position.withLock { $0 }
             let page = try await scans.passing(for: context.caller) {
                 let page = try await reader.page(after: start)

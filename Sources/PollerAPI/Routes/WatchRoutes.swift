@@ -203,9 +203,11 @@ struct WatchRoutes {
             }
             return Response(PollerWire.Watch(snapshot))
         }
-        let found = try await polls.first(within: input.wait, for: context.waiter) { entry in
-            entry.event.key.id == key.id && entry.event.seq > afterSeq
-        } read: { () async throws -> WatchSnapshot? in
+        let found = try await polls.first(
+            within: input.wait,
+            for: context.waiter,
+            hearing: Interest(in: .watch(key), afterSeq: afterSeq)
+        ) { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else {
                 throw Problem.watchNotFound(key)
             }

@@ -10,7 +10,7 @@ final class LongPolls: Sendable {
     ///
     /// A client that went away costs its place no longer than this.
     static let waitMax = Duration.seconds(60)
-    /// Requests that may wait at once: each is matched against every event of the feed.
+    /// Requests that may wait at once: each holds a connection and some tasks.
     static let waitersMax = 4096
 
     /// Who waits.
@@ -49,18 +49,18 @@ final class LongPolls: Sendable {
     /// The feed is listened to before the first read, so nothing slips between the two.
     /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere. One whose key is revoked
     /// meanwhile waits no longer, and is refused.
-    /// `matches`: what makes it worth to read again.
+    /// `interest`: what makes it worth to read again.
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,
-        matching matches: @escaping @Sendable (OutboxEntry) -> Bool,
+        hearing interest: Interest,
         read: () async throws -> Found?
     ) async throws -> Found? {
         guard wait > .zero else { return try await read() }
         let taken = try enter(waiter)
         defer { withExtendedLifetime(taken) {} }
-        // One place is enough: any entry only says "read again".
-        let news = feed.listen(bufferMax: 1, matching: matches)
+        // One place is enough: any event only says "read again".
+        let news = feed.listen(bufferMax: 1, to: interest)
         let revocation = waiter?.revocation()
         if let found = try await read() { return found }
         // Behind the beginning of its stream, so that no revocation slips between the two.

@@ -47,15 +47,19 @@ struct EventFilter: Sendable {
     func matches(_ event: Event) -> Bool {
         event.isAsked(for: types) && (sources.isEmpty || sources.contains(event.key.source))
             && accounts.contains(event.key.account)
-            && (types.isEmpty || types.contains { Self.matches($0, event.type) })
+            && (types.isEmpty || EventSubject.matches(event.type, types))
+    }
+
+    /// What somebody hears who waits for what passes.
+    var interest: Interest {
+        Interest(
+            in: sources.isEmpty ? .accounts(accounts) : .sources(sources, of: accounts),
+            types: types.isEmpty ? nil : types
+        )
     }
 
     /// Whether it asks for what tells of the cluster.
     var isForOperators: Bool { types.contains(where: EventSubject.isOfOperators) }
-
-    private static func matches(_ pattern: String, _ type: String) -> Bool {
-        pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
-    }
 }
 
 extension RouteInput where Value == EventFilter {

@@ -6,8 +6,9 @@ import Poller
 /// *Problem*: tens of thousands of connections wait, nearly always for nothing. What a waiting one
 /// costs is what a process can hold.
 /// *Approach*: a connection is a few values in its loop, and no task, stream or timer of its own. All
-/// of a loop's connections share its wheel of deadlines, its index of who wants which source, and the
-/// feed's batches: a batch is one hop to the loop, and each connection concerned is flushed once.
+/// of a loop's connections share its wheel of deadlines and the feed's batches: what a batch has for them
+/// is one hop to the loop, and each connection concerned is flushed once. Who hears what is known for all
+/// loops in one place (``LiveListeners``).
 /// *Rejected*: a task for each reader, writer, clock and subscription. It reads better, and held
 /// 50 KiB a connection.
 ///
@@ -15,18 +16,20 @@ import Poller
 /// the hub share it.
 final class GatewayLoop {
     let eventLoop: any EventLoop
+    /// Its number among the loops.
+    private let number: Int
+    private let index: LiveListeners
+    private let backlog: LoopBacklog
     private let start: NIODeadline
     private var connections: [Int: LiveConnection] = [:]
     private var connectionsMade = 0
-    /// Subscriptions by number: of every source, and of one.
+    /// Subscriptions by number.
     private var listeners: [Int: LiveSubscription] = [:]
-    private var ofAll: Set<Int> = []
-    private var bySource: [SourceID: Set<Int>] = [:]
     private var listenersMade = 0
     private var wheel = DeadlineWheel()
     private var isTicking = false
-    /// How far events have been handed to those who are live.
-    private(set) var positions: [OutboxPosition]
+    /// How far events have been handed out, by what was posted here.
+    private var handedOut: [OutboxPosition]
     private var isDraining = false
     /// How long somebody may be on their way here, from their key to a connection.
     private static let admissionMax = Duration.seconds(10)
@@ -34,9 +37,18 @@ final class GatewayLoop {
     private var revoked: [String: Duration] = [:]
 
     /// A loop without connections, whose feed is at `positions`.
-    init(_ eventLoop: any EventLoop, from positions: [OutboxPosition]) {
+    init(
+        _ eventLoop: any EventLoop,
+        _ number: Int,
+        _ index: LiveListeners,
+        _ backlog: LoopBacklog,
+        from positions: [OutboxPosition]
+    ) {
         self.eventLoop = eventLoop
-        self.positions = positions
+        self.number = number
+        self.index = index
+        self.backlog = backlog
+        handedOut = positions
         start = eventLoop.now
     }
 
@@ -93,45 +105,51 @@ final class GatewayLoop {
         listenersMade += 1
         let number = listenersMade
         listeners[number] = subscription
-        if let sources = subscription.subscription.sources {
-            for source in sources { bySource[source, default: []].insert(number) }
-        } else {
-            ofAll.insert(number)
-        }
+        index.add(
+            LiveListeners.Seat(loop: self.number, number: number),
+            hearing: subscription.subscription.interest
+        )
         return number
     }
 
     func remove(listener number: Int) {
-        guard let listener = listeners.removeValue(forKey: number) else { return }
-        ofAll.remove(number)
-        for source in listener.subscription.sources ?? [] {
-            bySource[source]?.remove(number)
-            if bySource[source]?.isEmpty ?? false { bySource[source] = nil }
-        }
+        guard listeners.removeValue(forKey: number) != nil else { return }
+        index.remove(LiveListeners.Seat(loop: self.number, number: number))
     }
 
     // MARK: Events
 
-    /// The feed begins, or begins to tell us: whoever came before it reads what it may have missed.
-    func began(at positions: [OutboxPosition]) {
-        self.positions = zip(self.positions, positions).map { max($0, $1) }
-        missed()
+    /// How far events have been handed to those who are live.
+    var positions: [OutboxPosition] {
+        if let settled = backlog.settled { handedOut = settled }
+        return handedOut
     }
 
-    /// Tells a batch to everybody it concerns, then flushes each of them once.
-    func take(_ events: [LiveEvent]) {
+    /// The feed begins, or begins to tell us: whoever came before it reads what it may have missed.
+    func began(at positions: [OutboxPosition]) {
+        missed()
+        handedOut = zip(handedOut, positions).map { max($0, $1) }
+        backlog.begun()
+    }
+
+    /// Tells events to those who hear them, then flushes each of them once.
+    func take(_ news: [LiveNews], readTo end: [OutboxPosition]) {
         var touched: [Int: LiveConnection] = [:]
-        for event in events {
-            for number in bySource[event.event.key.source] ?? [] { tell(event, number, &touched) }
-            for number in ofAll { tell(event, number, &touched) }
-            positions = event.positions
+        for item in news {
+            for number in item.listeners { tell(item.event, number, &touched) }
+            handedOut = item.event.positions
         }
+        handedOut = end
         for connection in touched.values { connection.flush() }
     }
 
     /// Events were lost on the way here: everybody reads on from where they are.
+    ///
+    /// All of them know that before the first one goes on: what the feed has read meanwhile does not count.
     func missed() {
-        for listener in Array(listeners.values) { listener.missed() }
+        let behind = Array(listeners.values)
+        for listener in behind { listener.following.fallBehind(at: handedOut) }
+        for listener in behind { listener.connection.flush() }
     }
 
     private func tell(_ event: LiveEvent, _ number: Int, _ touched: inout [Int: LiveConnection]) {

@@ -60,20 +60,26 @@ struct CatchUp: Sendable {
         _ state: inout SubscriptionState,
         upTo bounds: [OutboxBounds]
     ) async throws(StoreError) -> Bool {
+        let interests = InterestTable(subscription.id, hearing: subscription.interest)
         for (partition, bound) in bounds.enumerated() {
             guard let end = OutboxPosition(bound.newest) else { continue }
             while state.positions[partition] < end {
-                let entries = try await store.outbox.entries(
+                let references = try await store.outbox.references(
                     partition: partition,
                     after: state.positions[partition].description,
                     limit: Self.batch
                 )
-                guard !entries.isEmpty else { break }
-                for entry in entries {
-                    guard let position = OutboxPosition(entry.id) else { continue }
+                guard !references.isEmpty else { break }
+                let heard = references.filter { interests.mayHear($0) }
+                let events = heard.isEmpty ? [] : try await store.outbox.events(of: heard)
+                var rest = Array(zip(heard, events))[...]
+                for reference in references {
+                    guard let position = OutboxPosition(reference.id) else { continue }
                     state.positions[partition] = position
-                    guard subscription.concerns(entry.event) else { continue }
-                    tell(entry.event, &state)
+                    guard rest.first?.0 == reference, let event = rest.removeFirst().1,
+                        subscription.interest.hears(event)
+                    else { continue }
+                    tell(event, &state)
                 }
                 guard await send(state) else { return false }
             }

@@ -67,7 +67,7 @@ struct Following: Sendable {
         switch phase {
         case .behind: return false
         case .reading(var kept, var hasOverflowed):
-            guard subscription.concerns(event.event) else { return false }
+            guard subscription.interest.hears(event.event) else { return false }
             // Held by nobody else while it grows.
             phase = .behind
             if kept.count < Self.keptMax { kept.append(event) } else { hasOverflowed = true }
@@ -75,7 +75,7 @@ struct Following: Sendable {
             return false
         case .live:
             if let own, event.position <= own[event.partition] { return false }
-            return subscription.concerns(event.event)
+            return subscription.interest.hears(event.event)
         }
     }
 

@@ -37,17 +37,17 @@ final class LiveEvent: Sendable {
     private let previous: OutboxPosition
     private let made = Mutex<[(wording: Wording, data: ByteBuffer)]>([])
 
-    /// An entry that the feed has read; `positions` are how far it has come, and move on to it.
+    /// An event that the feed has read; `positions` are how far it has come, and move on to it.
     init(
-        _ entry: OutboxEntry,
+        _ found: FeedEvent,
         at position: OutboxPosition,
         of positions: inout [OutboxPosition]
     ) {
-        event = entry.event
-        partition = entry.partition
+        event = found.event
+        partition = found.partition
         self.position = position
-        previous = positions[entry.partition]
-        positions[entry.partition] = position
+        previous = positions[found.partition]
+        positions[found.partition] = position
         self.positions = positions
     }
 

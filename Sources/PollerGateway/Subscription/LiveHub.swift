@@ -3,12 +3,11 @@ import NIOPosix
 import Poller
 import Synchronization
 
-/// Hands what happens to the event loops whose connections it may concern, once for each loop and
-/// batch.
+/// Hands what happens to the event loops whose connections hear it, once for each loop and batch.
 ///
-/// It follows the feed in the feed's own task, so it never waits: a batch is posted to each loop,
-/// which finds the subscriptions it concerns (``GatewayLoop``). A loop that is so busy that
-/// ``LoopInbox/entriesMax`` are under way is posted nothing more until it has taken them; then its
+/// It follows the feed in the feed's own task, so it never waits: what a batch has for somebody is posted to
+/// their loops with the numbers of those who hear it (``LiveListeners``). A loop that is so busy that
+/// ``LoopBacklog/eventsMax`` are under way is posted nothing more until it has taken them; then its
 /// subscriptions read what they have missed from the outbox, each from its own place.
 /// A class, because the feed and the connections share it.
 final class LiveHub: FeedFollower, Sendable {
@@ -16,11 +15,16 @@ final class LiveHub: FeedFollower, Sendable {
     private let byLoop: [ObjectIdentifier: LoopInbox]
     /// How far the feed has read.
     private let positions: Mutex<[OutboxPosition]>
+    let listeners: LiveListeners
 
     /// A hub of every event loop of a group.
     init(_ group: any EventLoopGroup, partitions: Int) {
         let start = [OutboxPosition](repeating: .start, count: partitions)
-        let inboxes = group.makeIterator().map { LoopInbox($0, from: start) }
+        let listeners = LiveListeners()
+        let inboxes = group.makeIterator().enumerated().map { number, eventLoop in
+            LoopInbox(eventLoop, number, listeners, from: start)
+        }
+        self.listeners = listeners
         self.inboxes = inboxes
         byLoop = Dictionary(
             uniqueKeysWithValues: inboxes.map { (ObjectIdentifier($0.eventLoop), $0) }
@@ -42,16 +46,26 @@ final class LiveHub: FeedFollower, Sendable {
             positions = zip(positions, began).map { max($0, $1) }
             return positions
         }
-        for inbox in inboxes { inbox.perform { $0.began(at: now) } }
+        for inbox in inboxes { inbox.begin(at: now) }
     }
 
-    func read(_ entries: [OutboxEntry]) {
-        let events = positions.withLock { positions in
-            entries.compactMap { entry in
-                OutboxPosition(entry.id).map { LiveEvent(entry, at: $0, of: &positions) }
+    func mayHear(_ references: [OutboxReference]) -> [Bool] { listeners.mayHear(references) }
+
+    func read(_ batch: FeedBatch) {
+        var news = [[LiveNews]](repeating: [], count: inboxes.count)
+        let end = positions.withLock { positions in
+            for found in batch.events {
+                let hearing = listeners.hearing(found)
+                guard !hearing.isEmpty, let position = OutboxPosition(found.id) else { continue }
+                let event = LiveEvent(found, at: position, of: &positions)
+                for (loop, numbers) in hearing {
+                    news[loop].append(LiveNews(event: event, listeners: numbers))
+                }
             }
+            if let end = OutboxPosition(batch.end) { positions[batch.partition] = end }
+            return positions
         }
-        for inbox in inboxes { inbox.post(events) }
+        for (inbox, news) in zip(inboxes, news) { inbox.post(news, readTo: end) }
     }
 
     func ended() { drain() }
@@ -72,27 +86,30 @@ final class LiveHub: FeedFollower, Sendable {
     }
 }
 
-/// What one event loop is posted, and how much of it is under way.
-///
-/// A class, because the feed posts and the loop takes.
-private final class LoopInbox: Sendable {
-    /// Entries under way: four seconds at 1,000 events a second.
-    static let entriesMax = 4096
+/// An event for some of a loop's subscriptions.
+struct LiveNews: Sendable {
+    let event: LiveEvent
+    /// Their numbers in the loop.
+    let listeners: [Int]
+}
 
-    /// What the lock guards.
-    private struct State: Sendable {
-        var underWay = 0
-        var hasMissed = false
-    }
-
+/// Where one event loop is posted what its connections hear.
+private struct LoopInbox: Sendable {
     let eventLoop: any EventLoop
     let loop: NIOLoopBoundBox<GatewayLoop>
-    private let state = Mutex(State())
+    private let backlog: LoopBacklog
 
-    init(_ eventLoop: any EventLoop, from start: [OutboxPosition]) {
+    init(
+        _ eventLoop: any EventLoop,
+        _ number: Int,
+        _ listeners: LiveListeners,
+        from start: [OutboxPosition]
+    ) {
         self.eventLoop = eventLoop
+        let backlog = LoopBacklog(from: start)
+        self.backlog = backlog
         loop = .makeBoxSendingValue(
-            GatewayLoop(eventLoop, from: start),
+            GatewayLoop(eventLoop, number, listeners, backlog, from: start),
             eventLoop: eventLoop
         )
     }
@@ -102,27 +119,18 @@ private final class LoopInbox: Sendable {
         eventLoop.execute { body(self.loop.value) }
     }
 
-    /// Posts a batch, unless too much is under way.
-    func post(_ events: [LiveEvent]) {
-        let isPosted = state.withLock { state in
-            guard !state.hasMissed, state.underWay + events.count <= Self.entriesMax else {
-                state.hasMissed = true
-                return false
-            }
-            state.underWay += events.count
-            return true
-        }
-        guard isPosted else { return }
-        perform { loop in
-            loop.take(events)
-            let hasMissed = self.state.withLock { state in
-                state.underWay -= events.count
-                guard state.underWay == 0, state.hasMissed else { return false }
-                // What is posted from now on comes after the reading back that begins below.
-                state.hasMissed = false
-                return true
-            }
-            if hasMissed { loop.missed() }
+    /// Tells the loop where the feed begins.
+    func begin(at positions: [OutboxPosition]) {
+        backlog.begins(at: positions)
+        perform { $0.began(at: positions) }
+    }
+
+    /// Posts what a batch has for this loop, unless too much is under way; `end` is how far the feed has read.
+    func post(_ news: [LiveNews], readTo end: [OutboxPosition]) {
+        guard backlog.post(news.count, readTo: end) else { return }
+        perform { [backlog] loop in
+            loop.take(news, readTo: end)
+            if backlog.take(news.count) { loop.missed() }
         }
     }
 }

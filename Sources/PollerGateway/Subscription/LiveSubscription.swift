@@ -66,12 +66,6 @@ final class LiveSubscription {
         return true
     }
 
-    /// Events have been lost on the way: it reads on from where it is.
-    func missed() {
-        following.fallBehind(at: connection.loop.positions)
-        connection.flush()
-    }
-
     /// Sends what there is to say about an event, with bytes made for all when they are the same.
     private func send(_ event: LiveEvent, _ settled: SourceID?) {
         guard let transport = connection.transport else { return }

@@ -43,18 +43,19 @@ struct Subscription: Hashable, Sendable {
     /// The one watch it is about; nil when it is about several, or of any account.
     let watch: WatchKey?
 
-    /// Whether an event is about what this subscription is about.
+    /// What it hears of all that happens.
     ///
-    /// What tells of the cluster only those who have asked for it by its types.
-    func concerns(_ event: Poller.Event) -> Bool {
-        accounts.contains(event.key.account) && event.isAsked(for: types)
-            && (sources?.contains(event.key.source) ?? true)
-            && (watch == nil || watch == event.key)
+    /// Types narrow it only where no source is named: the end of one that was named is told all the same.
+    var interest: Interest {
+        if let watch { return Interest(in: .watch(watch)) }
+        if let sources { return Interest(in: .sources(sources, of: accounts)) }
+        return Interest(in: .accounts(accounts), types: types)
     }
 
     /// Whether an event is of a type that was asked for and may be told.
     func wants(_ event: Poller.Event) -> Bool {
-        Self.matches(event.type, types) && Self.matches(event.type, principal.types)
+        EventSubject.matches(event.type, types)
+            && EventSubject.matches(event.type, principal.types)
     }
 
     /// Checks a request to subscribe.
@@ -179,12 +180,5 @@ struct Subscription: Hashable, Sendable {
             )
         }
         return sources
-    }
-
-    private static func matches(_ type: String, _ patterns: [String]?) -> Bool {
-        guard let patterns else { return true }
-        return patterns.contains { pattern in
-            pattern.hasSuffix("*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
-        }
     }
 }

@@ -174,17 +174,14 @@ struct ConnectionTests {
         _ = try await polls.first(
             within: .seconds(30),
             for: LongPolls.Waiter(key: key, address: address),
-            matching: { _ in true },
+            hearing: .everything,
             read: { found }
         )
     }
 
     /// A feed of a cluster in which nothing happens.
     private struct SilentFeed: EventFeed {
-        func listen(
-            bufferMax: Int,
-            matching matches: @escaping @Sendable (OutboxEntry) -> Bool
-        ) -> AsyncStream<FeedItem> {
+        func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem> {
             AsyncStream { _ in }
         }
     }

@@ -299,10 +299,10 @@ final class ObservedFeed: EventFeed {
 
     func listen(
         bufferMax: Int,
-        matching matches: @escaping @Sendable (OutboxEntry) -> Bool
+        to interest: Interest
     ) -> AsyncStream<FeedItem> {
         defer { count.withLock { $0 += 1 } }
-        return base.listen(bufferMax: bufferMax, matching: matches)
+        return base.listen(bufferMax: bufferMax, to: interest)
     }
 }
 

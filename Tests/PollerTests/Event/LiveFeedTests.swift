@@ -23,13 +23,13 @@ struct LiveFeedTests {
     }
 
     func seqs(_ items: [FeedItem]) -> [Int] {
-        items.compactMap { if case .entry(let entry) = $0 { entry.event.seq } else { nil } }
+        items.compactMap { if case .event(let found) = $0 { found.event.seq } else { nil } }
     }
 
     @Test("tells what is recorded from now on, in order, without any time passing")
     func order() async throws {
         try await record("src_1", times: 3)
-        let stream = feed.listen(bufferMax: 1000) { _ in true }
+        let stream = feed.listen(bufferMax: 1000, to: .everything)
         try await running(feed.run) {
             await clock.waitForSleepers(1)
             try await record("src_1", times: 200)
@@ -45,15 +45,15 @@ struct LiveFeedTests {
 
     @Test("each listener gets what matches")
     func matching() async throws {
-        let one = feed.listen(bufferMax: 10) { $0.event.key == Sample.key("src_1") }
-        let two = feed.listen(bufferMax: 10) { $0.event.key == Sample.key("src_2") }
+        let one = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_1"))))
+        let two = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_2"))))
         try await running(feed.run) {
             await clock.waitForSleepers(1)
             for source in ["src_2", "src_1", "src_2", "src_1"] { try await record(source) }
             for (stream, source) in [(one, "src_1"), (two, "src_2")] {
-                var items: [OutboxEntry] = []
-                for await case .entry(let entry) in stream {
-                    items.append(entry)
+                var items: [FeedEvent] = []
+                for await case .event(let found) in stream {
+                    items.append(found)
                     if items.count == 2 { break }
                 }
                 #expect(items.map(\.event.key) == [Sample.key(source), Sample.key(source)])
@@ -62,10 +62,39 @@ struct LiveFeedTests {
         }
     }
 
+    @Test("of what nobody hears not even the event is read, and what is heard comes in order")
+    func unheard() async throws {
+        let stream = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_1"))))
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            try await record("src_1")
+            for number in 2...50 { try await record("src_\(number)") }
+            try await record("src_1")
+            var items: [FeedItem] = []
+            for await item in stream {
+                items.append(item)
+                if items.count == 2 { break }
+            }
+            #expect(seqs(items) == [1, 2])
+            #expect(store.eventsRead == 2)
+        }
+    }
+
+    @Test("who listens no more leaves nothing")
+    func leaves() async throws {
+        for number in 1...50 {
+            let watch = Interest(in: .watch(Sample.key("src_\(number)")))
+            let streams = [watch, .everything].map { feed.listen(bufferMax: 1, to: $0) }
+            #expect(feed.listening.count == 2)
+            withExtendedLifetime(streams) {}
+        }
+        #expect(feed.listening == (0, 0))
+    }
+
     @Test("a slow listener is told that it missed something, and the others miss nothing")
     func overflow() async throws {
-        let slow = feed.listen(bufferMax: 5) { _ in true }
-        let fast = feed.listen(bufferMax: 100) { _ in true }
+        let slow = feed.listen(bufferMax: 5, to: .everything)
+        let fast = feed.listen(bufferMax: 100, to: .everything)
         try await running(feed.run) {
             await clock.waitForSleepers(1)
             try await record("src_1", times: 20)
@@ -84,10 +113,10 @@ struct LiveFeedTests {
 
     @Test("every stream ends when the feed does, and those that come later end at once")
     func ends() async throws {
-        let early = feed.listen(bufferMax: 5) { _ in true }
+        let early = feed.listen(bufferMax: 5, to: .everything)
         try await running(feed.run) { await clock.waitForSleepers(1) }
         for await item in early { Issue.record("\(item)") }
-        let late = feed.listen(bufferMax: 5) { _ in true }
+        let late = feed.listen(bufferMax: 5, to: .everything)
         for await item in late { Issue.record("\(item)") }
     }
 
@@ -123,7 +152,7 @@ struct LiveFeedTests {
             clock: clock,
             logger: Sample.quiet
         )
-        let stream = feed.listen(bufferMax: 100) { _ in true }
+        let stream = feed.listen(bufferMax: 100, to: .everything)
         try await running(feed.run) {
             await clock.waitForSleepers(1)
             plan.setDown(true)
@@ -156,6 +185,7 @@ private final class Follower: FeedFollower {
     let ends = Shared(0)
 
     func began(at positions: [String]) { begun.change { $0.append(positions) } }
-    func read(_ entries: [OutboxEntry]) { seqs.change { $0 += entries.map(\.event.seq) } }
+    func mayHear(_ references: [OutboxReference]) -> [Bool] { references.map { _ in true } }
+    func read(_ batch: FeedBatch) { seqs.change { $0 += batch.events.map(\.event.seq) } }
     func ended() { ends.change { $0 += 1 } }
 }
