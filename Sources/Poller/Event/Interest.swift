@@ -46,8 +46,9 @@ package struct Interest: Hashable, Sendable {
 extension Interest {
     /// Kinds that a source named among several may have.
     private static let kinds = Set(SourceKind.allCases + [.order, .incident])
-    /// Items one interest is found by: a hundred sources of one account, each of every kind. With more it is
-    /// found by its sources.
+    /// Items one interest is found by: a hundred sources of one account, each of every kind.
+    ///
+    /// With more it is found by its sources.
     private static let itemsMax = 100 * kinds.count
 
     /// What an event is found by.

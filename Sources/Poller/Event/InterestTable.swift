@@ -67,8 +67,9 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
         for route in [.item(event.item), .source(key.source), .account(key.account), .all]
             as [Interest.Route]
         {
-            for listener in listeners[route] ?? [] {
-                if interests[listener]?.hears(event.event) ?? false { found.append(listener) }
+            for listener in listeners[route] ?? []
+            where interests[listener]?.hears(event.event) ?? false {
+                found.append(listener)
             }
         }
         return found
