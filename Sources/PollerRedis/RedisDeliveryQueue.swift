@@ -147,40 +147,6 @@ extension RedisDeliveryQueue: DeliveryBook {
         return found.map { DeliverySnapshot(id, $0) }
     }
 
-    package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
-        guard id.partition < partitions else { return [] }
-        let item = id.item.description
-        let replies = try await redis.client.ask([
-            RedisCommand(
-                "HGET",
-                [
-                    .string(redis.keys.item(item, id.partition)),
-                    .string(String(ItemField.accepted.rawValue)),
-                ]
-            ),
-            RedisCommand(
-                "LRANGE",
-                [.string(redis.keys.attempts(of: item, id.partition)), 0, -1]
-            ),
-        ])
-        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
-        let lines = replies[1].array ?? []
-        return AcceptedLine.attempts(replies[0].string ?? "")
-            + lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
-    }
-
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        let reply = try await redis.run(
-            redis.scripts[.accepted],
-            partition: partition,
-            [
-                RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),
-                RedisArgument(AcceptedLine.lengthMax),
-            ]
-        )
-        return reply.int ?? 0 >= RedisPartitions.chunk
-    }
-
     package func deliveries(
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {

@@ -116,7 +116,7 @@ package final class MemoryStore: WatchStore, Outbox {
     private let wakeNews = NewsStreams()
     private let markNews = NewsStreams()
     private let arrivalNews = NewsStreams()
-    private let read = Mutex(0)
+    let read = Mutex(0)
 
     /// An empty store; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
@@ -277,23 +277,6 @@ package final class MemoryStore: WatchStore, Outbox {
         }
         guard let entries else { throw .corrupt("no position in the outbox: \(position)") }
         return entries
-    }
-
-    package func references(
-        partition: Int,
-        after position: String,
-        limit: Int
-    ) async throws(StoreError) -> [OutboxReference] {
-        try await entries(partition: partition, after: position, limit: limit).map(\.reference)
-    }
-
-    /// References that somebody wanted the events of.
-    package var eventsRead: Int { read.withLock { $0 } }
-
-    package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
-        read.withLock { $0 += references.count }
-        return state.withLock { state in references.map { state.outbox[$0.partition].event($0.id) }
-        }
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
