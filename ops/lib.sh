@@ -65,7 +65,7 @@ as_root() {
 }
 
 # require_packages PURPOSE…: installs what is missing. Purposes: build, serve, tools, python, package,
-# lint, check, typescript.
+# lint, check, typescript, browser.
 require_packages() {
     local wanted='' missing='' package purpose
     if have apt-get && have dpkg-query; then
@@ -77,6 +77,7 @@ require_packages() {
             python) python_ready || wanted="$wanted python3 python3-venv" ;;
             package) wanted="$wanted binutils dpkg-dev patchelf python3" ;;
             typescript) have tsc || wanted="$wanted node-typescript" ;;
+            browser) have chromium || wanted="$wanted chromium" ;;
             lint) wanted="$wanted lintian" ;;
             check)
                 have shellcheck || wanted="$wanted shellcheck"

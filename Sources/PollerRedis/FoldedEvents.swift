@@ -18,15 +18,17 @@ enum FoldedEvents {
     static let mark: UInt8 = 3
     /// Bytes before the stream.
     private static let headLength = 5
+    /// As many as a log keeps; older ones go.
+    static let countMax = 100
     /// What they may be unpacked: a hundred that say much.
     private static let bytesMax = 1 << 20
 
     /// Folds events, oldest first.
     ///
     /// - Returns: nothing when they cannot be: then they stay as they are.
-    static func bytes(of events: [Event]) -> [UInt8] {
+    static func bytes(of events: some Collection<Event>) -> [UInt8] {
         let text = Array(events.map(\.summary).joined(separator: "\n").utf8)
-        guard (1...255).contains(events.count), text.count <= bytesMax,
+        guard (1...countMax).contains(events.count), text.count <= bytesMax,
             let packed = PackedEvent.pack(text)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }

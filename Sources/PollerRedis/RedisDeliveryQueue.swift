@@ -35,7 +35,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
             keys: layout.deliveryKeys,
             scripts: scripts,
             logger: logger,
-            durability: durability
+            durability: durability,
+            eventForm: layout.eventForm
         )
     }
 

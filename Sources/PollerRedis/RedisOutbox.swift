@@ -114,17 +114,26 @@ extension RedisWatchStore: Outbox {
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        let reply = try await redis.client.ask(
-            RedisCommand(
-                "XRANGE",
-                [
-                    .string(redis.keys.outbox(partition)), .string("(\(position)"), "+", "COUNT",
-                    RedisArgument(limit),
-                ]
+        var found: [OutboxEntry] = []
+        var position = position
+        // What has left its log is passed: a page that is short is the last one.
+        while found.count < limit {
+            let wanted = limit - found.count
+            let reply = try await redis.client.ask(
+                RedisCommand(
+                    "XRANGE",
+                    [
+                        .string(redis.keys.outbox(partition)), .string("(\(position)"), "+",
+                        "COUNT", RedisArgument(wanted),
+                    ]
+                )
             )
-        )
-        let records = (reply.array ?? []).compactMap(OutboxRecord.init)
-        return try await entries(records, partition: partition)
+            let records = (reply.array ?? []).compactMap(OutboxRecord.init)
+            found += try await entries(records, partition: partition)
+            guard records.count == wanted, let last = records.last else { break }
+            position = last.id
+        }
+        return found
     }
 
     /// What records of the stream tell; without those of which nothing is known any more.
@@ -216,9 +225,11 @@ extension RedisWatchStore: Outbox {
             [RedisArgument(retention.ms), RedisArgument(Self.foldedMax)]
         )
         guard let parts = reply.array else { throw .corrupt("bodies.lua answered \(reply)") }
-        guard let last = parts.first?.string else { return false }
+        guard parts.count >= 2, let last = parts[0].string, let count = parts[1].int else {
+            return false
+        }
         var arguments: [RedisArgument] = [.string(last)]
-        for part in parts.dropFirst() {
+        for part in parts.dropFirst(2) {
             guard let item = part.array, item.count == 5, let id = item[0].string,
                 let seq = item[1].string, let log = item[4].array
             else { throw .corrupt("bodies.lua answered \(part)") }
@@ -227,7 +238,7 @@ extension RedisWatchStore: Outbox {
             arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(left)]
         }
         _ = try await redis.run(redis.scripts[.fold], partition: partition, arguments)
-        return parts.count > Self.foldedMax
+        return count >= Self.foldedMax
     }
 
     /// How many logs are read at a time: some hundred KiB.
@@ -240,7 +251,7 @@ extension RedisWatchStore: Outbox {
         let events = stored.map { PackedEvent.events($0, of: key) }
         // What somebody else has written in another form is not ours to drop.
         guard stored.count == log.count, events.allSatisfy({ !$0.isEmpty }) else { return [] }
-        return FoldedEvents.bytes(of: events.flatMap(\.self))
+        return FoldedEvents.bytes(of: events.flatMap(\.self).suffix(FoldedEvents.countMax))
     }
 
     package func arrivals() -> AsyncStream<Int?> {

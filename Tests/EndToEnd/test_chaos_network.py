@@ -56,11 +56,11 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
             "the other side accepts",
         )
         if not wait_replicas:
-            wait_until(lambda: _is_recorded(inside, one), 20, "the island polls what it accepted")
+            wait_until(lambda: _is_recorded(inside, one), 60, "the island polls what it accepted")
     finally:
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
-    wait_until(lambda: _is_recorded(outside, other), 20, "what was accepted is polled")
+    wait_until(lambda: _is_recorded(outside, other), 60, "what was accepted is polled")
     cluster.sandbox.set_status(other, "consumed")
     cluster.wait_delivered([other], mail=False)
     # Nobody promises it without: Redis acknowledged it and lost it.

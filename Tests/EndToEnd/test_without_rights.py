@@ -75,7 +75,8 @@ NEEDS = {
 
 def test_no_script_is_forgotten(user: PlainUser):
     scripts = {path.name for path in (user.checkout / "ops").iterdir() if path.is_file() and os.access(path, os.X_OK)}
-    assert scripts - {"release"} == NEEDS.keys()
+    # The one asks for nothing that others do not, the other runs where an image is made.
+    assert scripts - {"release", "rootfs"} == NEEDS.keys()
 
 
 @pytest.mark.parametrize("name", NEEDS)

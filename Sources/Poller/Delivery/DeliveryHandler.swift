@@ -285,9 +285,12 @@ extension DeliveryHandler {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
         let attempts = try await book?.attempts(of: id) ?? []
-        let told = Set(attempts.filter { $0.outcome == .delivered }.compactMap(\.event))
+        let delivered = attempts.filter { $0.outcome == .delivered }
+        let told = Set(delivered.compactMap(\.event))
+        // So old that only their numbers are kept: what a failover has lost is not among them.
+        let old = Set(delivered.filter { $0.event == nil }.map(\.seq))
         let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
-        let last = log.last { told.contains($0.id) }
+        let last = log.last { told.contains($0.id) || old.contains($0.seq) }
         var state = leased.item.state
         state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
         logger.warning(

@@ -110,6 +110,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
 
     /// Marks entries as dealt with.
     mutating func acknowledge(_ entries: [OutboxEntry]) async throws(StoreError) {
+        guard !entries.isEmpty else { return }
         let done = entries.map(\.id)
         try await outbox.acknowledge(partition: partition, done)
         left.removeAll(where: done.contains)

@@ -52,7 +52,7 @@ extension Interest {
     private static let itemsMax = 100 * kinds.count
 
     /// What an event is found by.
-    enum Route: Hashable, Sendable {
+    package enum Route: Hashable, Sendable {
         case item(ItemID)
         case source(SourceID)
         case account(AccountID)
@@ -60,7 +60,7 @@ extension Interest {
     }
 
     /// What its events are found by; each by one of them.
-    var routes: [Route] {
+    package var routes: [Route] {
         switch scope {
         case .watch(let key): return [.item(key.id)]
         case .accounts(.all): return [.all]

@@ -9,7 +9,8 @@
 ///
 /// A value: who shares one puts it behind a lock.
 package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
-    private var interests: [Listener: Interest] = [:]
+    /// With the routes, which are worth something to work out.
+    private var interests: [Listener: (interest: Interest, routes: [Interest.Route])] = [:]
     private var listeners: [Interest.Route: Set<Listener>] = [:]
     /// Accounts and sources that somebody is found by.
     private var accounts = 0
@@ -31,9 +32,18 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
 
     /// Lets somebody hear this from now on, and nothing else.
     package mutating func insert(_ listener: Listener, hearing interest: Interest) {
+        insert(listener, hearing: interest, on: interest.routes)
+    }
+
+    /// The same with ``Interest/routes``, worked out before a lock was taken.
+    package mutating func insert(
+        _ listener: Listener,
+        hearing interest: Interest,
+        on routes: [Interest.Route]
+    ) {
         remove(listener)
-        interests[listener] = interest
-        for route in interest.routes {
+        interests[listener] = (interest, routes)
+        for route in routes {
             if listeners[route, default: []].isEmpty { count(route, 1) }
             listeners[route, default: []].insert(listener)
         }
@@ -41,8 +51,8 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
 
     /// Lets somebody hear nothing more.
     package mutating func remove(_ listener: Listener) {
-        guard let interest = interests.removeValue(forKey: listener) else { return }
-        for route in interest.routes {
+        guard let (_, routes) = interests.removeValue(forKey: listener) else { return }
+        for route in routes {
             listeners[route]?.remove(listener)
             guard listeners[route]?.isEmpty ?? false else { continue }
             listeners[route] = nil
@@ -68,7 +78,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
             as [Interest.Route]
         {
             for listener in listeners[route] ?? []
-            where interests[listener]?.hears(event.event) ?? false {
+            where interests[listener]?.interest.hears(event.event) ?? false {
                 found.append(listener)
             }
         }

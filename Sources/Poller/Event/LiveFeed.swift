@@ -50,11 +50,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         to interest: Interest
     ) -> AsyncStream<FeedItem> {
         let (buffer, stream) = FeedBuffer.make(entriesMax: bufferMax)
+        let routes = interest.routes
         let number: Int? = state.withLock { state in
             if state.ended { return nil }
             state.nextListener += 1
             state.buffers[state.nextListener] = buffer
-            state.interests.insert(state.nextListener, hearing: interest)
+            state.interests.insert(state.nextListener, hearing: interest, on: routes)
             return state.nextListener
         }
         guard let number else {

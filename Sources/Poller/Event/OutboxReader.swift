@@ -134,15 +134,19 @@ where C.Duration == Duration, C.Instant: Sendable {
             consumer: owner,
             clock: clock
         )
+        // What another reader has taken over is its to note, to mark and to acknowledge.
+        var noted: [OutboxEntry] = []
         for entry in read {
             try await held.renew()
-            if held.has(entry) { try await note(entry.event) }
+            guard held.has(entry) else { continue }
+            try await note(entry.event)
+            noted.append(entry)
         }
         // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
         // their order is not that of marks.
         var few: [(OutboxEntry, Audience)] = []
         var many: [(OutboxEntry, Audience)] = []
-        for entry in read {
+        for entry in noted {
             let audience = directory?.interested(in: entry.event) ?? .nobody
             let isForMany = audience.isMore(than: OutboxEntry.urgentMax)
             if isForMany { many.append((entry, audience)) } else { few.append((entry, audience)) }
@@ -183,7 +187,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 guard !Task.isCancelled else { return }
                 rest = rest.dropFirst(marksMax)
             }
-            try await acknowledge(marked, &held)
+            try await acknowledge(marked.filter { held.has($0) }, &held)
             (marks, marked) = ([], [])
         }
     }

@@ -8,10 +8,13 @@ import Synchronization
 final class LoopBacklog: Sendable {
     /// Events under way: four seconds at 1,000 a second.
     static let eventsMax = 4096
+    /// Numbers of those who hear them, all together: 8 MiB.
+    static let hearersMax = 1 << 20
 
     /// What the lock guards.
     private struct State: Sendable {
         var underWay = 0
+        var hearers = 0
         /// Whether something has found no place.
         var hasMissed = false
         var end: [OutboxPosition]
@@ -26,24 +29,31 @@ final class LoopBacklog: Sendable {
     }
 
     /// Whether so many events are to be posted; the feed has read up to `end` with them.
-    func post(_ count: Int, readTo end: [OutboxPosition]) -> Bool {
+    ///
+    /// `hearers`: how many hear them, all together. A batch that is alone may have any number.
+    func post(_ count: Int, hearers: Int = 0, readTo end: [OutboxPosition]) -> Bool {
         state.withLock { state in
             // Behind what was missed nobody is told anything before they have read that.
             guard !state.hasMissed else { return false }
-            guard state.underWay + count <= Self.eventsMax else {
+            let isRoom =
+                state.underWay + count <= Self.eventsMax
+                && (state.underWay == 0 || state.hearers + hearers <= Self.hearersMax)
+            guard isRoom else {
                 state.hasMissed = true
                 return false
             }
             state.underWay += count
+            state.hearers += hearers
             state.end = end
             return count > 0
         }
     }
 
     /// So many have been taken: whether the loop has missed something behind them, and has to read it.
-    func take(_ count: Int) -> Bool {
+    func take(_ count: Int, hearers: Int = 0) -> Bool {
         state.withLock { state in
             state.underWay -= count
+            state.hearers -= hearers
             guard state.underWay == 0, state.hasMissed else { return false }
             // What is posted from now on comes after the reading back that begins now.
             state.hasMissed = false

@@ -127,10 +127,11 @@ private struct LoopInbox: Sendable {
 
     /// Posts what a batch has for this loop, unless too much is under way; `end` is how far the feed has read.
     func post(_ news: [LiveNews], readTo end: [OutboxPosition]) {
-        guard backlog.post(news.count, readTo: end) else { return }
+        let hearers = news.reduce(0) { $0 + $1.listeners.count }
+        guard backlog.post(news.count, hearers: hearers, readTo: end) else { return }
         perform { [backlog] loop in
             loop.take(news, readTo: end)
-            if backlog.take(news.count) { loop.missed() }
+            if backlog.take(news.count, hearers: hearers) { loop.missed() }
         }
     }
 }

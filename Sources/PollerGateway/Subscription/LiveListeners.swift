@@ -16,7 +16,9 @@ final class LiveListeners: Sendable {
 
     /// Lets a subscription hear this.
     func add(_ seat: Seat, hearing interest: Interest) {
-        table.withLock { $0.insert(seat, hearing: interest) }
+        // A hundred sources are some hundred digests: not while the feed waits.
+        let routes = interest.routes
+        table.withLock { $0.insert(seat, hearing: interest, on: routes) }
     }
 
     func remove(_ seat: Seat) {

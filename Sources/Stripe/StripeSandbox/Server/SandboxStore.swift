@@ -38,12 +38,18 @@ final class SandboxStore: Sendable {
         var state =
             kept ?? SandboxState(configuration: configuration, seed: seed, machineMs: machineMs)
         state.give(configuration.webhook)
-        if kept != nil { state.start(configuration, machineMs: machineMs) }
+        if kept != nil {
+            // A kill loses what was made last: its ids must not be given out again.
+            state.ids.skip(UInt64(bitPattern: machineMs))
+            state.start(configuration, machineMs: machineMs)
+        }
         guarded = Mutex(Guarded(state: state))
         self.posts = posts
         self.changed = changed
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.configuration = configuration
+        // What fell due meanwhile goes out without anybody asking.
+        if kept != nil { step(isReading: true) { _ in } }
     }
 
     /// Everything, as it is now.

@@ -130,6 +130,11 @@ struct IDGenerator: Codable {
         state = seed
     }
 
+    /// Goes on elsewhere in the sequence.
+    mutating func skip(_ salt: UInt64) {
+        state ^= salt &* 0xD6E8_FEB8_6659_FD93
+    }
+
     /// The prefix and `length` letters and digits.
     mutating func make(_ prefix: String, length: Int = 24) -> String {
         var bytes = Array(prefix.utf8)

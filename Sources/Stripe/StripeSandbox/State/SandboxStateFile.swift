@@ -126,26 +126,34 @@ struct StateKeeper: Service {
     func run() async throws {
         var written = 0
         for await _ in changes.cancelOnGracefulShutdown() {
-            let began = store.configuration.nowMs()
-            write(&written)
-            let took = Duration.milliseconds(store.configuration.nowMs() - began)
-            await cancelWhenGracefulShutdown {
-                // Cancelled: what is left is written at once.
-                try? await Task.sleep(for: max(Self.pauseMin, took * Self.pauseFactor))
+            var isKept = false
+            while !isKept, !Task.isShuttingDownGracefully, !Task.isCancelled {
+                let began = store.configuration.nowMs()
+                isKept = write(&written)
+                let took = Duration.milliseconds(store.configuration.nowMs() - began)
+                await cancelWhenGracefulShutdown {
+                    // Cancelled: what is left is written at once.
+                    try? await Task.sleep(for: max(Self.pauseMin, took * Self.pauseFactor))
+                }
             }
         }
         write(&written)
     }
 
-    /// A place that is full or gone is told of each time: nothing of what changes is kept meanwhile.
-    private func write(_ written: inout Int) {
+    /// Whether all is kept.
+    ///
+    /// A place that is full or gone is told of each time, and tried again.
+    @discardableResult
+    private func write(_ written: inout Int) -> Bool {
         let state = store.state
-        guard state.changes != written else { return }
+        guard state.changes != written else { return true }
         do {
             try file.write(state)
             written = state.changes
+            return true
         } catch {
             logger.error("state not kept", metadata: ["error": "\(error)"])
+            return false
         }
     }
 }
