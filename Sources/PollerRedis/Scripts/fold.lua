@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Puts what is left of events in the place of logs that bodies.lua has read.
 --
--- A log to which something was added since, or that is gone, stays as it is: its item was opened again, and
--- will be read once more when it has closed.
+-- A log to which something was added since, or that is gone, stays as it is. Where its item was opened again it
+-- is read once more when that has closed; one that was only told of (announce.lua) keeps its bodies.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     the place of the last item, then for each of them: id, seq, how many entries its log had, what is

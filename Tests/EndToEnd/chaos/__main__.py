@@ -80,14 +80,7 @@ def main() -> int:
         previous=previous_programs(),
     )
     run = Run(plan, say=tell)
-    with run.cluster() as cluster:
-        try:
-            run.on(cluster)
-        except BaseException:
-            print(cluster.report(), file=sys.stderr)
-            raise
-        if run.violations:
-            print(cluster.report(), file=sys.stderr)
+    run.alone()
     for violation in run.violations[:50]:
         print(violation, file=sys.stderr)
     print(run.figures.json() if asked.json else run.figures.text())

@@ -1,6 +1,5 @@
 """Every scenario in turn, with another seed each time, until so many changes are on record."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -102,14 +101,7 @@ class LongRun:
 
     def _one(self, name: str, plan: Plan) -> None:
         run, began = Run(plan, say=self._say), time.monotonic()
-        with run.cluster() as cluster:
-            try:
-                run.on(cluster)
-            except BaseException:
-                print(cluster.report(), file=sys.stderr)
-                raise
-            if run.violations:
-                print(cluster.report(), file=sys.stderr)
+        run.alone()
         self._sums[name].add(run.figures, time.monotonic() - began)
         # Of each run some: those of one must not hide those of the next.
         for violation in run.violations[:10]:

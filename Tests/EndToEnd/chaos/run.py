@@ -1,6 +1,7 @@
 """One chaos run: load, faults, an end, and a verdict by the independent checker."""
 
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,6 +100,17 @@ class Run:
             fsync=self.plan.fsync,
             previous=self.plan.previous,
         )
+
+    def alone(self) -> None:
+        """The same on a cluster of its own, which says what it saw where something was wrong."""
+        with self.cluster() as cluster:
+            try:
+                self.on(cluster)
+            except BaseException:
+                print(cluster.report(), file=sys.stderr)
+                raise
+            if self.violations:
+                print(cluster.report(), file=sys.stderr)
 
     def on(self, cluster: Cluster) -> None:
         """Load, faults, an end, and the verdict."""

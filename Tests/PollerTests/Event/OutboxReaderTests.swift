@@ -129,6 +129,53 @@ struct OutboxReaderTests {
         #expect(left.withLock(\.self) == [2, 2, 2, 2, 2, 1, 1, 1, 1, 1])
     }
 
+    @Test("what another reader has taken over is that one's to acknowledge")
+    func takenOver() async throws {
+        let registry = MemoryEndpointStore(time: ClockTime(rig.clock))
+        for number in 0..<16 {
+            _ = try await registry.create(
+                try EndpointTests.endpoint("e\(number)", account: "acct_0"),
+                request: nil
+            )
+        }
+        let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
+        for number in 0..<128 {
+            let key = Sample.key("src_\(number)", account: "acct_0")
+            _ = try await rig.store.enqueue([try NewWatch(key: key)])
+            _ = try await rig.store.cancel(key)
+        }
+        let calls = Mutex(0)
+        let slow = SlowMarks(base: deliveries) { _ throws(StoreError) in
+            guard
+                calls.withLock({
+                    $0 += 1
+                    return $0
+                }) == 1
+            else { return }
+            // It stands still for so long that its batch looks abandoned.
+            rig.clock.advance(by: .seconds(6))
+            let taken = try await rig.store.unacknowledged(
+                partition: home,
+                consumer: OwnerID(unchecked: "reader-other"),
+                idle: .seconds(5),
+                limit: 1000
+            )
+            #expect(taken.count == 128)
+        }
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: slow,
+            directory: EndpointDirectory(store: registry, logger: Sample.quiet),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("all is marked") { try await deliveries.stats().pending == 2048 }
+        }
+        #expect(try await rig.store.stats().undelivered == 128)
+    }
+
     @Test("a reader that dies between marking and acknowledging loses nothing")
     func dies() async throws {
         plan.fail(.acknowledge, Array(repeating: .refused, count: 50))
