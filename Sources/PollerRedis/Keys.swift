@@ -1,5 +1,4 @@
-package import Poller
-package import RedisClient
+import RedisClient
 
 /// Every key this system has in Redis, made in one place.
 ///
@@ -17,7 +16,8 @@ package import RedisClient
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
-/// | `poller:layout` | hash | `partitions`, fixed when the store is created; `reader` and `release` (``StoreVersion``) |
+/// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |
+/// | `poller:repartition` | string | who gives the store more partitions just now (``RedisRepartition``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
@@ -28,13 +28,20 @@ package import RedisClient
 package struct Keys: Hashable, Sendable {
     /// With the colon at its end.
     package let namespace: String
+    /// Which partition each lane is in.
+    let map: PartitionMap
     /// How many partitions the queue has.
-    package let partitions: Int
+    package var partitions: Int { map.partitions }
 
     /// The keys of one queue.
     package init(namespace: String, partitions: Int) {
+        self.init(namespace: namespace, map: PartitionMap(partitions: partitions))
+    }
+
+    /// The keys of one queue whose lanes are where `map` says.
+    init(namespace: String, map: PartitionMap) {
         self.namespace = namespace
-        self.partitions = partitions
+        self.map = map
     }
 
     /// The partition's meta key; scripts make every other key from it.
@@ -44,9 +51,10 @@ package struct Keys: Hashable, Sendable {
     ///
     /// While a Cluster moves a slot, Redis refuses (`TRYAGAIN`) a script of whose declared keys one
     /// is missing, before it runs. Otherwise it would find out in the middle, at a key that has
-    /// gone already, with its first writes done.
+    /// gone already, with its first writes done. The second one also says how the caller places lanes, by which
+    /// a partition that was split since refuses it (``PartitionMap``).
     package func declared(_ partition: Int) -> [String] {
-        [meta(partition), "\(namespace)never{\(partition)}"]
+        [meta(partition), "\(namespace)never{\(partition)}\(map.mark(of: partition))"]
     }
 
     /// The partition's outbox.
@@ -85,6 +93,11 @@ package struct Keys: Hashable, Sendable {
     /// The registered endpoints; of the deliveries alone.
     var endpoints: String { key(.endpoints, 0) }
 
+    /// A list of a kind, of the partition or of a lane in it.
+    func list(_ kind: KeyKind, _ lane: String, _ partition: Int) -> String {
+        key(kind, partition, lane)
+    }
+
     /// What the keys of items match, of one partition or of all.
     func items(in partition: Int?) -> String {
         "\(namespace)\(KeyKind.item.rawValue){\(partition.map { "\($0)}" } ?? "")*"
@@ -114,10 +127,11 @@ package struct Keys: Hashable, Sendable {
     /// The stream that services read what `redis+stream:NAME` is told from.
     package func stream(named name: String) -> String { "\(namespace)stream:\(name)" }
 
-    /// The partition of a lane: CRC16 as Redis Cluster computes it, modulo ``partitions``.
-    package func partition(of lane: String) -> Int {
-        Int(CRC16.checksum(lane.utf8)) % partitions
-    }
+    /// The partition of a lane.
+    package func partition(of lane: String) -> Int { map.partition(of: lane) }
+
+    /// The partition of what stays in its place when the store is given more partitions.
+    package func fixedPartition(of name: String) -> Int { map.fixedPartition(of: name) }
 
     private func key(_ kind: KeyKind, _ partition: Int, _ name: String = "") -> String {
         "\(namespace)\(kind.rawValue){\(partition)}\(name)"
@@ -134,99 +148,4 @@ enum EventForm {
     case packed
     /// As ``PackedEvent`` in the log alone; the outbox has its number.
     case once
-}
-
-/// Where a cluster's data is: its namespace and how many partitions it was created with.
-package struct StoreLayout: Hashable, Sendable {
-    /// What a store on one Redis is created with: enough to spread the scripts' work over
-    /// workers, few enough to look at each of them every second.
-    package static let partitionsOnOneRedis = 16
-    /// What a store on a Redis Cluster is created with: enough for every node of a large one to
-    /// have a share.
-    package static let partitionsOnCluster = 64
-
-    /// As configured, without the colon: two clusters may share one Redis.
-    package let namespace: String
-    package let partitions: Int
-    /// The form of what is written (``StoreVersion``); older forms are read in any case.
-    package let form: Int
-
-    /// A layout that has been agreed on.
-    package init(namespace: String, partitions: Int, form: Int = StoreVersion.current) {
-        self.namespace = namespace
-        self.partitions = partitions
-        self.form = form
-    }
-
-    /// How events are stored.
-    var eventForm: EventForm {
-        if form >= StoreVersion.eventsOnce { return .once }
-        return form >= StoreVersion.packedEvents ? .packed : .json
-    }
-
-    /// Reads the layout of the store, or creates the store with `partitions` when it is new.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - namespace: 1–32 letters, digits, `_`, `-`, `.`; checked by the configuration.
-    ///   - partitions: for a new store only; an existing one keeps its own.
-    /// - Returns: the layout that every process of the cluster uses.
-    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
-    package static func agreed(
-        on client: RedisClient,
-        namespace: String,
-        partitions: Int = partitionsOnOneRedis
-    ) async throws(StoreError) -> StoreLayout {
-        let key = "\(namespace):layout"
-        let value: RedisValue
-        let form: Int
-        do throws(RedisError) {
-            let known = RedisCommand("HEXISTS", [.string(key), "partitions"])
-            if try await client.send(known).int == 0 {
-                // Before the store is there: whoever reads it then finds the form it has.
-                try await StoreVersion.begin(key, on: client)
-            }
-            value = try await AgreedField.value(
-                of: "partitions",
-                in: key,
-                on: client,
-                fresh: String(partitions)
-            )
-            form = try await StoreVersion.form(key, on: client)
-        } catch {
-            throw StoreError(error)
-        }
-        guard let agreed = value.int, (1...1024).contains(agreed) else {
-            throw .corrupt("\(key) holds no number of partitions")
-        }
-        return StoreLayout(namespace: namespace, partitions: agreed, form: form)
-    }
-
-    /// The keys of the queue of watches.
-    package var watchKeys: Keys { Keys(namespace: "\(namespace):", partitions: partitions) }
-
-    /// The keys of the queue of deliveries.
-    package var deliveryKeys: Keys { Keys(namespace: "\(namespace):d:", partitions: partitions) }
-}
-
-/// A field of a hash that all processes of a cluster must agree on: whoever comes first sets it.
-///
-/// Read before it is written: a store that is full refuses every write that may need memory, and a
-/// process must be able to start into it.
-package enum AgreedField {
-    /// The field's value: what is stored, or `fresh` when nobody has stored anything.
-    package static func value(
-        of field: String,
-        in key: String,
-        on client: RedisClient,
-        fresh: String
-    ) async throws(RedisError) -> RedisValue {
-        let read = RedisCommand("HGET", [.string(key), .string(field)])
-        let stored = try await client.send(read)
-        if stored != .null { return stored }
-        let write = RedisCommand("HSETNX", [.string(key), .string(field), .string(fresh)])
-        let replies = try await client.pipeline([write, read])
-        if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
-        return replies[1]
-    }
 }

@@ -1,6 +1,13 @@
 import Poller
 import RedisClient
 
+/// An event that is named by its place in the log of its item.
+struct RecordedEvent {
+    let item: String
+    let lane: LaneID
+    let seq: Int
+}
+
 /// An entry of the outbox as its stream has it.
 ///
 /// *Shape*: ``OutboxField``.

@@ -5,18 +5,28 @@ import RedisClient
 extension RedisDeliveryQueue {
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
         guard id.partition < partitions else { return [] }
-        let item = id.item.description
+        for partition in redis.keys.map.descendants(of: id.partition) {
+            let found = try await attempts(of: id.item.description, partition)
+            if !found.isEmpty { return found }
+        }
+        return []
+    }
+
+    private func attempts(
+        of item: String,
+        _ partition: Int
+    ) async throws(StoreError) -> [AttemptRecord] {
         let replies = try await redis.client.ask([
             RedisCommand(
                 "HGET",
                 [
-                    .string(redis.keys.item(item, id.partition)),
+                    .string(redis.keys.item(item, partition)),
                     .string(String(ItemField.accepted.rawValue)),
                 ]
             ),
             RedisCommand(
                 "LRANGE",
-                [.string(redis.keys.attempts(of: item, id.partition)), 0, -1]
+                [.string(redis.keys.attempts(of: item, partition)), 0, -1]
             ),
         ])
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }

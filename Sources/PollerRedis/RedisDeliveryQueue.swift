@@ -46,10 +46,10 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         }
         // Together: one event for thousands of endpoints is marked in all partitions.
         let failures = await withTaskGroup(of: StoreError?.self) { group in
-            for (partition, marks) in byPartition {
+            for marks in byPartition.values {
                 group.addTask {
                     do throws(StoreError) {
-                        try await self.mark(marks, in: partition)
+                        try await self.markTogether(marks)
                         return nil
                     } catch {
                         return error
@@ -61,43 +61,52 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         if let failure = failures.compactMap(\.self).first { throw failure }
     }
 
-    private func mark(_ marks: [DeliveryMark], in partition: Int) async throws(StoreError) {
-        for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
-            let end = min(start + RedisPartitions.chunk, marks.count)
-            var arguments: [RedisArgument] = []
-            var rest = marks[start..<end]
-            // An event for many is one group, whose marks are two values each.
-            while let first = rest.first {
-                let group = rest.prefix { $0.sharesAllButEndpoint(with: first) }
-                arguments += [
-                    .string(first.watch.source.description),
-                    .string(DeliveryRecord.facts(of: first.watch)),
-                    .string(first.url?.description ?? ""),
-                    .string(first.telling.map(String.init) ?? ""),
-                    .string(first.isUrgent ? "1" : ""),
-                    RedisArgument(group.count),
-                ]
-                for mark in group {
-                    let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
-                    arguments.append(.string(id.description))
-                    arguments.append(.string(LaneID(endpoint: mark.endpoint).description))
-                }
-                rest = rest[group.endIndex...]
-            }
-            let reply = try await redis.run(
-                redis.scripts[.mark],
-                partition: partition,
-                arguments,
-                isDurable: true
-            )
+    private func markTogether(_ marks: [DeliveryMark]) async throws(StoreError) {
+        try await redis.run(
+            redis.scripts[.mark],
+            for: marks.map { LaneID(endpoint: $0.endpoint) },
+            isDurable: true
+        ) { group in
+            arguments(of: group.map { marks[$0] })
+        } _: { _, reply throws(StoreError) in
             if (reply.int ?? 0) > 0 {
                 throw .unavailable("a delivery is in a notifier's hands")
             }
         }
     }
 
+    private func arguments(of marks: [DeliveryMark]) -> [RedisArgument] {
+        var arguments: [RedisArgument] = []
+        var rest = marks[...]
+        // An event for many is one group, whose marks are two values each.
+        while let first = rest.first {
+            let group = rest.prefix { $0.sharesAllButEndpoint(with: first) }
+            arguments += [
+                .string(first.watch.source.description),
+                .string(DeliveryRecord.facts(of: first.watch)),
+                .string(first.url?.description ?? ""),
+                .string(first.telling.map(String.init) ?? ""),
+                .string(first.isUrgent ? "1" : ""),
+                RedisArgument(group.count),
+            ]
+            for mark in group {
+                let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
+                arguments.append(.string(id.description))
+                arguments.append(.string(LaneID(endpoint: mark.endpoint).description))
+            }
+            rest = rest[group.endIndex...]
+        }
+        return arguments
+    }
+
     package func partition(of lane: LaneID) -> Int {
         redis.keys.partition(of: lane.description)
+    }
+
+    /// Where a lane stands among those that an event is marked for; that stays what it is when the store is given
+    /// more partitions.
+    package func place(of lane: LaneID) -> Int {
+        redis.keys.fixedPartition(of: lane.description)
     }
 
     package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
@@ -144,8 +153,13 @@ extension RedisDeliveryQueue: DeliveryBook {
         of accounts: AccountSet
     ) async throws(StoreError) -> DeliverySnapshot? {
         guard id.partition < partitions else { return nil }
-        let found = try await reading(id.item, partition: id.partition, of: accounts)
-        return found.map { DeliverySnapshot(id, $0) }
+        // A name that was told before its partition was split still finds it.
+        for partition in redis.keys.map.descendants(of: id.partition) {
+            let found = try await reading(id.item, partition: partition, of: accounts)
+            let now = DeliveryID(partition: partition, item: id.item)
+            if let found { return DeliverySnapshot(now, found) }
+        }
+        return nil
     }
 
     package func deliveries(

@@ -8,7 +8,7 @@ import RedisClient
 /// it is stored with what is told of it. Nothing of it is published on the channels of sources: whoever
 /// listens to all of them hears of payments alone.
 extension RedisWatchStore: IncidentStore {
-    private var home: Int { redis.keys.partition(of: Incident.lane.description) }
+    private var home: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
 
     package func takeLook(
         _ owner: OwnerID,

@@ -42,12 +42,8 @@ extension RedisQueue {
 
     /// How a lane stands, even one that holds nothing.
     func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
+        let reply = try await redis.run(redis.scripts[.lane], of: lane, [.string(lane.description)])
         let partition = redis.keys.partition(of: lane.description)
-        let reply = try await redis.run(
-            redis.scripts[.lane],
-            partition: partition,
-            [.string(lane.description)]
-        )
         guard let report = try reports(reply, partition: partition).reports.first else {
             throw .corrupt("lane.lua answered \(reply)")
         }
@@ -82,7 +78,7 @@ extension RedisQueue {
     ) async throws(StoreError) -> [Int] {
         let reply = try await redis.run(
             redis.scripts[.control],
-            partition: redis.keys.partition(of: lane.description),
+            of: lane,
             [.string(lane.description), .string(verb)] + values
         )
         return reply.array?.compactMap(\.int) ?? []

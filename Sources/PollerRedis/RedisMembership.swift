@@ -4,8 +4,8 @@ package import RedisClient
 /// The list of live processes, in Redis.
 ///
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
-/// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>` and of a
-/// worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
+/// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>`,
+/// `partitions=<among how many it places lanes>`, of a worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
 /// alone.
 package struct RedisMembership: Membership {
     private let client: RedisClient
@@ -45,13 +45,16 @@ package struct RedisMembership: Membership {
     }
 
     private static let (placesMark, formMark, servesMark) = ("places=", "form=", "serves=")
+    private static let partitionsMark = "partitions="
 
     private static func text(of member: Member) -> String {
         let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
         let form = member.form.map { ",\(formMark)\($0)" } ?? ""
         let serves = member.serves.map { ",\(servesMark)\($0)" } ?? ""
+        let partitions = member.partitions.map { ",\(partitionsMark)\($0)" } ?? ""
         return Packed.join([
-            member.roles + places + form + serves, String(member.pid), member.host, member.version,
+            member.roles + places + form + partitions + serves, String(member.pid), member.host,
+            member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
         ])
     }
@@ -76,6 +79,7 @@ package struct RedisMembership: Membership {
             places: number(placesMark),
             form: number(formMark)
         )
+        member.partitions = number(partitionsMark)
         let serves = words.first { $0.hasPrefix(servesMark) }
         member.serves = serves.map { String($0.dropFirst(servesMark.count)) }
         return member

@@ -92,7 +92,7 @@ package struct RedisNamedRequests: NamedRequests {
     ) async throws(StoreError) -> [RedisValue] {
         let reply = try await redis.run(
             redis.scripts[script],
-            partition: redis.keys.partition(of: name),
+            partition: redis.keys.fixedPartition(of: name),
             arguments,
             isDurable: true
         )

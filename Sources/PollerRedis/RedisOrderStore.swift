@@ -11,7 +11,7 @@ extension RedisWatchStore: OrderStore {
     private static var roundsMax: Int { 20 }
 
     package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
-        try await order(key.watch.id, key.account, partition: partition(of: key.watch))
+        try await order(key.watch.id, key.account, in: key.watch.lane)
     }
 
     package func store(
@@ -37,7 +37,7 @@ extension RedisWatchStore: OrderStore {
         for event in events { arguments += redis.recording(event) }
         return try await redis.run(
             redis.scripts[.orderStore],
-            partition: partition(of: key),
+            of: key.lane,
             arguments,
             isDurable: true
         ).int == 1
@@ -45,7 +45,6 @@ extension RedisWatchStore: OrderStore {
 
     package func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
         let lane = LaneID(account: query.account, kind: .order)
-        let partition = redis.keys.partition(of: lane.description)
         var place = query.cursor.map(Packed.split) ?? ["", ""]
         guard place.count == 2, query.cursor == nil || Int(place[0]) != nil else {
             throw .unknownCursor
@@ -54,7 +53,7 @@ extension RedisWatchStore: OrderStore {
         for _ in 0..<Self.roundsMax {
             let reply = try await redis.run(
                 redis.scripts[.orderList],
-                partition: partition,
+                of: lane,
                 [
                     .string(lane.description), RedisArgument(query.limit - found.count),
                     .string(place[0]), .string(place[1]),
@@ -65,7 +64,7 @@ extension RedisWatchStore: OrderStore {
             }
             for id in ids.compactMap(\.string) {
                 let id = ItemID(unchecked: id)
-                let order = try await order(id, query.account, partition: partition)
+                let order = try await order(id, query.account, in: lane)
                 guard let order else { continue }
                 if query.state == nil || query.state == order.truth.payment.state {
                     found.append(order)
@@ -81,9 +80,9 @@ extension RedisWatchStore: OrderStore {
     private func order(
         _ id: ItemID,
         _ account: AccountID,
-        partition: Int
+        in lane: LaneID
     ) async throws(StoreError) -> Order? {
-        guard let reading = try await reading(id, partition: partition),
+        guard let reading = try await reading(id, in: lane),
             let text = reading.long[.order]
         else { return nil }
         let name = OrderID(unchecked: reading.fields.source)

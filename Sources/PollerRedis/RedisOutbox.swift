@@ -141,30 +141,29 @@ extension RedisWatchStore: Outbox {
         _ records: [OutboxRecord],
         partition: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        let named = records.compactMap { record in record.seq.map { (record.item, $0) } }
-        var next = try await recorded(named, partition: partition).makeIterator()
+        let named = records.compactMap { record in
+            record.seq.map { seq in
+                RecordedEvent(item: record.item, lane: LaneID(unchecked: record.lane), seq: seq)
+            }
+        }
+        var next = try await recorded(named).makeIterator()
         return records.compactMap { record in
             record.entry(partition, told: record.seq == nil ? nil : next.next())
         }
     }
 
     /// What recorded.lua answers of events that stand in their items' logs, one answer for each.
-    func recorded(
-        _ named: [(item: String, seq: Int)],
-        partition: Int
-    ) async throws(StoreError) -> [RedisValue] {
-        var told: [RedisValue] = []
-        for start in stride(from: 0, to: named.count, by: RedisPartitions.chunk) {
-            let part = named[start..<min(start + RedisPartitions.chunk, named.count)]
-            let reply = try await redis.run(
-                redis.scripts[.recorded],
-                partition: partition,
-                part.flatMap { [.string($0.item), RedisArgument($0.seq)] }
-            )
-            guard let found = reply.array, found.count == part.count else {
+    ///
+    /// An item may have moved since to another partition than that of the outbox that names it.
+    func recorded(_ named: [RecordedEvent]) async throws(StoreError) -> [RedisValue] {
+        var told = [RedisValue](repeating: .null, count: named.count)
+        try await redis.run(redis.scripts[.recorded], for: named.map(\.lane)) { group in
+            group.flatMap { [.string(named[$0].item), RedisArgument(named[$0].seq)] }
+        } _: { group, reply throws(StoreError) in
+            guard let found = reply.array, found.count == group.count else {
                 throw .corrupt("recorded.lua answered \(reply)")
             }
-            told += found
+            for (index, answer) in zip(group, found) { told[index] = answer }
         }
         return told
     }

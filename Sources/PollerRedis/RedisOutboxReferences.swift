@@ -29,18 +29,21 @@ extension RedisWatchStore {
         of references: [OutboxReference]
     ) async throws(StoreError) -> [Event?] {
         var events = references.map { $0.seq == nil ? PackedEvent.event($0.stored, of: nil) : nil }
-        let byPartition = Dictionary(grouping: references.indices) { references[$0].partition }
-        for (partition, indices) in byPartition {
-            let named = indices.compactMap { index in
-                references[index].seq.map { (index: index, seq: $0) }
+        let named = references.indices.compactMap { index in
+            references[index].seq.map { (index: index, seq: $0) }
+        }
+        let told = try await recorded(
+            named.map { place in
+                let reference = references[place.index]
+                return RecordedEvent(
+                    item: reference.item.description,
+                    lane: reference.lane ?? LaneID(unchecked: ""),
+                    seq: place.seq
+                )
             }
-            let told = try await recorded(
-                named.map { (references[$0.index].item.description, $0.seq) },
-                partition: partition
-            )
-            for (place, answer) in zip(named, told) {
-                events[place.index] = OutboxRecord.event(place.seq, answer)
-            }
+        )
+        for (place, answer) in zip(named, told) {
+            events[place.index] = OutboxRecord.event(place.seq, answer)
         }
         return events
     }

@@ -32,7 +32,7 @@ struct RedisPartitions: Sendable {
         return [.string(event.json), .bytes(stored)]
     }
 
-    /// Runs a script in a partition.
+    /// Runs a script in a partition, whatever lanes are in it.
     ///
     /// With `isDurable` it returns once as many replicas as ``durability`` asks for have what the
     /// script wrote, waiting on the connection that wrote it; it must write something whatever it
@@ -43,6 +43,61 @@ struct RedisPartitions: Sendable {
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
+        try await inPlace { () async throws(RedisError) in
+            try await ask(script, partition, arguments, isDurable: isDurable)
+        }
+    }
+
+    /// Runs a script in the partition of a lane; as ``run(_:partition:_:isDurable:)`` otherwise.
+    func run(
+        _ script: RedisScript,
+        of lane: LaneID,
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
+    ) async throws(StoreError) -> RedisValue {
+        try await inPlace { () async throws(RedisError) in
+            let partition = keys.partition(of: lane.description)
+            return try await ask(script, partition, arguments, isDurable: isDurable)
+        }
+    }
+
+    /// Runs a script for things of several lanes, once for those that are in one partition together, and hands on
+    /// what it answers; `lanes` are those of the things, which `call` gets by their places.
+    ///
+    /// Those of a partition that was split meanwhile are sorted anew, and the others are left as they are.
+    func run(
+        _ script: RedisScript,
+        for lanes: [LaneID],
+        isDurable: Bool = false,
+        _ call: @Sendable (ArraySlice<Int>) -> [RedisArgument],
+        _ hear: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var left = Array(lanes.indices)
+        while !left.isEmpty {
+            let reply: RedisValue
+            let home = keys.partition(of: lanes[left[0]].description)
+            let group = left.filter { keys.partition(of: lanes[$0].description) == home }
+                .prefix(Self.chunk)
+            let arguments = call(group)
+            var isElsewhere = false
+            reply = try await inPlace { () async throws(RedisError) in
+                // Whoever hears that the partition was split begins again with fewer of them.
+                isElsewhere = group.contains { keys.partition(of: lanes[$0].description) != home }
+                return isElsewhere
+                    ? .null : try await ask(script, home, arguments, isDurable: isDurable)
+            }
+            if isElsewhere { continue }
+            try hear(group, reply)
+            left.removeAll(where: Set(group).contains)
+        }
+    }
+
+    private func ask(
+        _ script: RedisScript,
+        _ partition: Int,
+        _ arguments: [RedisArgument],
+        isDurable: Bool
+    ) async throws(RedisError) -> RedisValue {
         let declared = keys.declared(partition)
         do throws(RedisError) {
             guard isDurable, let durability else {
@@ -58,9 +113,50 @@ struct RedisPartitions: Sendable {
                 throw .reply(Self.tooFew(written.replicas, durability))
             }
             return written.reply
-        } catch {
-            throw StoreError(error)
+        } catch .reply(let error) where error.code == ScriptError.split.rawValue {
+            let count = Int(error.message.prefix { $0 != " " }) ?? 0
+            guard keys.map.hear(count, from: partition) else {
+                throw .reply(Self.outdated(keys.map.partitions, count))
+            }
+            throw .reply(error)
         }
+    }
+
+    /// Does something that a partition may refuse because it is being split, or was; until it no longer does.
+    private func inPlace<Answer: Sendable>(
+        _ body: () async throws(RedisError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        let patience = ContinuousClock.now + Self.splitPatience
+        while true {
+            do throws(RedisError) {
+                return try await body()
+            } catch .reply(let error) where error.isOfSplit && ContinuousClock.now < patience {
+                // Placed as we are told now, it is there at once; what is being split takes a moment.
+                let isOver = error.code == ScriptError.split.rawValue
+                do {
+                    try await Task.sleep(for: isOver ? .milliseconds(1) : .milliseconds(50))
+                } catch {
+                    throw .unavailable("cancelled while a partition was being split")
+                }
+            } catch .reply(let error) where error.isOfSplit {
+                throw .unavailable("the partition is being split; try again")
+            } catch {
+                throw StoreError(error)
+            }
+        }
+    }
+
+    /// How long a call waits for a partition that is being split: longer than most take, and shorter than whoever
+    /// asked waits for an answer.
+    private static let splitPatience = Duration.seconds(10)
+
+    /// The error of a process that was started before the store was given more partitions.
+    private static func outdated(_ known: Int, _ count: Int) -> RedisReplyError {
+        RedisReplyError(
+            code: "TRYAGAIN",
+            message:
+                "this process knows \(known) partitions, and the store has \(count): start it again"
+        )
     }
 
     /// Makes sure that replicas have an outbox entry of a partition that was read.
@@ -113,6 +209,13 @@ struct RedisPartitions: Sendable {
             subscription.cancel()
         }
         return stream
+    }
+}
+
+extension RedisReplyError {
+    /// Whether a partition refuses because it is being split, or was.
+    fileprivate var isOfSplit: Bool {
+        code == ScriptError.split.rawValue || code == ScriptError.splitting.rawValue
     }
 }
 

@@ -40,6 +40,21 @@ extension RedisQueue {
         }
     }
 
+    /// Reads an item of a lane; nil when there is none.
+    func reading(
+        _ id: ItemID,
+        in lane: LaneID
+    ) async throws(StoreError) -> ItemReading<Record.Item>? {
+        let reply = try await redis.run(
+            redis.scripts[.read],
+            of: lane,
+            [.string(AccountSet.all.inScripts), .string(id.description)]
+        )
+        return try reply.array?.first.flatMap { reading throws(StoreError) in
+            try self.reading(id, reading)
+        }
+    }
+
     /// Reads items of a partition, in their order; nil for those that are gone.
     ///
     /// One record of another release must not hide all the others: what is not understood is nil, too.

@@ -9,7 +9,7 @@ extension RedisWatchStore {
     package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
         _ = try await redis.run(
             redis.scripts[.note],
-            partition: partition(of: key),
+            of: key.lane,
             [
                 .string(key.id.description), .string(note.json),
                 RedisArgument(WatchNote.countMax), RedisArgument(WatchNote.kept.ms),

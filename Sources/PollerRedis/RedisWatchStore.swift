@@ -54,25 +54,18 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
         if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
         var results = [EnqueueResult?](repeating: nil, count: watches.count)
-        let byPartition = Dictionary(grouping: watches.indices) { index in
-            partition(of: watches[index].key)
-        }
-        for (partition, indices) in byPartition {
-            for start in stride(from: 0, to: indices.count, by: RedisPartitions.chunk) {
-                let end = min(start + RedisPartitions.chunk, indices.count)
-                let chunk = indices[start..<end]
-                let reply = try await redis.run(
-                    redis.scripts[.enqueue],
-                    partition: partition,
-                    chunk.flatMap { arguments(for: watches[$0]) },
-                    isDurable: true
-                )
-                guard let outcomes = reply.array, outcomes.count == chunk.count else {
-                    throw .corrupt("enqueue.lua answered \(reply)")
-                }
-                for (index, outcome) in zip(chunk, outcomes) {
-                    results[index] = try result(of: watches[index].key, outcome)
-                }
+        try await redis.run(
+            redis.scripts[.enqueue],
+            for: watches.map(\.key.lane),
+            isDurable: true
+        ) { group in
+            group.flatMap { arguments(for: watches[$0]) }
+        } _: { group, reply throws(StoreError) in
+            guard let outcomes = reply.array, outcomes.count == group.count else {
+                throw .corrupt("enqueue.lua answered \(reply)")
+            }
+            for (index, outcome) in zip(group, outcomes) {
+                results[index] = try result(of: watches[index].key, outcome)
             }
         }
         return results.compactMap(\.self)
@@ -87,7 +80,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             }
         return try await redis.run(
             redis.scripts[.hint],
-            partition: partition(of: key),
+            of: key.lane,
             [.string(key.id.description), .string(letter.rawValue)]
         ).int == 1
     }
@@ -112,7 +105,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             do throws(StoreError) {
                 return try await redis.run(
                     redis.scripts[.cancel],
-                    partition: partition(of: key),
+                    of: key.lane,
                     [
                         .string(key.id.description), RedisArgument(event.seq),
                         .string(redis.keys.events(of: "\(key.source)")),
@@ -139,7 +132,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             do throws(StoreError) {
                 return try await redis.run(
                     redis.scripts[.announce],
-                    partition: partition(of: key),
+                    of: key.lane,
                     [
                         .string(key.id.description), RedisArgument(event.seq),
                         RedisArgument(event.run),
@@ -202,7 +195,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
 extension RedisWatchStore {
     package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
-        try await snapshot(key.id, partition: partition(of: key))
+        try await reading(key.id, in: key.lane).map(WatchSnapshot.init)
     }
 
     package func events(
@@ -212,7 +205,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [Event] {
         let reply = try await redis.run(
             redis.scripts[.log],
-            partition: partition(of: key),
+            of: key.lane,
             [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
         )
         // What is folded is one entry of the log, whatever of it is asked for.
@@ -220,13 +213,6 @@ extension RedisWatchStore {
             entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
         }
         return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
-    }
-
-    private func snapshot(
-        _ id: ItemID,
-        partition: Int
-    ) async throws(StoreError) -> WatchSnapshot? {
-        try await reading(id, partition: partition).map(WatchSnapshot.init)
     }
 }
 
@@ -250,7 +236,7 @@ extension RedisWatchStore {
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await redis.run(
             redis.scripts[.redrive],
-            partition: partition(of: key),
+            of: key.lane,
             [.string(key.id.description)]
         ).int == 1
     }
@@ -258,7 +244,7 @@ extension RedisWatchStore {
     package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await redis.run(
             redis.scripts[.dismiss],
-            partition: partition(of: key),
+            of: key.lane,
             [.string(key.id.description)]
         ).int == 1
     }
@@ -270,7 +256,7 @@ extension RedisWatchStore {
         guard let snapshot = try await snapshot(of: key) else { return nil }
         let reply = try await redis.run(
             redis.scripts[.explain],
-            partition: partition(of: key),
+            of: key.lane,
             [.string(key.id.description)]
         )
         guard let parts = reply.array else { throw .corrupt("explain.lua answered \(reply)") }

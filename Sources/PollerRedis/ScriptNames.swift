@@ -17,6 +17,7 @@ enum ScriptNames {
         add("LONG", LongField.self)
         add("LANE", LaneField.self)
         add("META", MetaField.self)
+        add("STAGE", SplitStage.self)
         add("ENTRY", OutboxField.self)
         add("AUDIT", AuditField.self)
         add("REGISTRY", RegistryField.self)

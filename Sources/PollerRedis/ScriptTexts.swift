@@ -13,10 +13,12 @@ enum ScriptName: String, CaseIterable {
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
     case requestClaim, requestAct
+    case splitStage, splitClock, splitList, splitRead, splitWrite, splitForget
 
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
         case prelude
+        case recording
         case opening
         case searching
         case claiming
@@ -90,20 +92,43 @@ enum ScriptName: String, CaseIterable {
         case .activityAdd: PackageResources.activity_add_lua
         case .activityRead: PackageResources.activity_read_lua
         case .requestClaim, .requestAct: PackageResources.named_request_lua
+        case .splitStage: PackageResources.split_stage_lua
+        case .splitClock: PackageResources.split_clock_lua
+        case .splitList: PackageResources.split_list_lua
+        case .splitRead: PackageResources.split_read_lua
+        case .splitWrite: PackageResources.split_write_lua
+        case .splitForget: PackageResources.split_forget_lua
         }
     }
 
     fileprivate var prefaces: [Preface] {
         switch self {
         case .hint: [.prelude, .opening]
-        case .enqueue, .index, .named, .purge: [.prelude, .searching]
+        case .enqueue, .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
         case .claim: [.prelude, .claiming]
-        case .commit: [.prelude, .opening, .searching, .claiming]
+        case .commit: [.prelude, .recording, .opening, .searching, .claiming]
+        case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .recording]
         case .release, .recall: [.prelude, .releasing]
         case .endpointCreate, .endpointWrite, .endpointCount, .audit: [.prelude, .counting]
         // They concern accounts instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
         default: [.prelude]
+        }
+    }
+}
+
+/// Which scripts see to it that they are called by somebody who places lanes as the partition does.
+extension ScriptName {
+    /// Those that ask as the first thing they do.
+    ///
+    /// Of the others, whatever reads the queue's clock asks with that. What is about things that stay where they
+    /// are when a partition is split, or lists what is in all of them, need not.
+    var asksPlace: Bool {
+        switch self {
+        case .log, .recorded, .named, .held, .dismiss, .index, .bodies, .fold, .fade, .accepted,
+            .purge, .orderList:
+            true
+        default: false
         }
     }
 }
@@ -123,6 +148,7 @@ struct ScriptTexts {
         let prelude = clock.map { Self.withClock($0, in: text) } ?? text
         prefaces = [
             .prelude: prelude,
+            .recording: Self.rendered(PackageResources.recording_lua),
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
@@ -143,7 +169,8 @@ struct ScriptTexts {
         let (flags, body) = parts(of: name)
         let line = flags.map { "#!lua flags=\($0)" } ?? "#!lua"
         let before = text(of: name.prefaces)
-        return before.isEmpty ? "\(line)\(body)" : "\(line)\n\(before)enter(KEYS)\(body)"
+        return before.isEmpty
+            ? "\(line)\(body)" : "\(line)\n\(before)\(entrance(name, flags))\(body)"
     }
 
     /// All scripts as functions.
@@ -158,16 +185,22 @@ struct ScriptTexts {
 
     private func function(_ name: ScriptName) -> String {
         let (flags, body) = parts(of: name)
-        let enter = name.prefaces.isEmpty ? "" : "enter(KEYS)"
         return """
 
             redis.register_function{
             function_name = LIBRARY .. '_\(name.rawValue)',
             flags = { \(flags.map { "'\($0)'" } ?? "") },
-            callback = function(KEYS, ARGV) \(enter)\(body)
+            callback = function(KEYS, ARGV) \(entrance(name, flags))\(body)
             end }
 
             """
+    }
+
+    /// What a body begins with.
+    private func entrance(_ name: ScriptName, _ flags: String?) -> String {
+        if name.prefaces.isEmpty { return "" }
+        let enter = flags == "no-writes" ? "enter(KEYS, true)" : "enter(KEYS)"
+        return name.asksPlace ? "\(enter) placed()" : enter
     }
 
     /// What Redis is to allow a script, and the lines after that.

@@ -253,6 +253,10 @@ enum MetaField: String, CaseIterable {
     /// Of watches the bodies of events, of deliveries the attempts, of items that were closed up to then are
     /// forgotten, ms.
     case faded
+    /// Among how many partitions its lanes are, once it was split; a store that was never split has none.
+    case split
+    /// How far its split is (``SplitStage``), while it is being split.
+    case splitting
 }
 
 /// The fields of an entry of the outbox.
@@ -323,6 +327,10 @@ enum ScriptError: String, CaseIterable {
     case outOfOrder = "BADSEQ"
     /// Another source has this id.
     case idClash = "IDCLASH"
+    /// Who calls places lanes otherwise than the partition: among how many they are.
+    case split = "SPLIT"
+    /// The partition is being split; it is over in a moment.
+    case splitting = "SPLITTING"
 }
 
 /// The consumer groups of the outbox.

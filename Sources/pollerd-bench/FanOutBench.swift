@@ -42,7 +42,7 @@ struct FanOutBench: Sendable {
         try await register(Self.endpoints / accounts, for: keys.map(\.account), in: registry)
         let directory = EndpointDirectory(
             store: registry,
-            partition: store.deliveries.partition(of:),
+            partition: store.deliveries.place(of:),
             logger: store.logger
         )
         try await directory.refresh()

@@ -28,7 +28,7 @@ struct PollerdCommand: AsyncParsableCommand {
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
             CheckConfig.self, Diff.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self,
-            Migrate.self,
+            Migrate.self, Repartition.self,
             Bench.self, Simulate.self,
         ]
     )

@@ -33,12 +33,28 @@ struct RedisConformanceTests {
         }
     }
 
+    @Test("each behaviour of a store of which one partition is split and the other is not")
+    func conformanceOfSplitStore() async throws {
+        try await withRedis { client in
+            let failures = try await failures(on: client) { client in
+                let harness = try await RedisHarness(client: client, former: 2)
+                try await harness.split([0])
+                harness.hear(of: [0])
+                return harness
+            }
+            #expect(failures == [])
+        }
+    }
+
     /// What each behaviour that is not kept says of itself.
-    private func failures(on client: RedisClient) async throws -> [String] {
+    private func failures(
+        on client: RedisClient,
+        _ make: (RedisClient) async throws -> RedisHarness = { try await RedisHarness(client: $0) }
+    ) async throws -> [String] {
         #expect(QueueConformance.allCases.count > 200, "the suite is not there")
         var failures: [String] = []
         for behaviour in QueueConformance.allCases {
-            let failure = await behaviour.failure(on: try await RedisHarness(client: client))
+            let failure = await behaviour.failure(on: try await make(client))
             if let failure { failures.append("\(behaviour.name): \(failure)") }
         }
         return failures

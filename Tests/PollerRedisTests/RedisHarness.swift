@@ -1,11 +1,12 @@
 import Foundation
 import Logging
 import Poller
-import PollerRedis
 import PollerTesting
 import RedisClient
 import Synchronization
 import Testing
+
+@testable import PollerRedis
 
 /// The real scripts on a real redis-server, with the clock in a key that tests move.
 ///
@@ -42,22 +43,38 @@ final class RedisHarness: StoreHarness {
     var canRewind: Bool { !client.isCluster }
 
     /// An empty store; `form` is one that a former release has made, and `scripts` go by the test's clock.
-    init(
+    ///
+    /// One with `former` partitions is being given more, and none of them is split yet.
+    convenience init(
         client: RedisClient,
         scripts: Scripts = .virtual,
-        form: Int = StoreVersion.current
+        form: Int = StoreVersion.current,
+        former: Int? = nil
     ) async throws {
-        self.client = client
-        self.scripts = scripts
         let namespace = "t\(UUID().uuidString.prefix(8))"
         let formed = RedisCommand("HSET", ["\(namespace):layout", "reader", RedisArgument(form)])
         _ = try await client.send(formed)
-        layout = try await StoreLayout.agreed(
+        let made = try await StoreLayout.agreed(
             on: client,
             namespace: namespace,
-            partitions: Self.partitionCount
+            partitions: former ?? Self.partitionCount
         )
-        clockKey = "\(namespace):clock"
+        let layout = try await RedisRepartition.begin(
+            made,
+            partitions: Self.partitionCount,
+            on: client
+        )
+        try self.init(client: client, layout: layout, scripts: scripts)
+        // The outbox's ids are real time, so virtual time begins there.
+        try await set(Int(Date().timeIntervalSince1970 * 1000))
+    }
+
+    /// Another process on a store that there is.
+    init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .virtual) throws {
+        self.client = client
+        self.layout = layout
+        self.scripts = scripts
+        clockKey = "\(layout.namespace):clock"
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
         // So that whatever must hold of a store holds of one that is sealed.
@@ -99,8 +116,6 @@ final class RedisHarness: StoreHarness {
             bounds: Self.auditBounds,
             logger: logger
         )
-        // The outbox's ids are real time, so virtual time begins there.
-        try await set(Int(Date().timeIntervalSince1970 * 1000))
     }
 
     func advance(by duration: Duration) async throws {
@@ -134,7 +149,7 @@ final class RedisHarness: StoreHarness {
     }
 
     func partition(of lane: LaneID) -> Int {
-        layout.watchKeys.partition(of: lane.description)
+        store.redis.keys.partition(of: lane.description)
     }
 
     func audit() async throws -> [String] {

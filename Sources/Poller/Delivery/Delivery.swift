@@ -27,7 +27,8 @@ package struct Delivery: Hashable, Sendable {
 
 /// The name of a delivery for operators: `dlv_7_q3Xo0bZ1kLpA`, its partition and its item.
 ///
-/// The partition is part of it so that one read finds the delivery; partitions never change.
+/// The partition is part of it so that one read finds the delivery. One that was told before the partition was split
+/// finds it too, with a read for each part.
 package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package let partition: Int
     package let item: ItemID

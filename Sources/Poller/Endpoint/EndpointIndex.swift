@@ -4,7 +4,7 @@
 /// of the answer.
 ///
 /// *Approach*: an endpoint stands in one list for each source and pattern of types that it names, or for
-/// all of them (``Topic``). An event names the few lists it concerns, and an endpoint stands in at most
+/// all of them. An event names the few lists it concerns, and an endpoint stands in at most
 /// one of those: of its patterns those that another one covers are left out. So nobody is found twice
 /// and nobody else is looked at. Metadata are not in the event: those are asked for at the attempt.
 ///

@@ -108,7 +108,8 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
                 for follower in followers { follower.began(at: positions) }
             }
-            for partition in partitions where !Task.isCancelled {
+            // One that was split before what it was split into: a payment's earlier events are in it.
+            for partition in partitions.sorted() where !Task.isCancelled {
                 while try await readBatch(partition) == batch {}
                 state.withLock { $0.isDelayed = false }
             }

@@ -160,6 +160,18 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Whether so many places, one of each partition, may be of a store: it has so many, or had before it was given
+    /// more.
+    package static func areOfStore(_ count: Int, partitions: Int) -> Bool {
+        count > 0 && count <= partitions && partitions % count == 0
+    }
+
+    /// Places in all partitions of a store, for one of which it had before it was given more: in the new ones all
+    /// was recorded later.
+    package static func extended(_ places: [Self], to partitions: Int) -> [Self] {
+        places + Array(repeating: .start, count: max(0, partitions - places.count))
+    }
 }
 
 /// Writes and reads the places in the whole outbox that clients keep: one of each partition.

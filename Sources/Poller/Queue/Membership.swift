@@ -127,6 +127,8 @@ package struct Member: Hashable, Sendable {
     package let places: Int?
     /// The form in which it writes to the store; nil when it is of a release that does not say.
     package let form: Int?
+    /// Among how many partitions it places lanes; nil when it is of a release that does not say.
+    package var partitions: Int?
     /// A digest of what it can do: upstreams, accounts, channels; alike for those that can do the same.
     package var serves: String?
 

@@ -16,13 +16,16 @@ struct OutboxCursor: Hashable {
 
     /// Reads a cursor of a store with so many partitions; nil when it is not one.
     init?(_ text: String, partitions: Int) {
-        // 64 partitions of 41 characters at most, in base64.
-        guard text.utf8.count <= 4096, let bytes = Base64URL.decode(text),
+        // 1,024 partitions of 41 characters at most, in base64.
+        guard text.utf8.count <= 65_536, let bytes = Base64URL.decode(text),
             let plain = String(validating: bytes, as: UTF8.self), plain.hasPrefix("1:")
         else { return nil }
         let parts = plain.dropFirst(2).split(separator: ",", omittingEmptySubsequences: false)
         positions = parts.compactMap { OutboxPosition($0) }
-        guard positions.count == partitions, parts.count == partitions else { return nil }
+        guard positions.count == parts.count,
+            OutboxPosition.areOfStore(parts.count, partitions: partitions)
+        else { return nil }
+        positions = OutboxPosition.extended(positions, to: partitions)
     }
 
     /// The cursor on the wire.

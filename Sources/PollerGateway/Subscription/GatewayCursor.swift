@@ -80,10 +80,12 @@ package struct GatewayCursor: EventCursors {
     ) -> LiveCursor? {
         guard text.utf8.count <= Self.textMax, let bytes = Base64URL.decode(text),
             Base64URL.encode(bytes) == text, var rest = opened(bytes, principal),
-            Self.take(from: &rest) == UInt64(partitions), let newest = Self.take(from: &rest)
+            let count = Self.take(from: &rest).flatMap({ Int(exactly: $0) }),
+            OutboxPosition.areOfStore(count, partitions: partitions),
+            let newest = Self.take(from: &rest)
         else { return nil }
         var positions: [OutboxPosition] = []
-        for _ in 0..<partitions {
+        for _ in 0..<count {
             guard let distance = Self.take(from: &rest) else { return nil }
             if distance == 0 {
                 positions.append(.start)
@@ -92,6 +94,7 @@ package struct GatewayCursor: EventCursors {
                 positions.append(OutboxPosition(ms: newest - (distance - 1), n: n))
             }
         }
+        positions = OutboxPosition.extended(positions, to: partitions)
         guard let seq = Self.take(from: &rest) else { return nil }
         guard seq > 0 else { return rest.isEmpty ? LiveCursor(positions: positions) : nil }
         guard rest.count == Self.watchBytes else { return nil }

@@ -26,7 +26,9 @@ local SOON = 600000
 local function watched_clocks()
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.listed, META.gap, META.gapEnd,
-    META.gapsSum)
+    META.gapsSum, META.split, META.splitting)
+  check_place(m[7])
+  stage = m[8]
   local back, seen = number(m[1] or 0), number(m[2])
   local now, gap = wall + back, { number(m[4] or 0), number(m[5] or 0) }
   local gaps = number(m[6] or 0)
@@ -117,6 +119,8 @@ end
 -- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
 -- ahead ms}: the limit is that of lanes without their own. Times in the reply are of the wall clock.
 local function claim(request, now, back, gap, reply)
+  -- Of a partition that is being split nothing is taken any more; what is leased is still committed, or put back.
+  if stage then return end
   local owner, limit, horizon = request[1], number(request[2]), now + number(request[7])
   local taken, suspects, isFull = 0, false, false
   local leases, ends, lease_end = {}, {}, text(now + number(request[3]))
@@ -321,6 +325,7 @@ end
 -- When the partition is worth a claim again, by the wall clock: its next ready lane or the next end
 -- of a lease, none of which is before `earliest`.
 local function next_ready(back, earliest)
+  if stage then return '-1' end
   local ready = head_of_partition()
   if not ready or not earliest or earliest < ready then
     local lease = first_end()

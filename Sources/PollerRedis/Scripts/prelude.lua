@@ -21,11 +21,15 @@ local call, number, floor, ceil, max, min, format, match, find, sub, byte
 -- their list is to be found anew, and those that have only got items: {lane -> earliest due ms}.
 local M, N, P, keys_by_kind, lanes, rescored, gained
 
+-- How the caller places lanes, as its second key says it; that key as it is before any split; whether the
+-- script writes nothing; and how far the partition's split is, once the clocks were read.
+local declared, never, isReading, stage
+
 -- The same of some partitions that were called for before, which never changes.
 local known, known_count = {}, 0
 
 -- Begins a call, also behind one that an error has ended half-way.
-local function enter(keys)
+local function enter(keys, reads)
   if not call then
     call, number, floor, ceil, max, min = redis.call, tonumber, math.floor, math.ceil, math.max, math.min
     format, match, find, sub, byte = string.format, string.match, string.find, string.sub, string.byte
@@ -37,9 +41,29 @@ local function enter(keys)
     -- Of a thousand partitions and more, each is soon known again.
     if known_count >= 1024 then known, known_count = {}, 0 end
     partition = { {}, match(M, '^(.*)m({%d+})$') }
+    partition[4] = partition[2] .. 'never' .. partition[3]
     known[M], known_count = partition, known_count + 1
   end
-  keys_by_kind, N, P = partition[1], partition[2], partition[3]
+  keys_by_kind, N, P, never = partition[1], partition[2], partition[3], partition[4]
+  declared, isReading, stage = keys[2] or never, reads, nil
+end
+
+-- Refuses who places lanes otherwise than the partition does (PartitionMap.swift). While it is being split
+-- nothing is written once its leases are gone, and nothing read while what has moved leaves it.
+local function check_place(split, reached)
+  if declared ~= (split and never .. split or never) then
+    error({ err = ERROR.split .. ' ' .. (split or '0') })
+  end
+  stage = reached
+  if reached and reached ~= STAGE.closing and (reached == STAGE.copied or not isReading) then
+    error({ err = ERROR.splitting .. ' ' .. P })
+  end
+end
+
+-- The same, for scripts that read no clock.
+local function placed()
+  local m = call('HMGET', M, META.split, META.splitting)
+  check_place(m[1], m[2])
 end
 
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
@@ -47,7 +71,8 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 -- The queue's clock and the wall clock, ms, and what is between them.
 local function clocks()
   local wall = clock()
-  local m = call('HMGET', M, META.back, META.seen)
+  local m = call('HMGET', M, META.back, META.seen, META.split, META.splitting)
+  check_place(m[3], m[4])
   local back = max(number(m[1] or 0), number(m[2] or 0) - wall)
   return wall + back, wall, back
 end
@@ -314,37 +339,4 @@ local function make_due(id, name, now)
     lane_of(name)
     rescored[URGENT][name] = true
   end
-end
-
--- Records events, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
--- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the item's log, to the
--- outbox (of some forms as a number in that log), and to who listens on a channel ('' for nobody). The stream
--- comes first: it can fail. Who makes an event does not know the item's metadata, which are put into each.
-local function record(id, seq, channel, events, first, last)
-  local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
-  local notify, metadata = long[1] or '', long[2]
-  for at = first, last, 2 do
-    local json, stored, field = events[at], events[at + 1], ENTRY.packed
-    if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
-    if stored == '' then stored, field = json, ENTRY.event elseif metadata then stored = stored .. metadata end
-    if byte(stored) == PACKED.once then
-      local lane = call('HGET', key(KEY.item, id), ITEM.lane) or ''
-      local number = text(seq + (at - first) / 2)
-      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, number)
-    else
-      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
-    end
-    call('RPUSH', key(KEY.log, id), stored)
-    if channel ~= '' then call('PUBLISH', channel, json) end
-  end
-  call('LTRIM', key(KEY.log, id), -100, -1)
-  local newest = last - first > 1 and text(seq + (last - first - 1) / 2) or seq
-  call('HSET', key(KEY.item, id), ITEM.seq, newest)
-end
-
--- Adds a line to the item's log of attempts, which outlives its newest line by some ms.
-local function note(id, line, ms)
-  local log = key(KEY.attempts, id)
-  if call('RPUSH', log, line) > 20 then call('LPOP', log) end
-  call('PEXPIRE', log, ms)
 end

@@ -73,7 +73,7 @@ struct Cluster: Sendable {
                         "the store was made with another number of partitions, and keeps it",
                         metadata: [
                             "partitions": "\(layout.partitions)", "asked": "\(partitions)",
-                            "hint": "take POLLER_PARTITIONS away, or begin another store",
+                            "hint": "take it away; pollerd repartition gives a store more",
                         ]
                     )
                 }

@@ -67,7 +67,7 @@ extension Node {
         let directory = EndpointDirectory(
             store: cluster.endpoints,
             operators: settings.operators,
-            partition: cluster.deliveries.partition(of:),
+            partition: cluster.deliveries.place(of:),
             logger: log("endpoints")
         )
         if settings.mail == nil, settings.operators.contains(where: { $0.scheme == "mailto" }) {

@@ -179,19 +179,21 @@ struct Node: Sendable {
     }
 
     private func heartbeat(_ loops: [Heartbeat<ContinuousClock>.Loop]) -> any Service {
-        Heartbeat(
+        var member = Member(
+            owner: cluster.owner,
+            roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
+            pid: Int(ProcessInfo.processInfo.processIdentifier),
+            host: ProcessInfo.processInfo.hostName,
+            version: PollerdCommand.version,
+            startedAt: WallClock.now(),
+            inFlight: 0,
+            places: roles.contains(.worker) ? settings.workerConcurrency : nil,
+            form: cluster.layout.form
+        )
+        member.partitions = cluster.layout.partitions
+        return Heartbeat(
             membership: cluster.members,
-            member: Member(
-                owner: cluster.owner,
-                roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
-                pid: Int(ProcessInfo.processInfo.processIdentifier),
-                host: ProcessInfo.processInfo.hostName,
-                version: PollerdCommand.version,
-                startedAt: WallClock.now(),
-                inFlight: 0,
-                places: roles.contains(.worker) ? settings.workerConcurrency : nil,
-                form: cluster.layout.form
-            ),
+            member: member,
             loops: loops,
             serves: { [live] in live.now.settings.served },
             clock: clock,

@@ -27,6 +27,7 @@ class Figures:
     refusals: int = 0
     faults: dict[str, int] = field(default_factory=Counter)
     noticed_ms: dict[str, float] = field(default_factory=dict)
+    splits: dict[str, object] = field(default_factory=dict)
     fsck: str = ""
 
     def json(self) -> str:
@@ -49,6 +50,7 @@ class Figures:
             ("batches refused for a while", f"{self.refusals:,}"),
             ("change to poll, ms", json.dumps(self.noticed_ms)),
             ("faults", ", ".join(f"{n} × {kind}" for kind, n in sorted(self.faults.items()))),
+            ("moved to new partitions", ", ".join(f"{n} {what}" for what, n in self.splits.items()) or "0"),
             ("fsck", self.fsck),
         ]
         width = max(len(name) for name, _ in rows)

@@ -20,6 +20,7 @@ def scenarios(sources: int) -> dict[str, Plan]:
         "Sentinel": replace(plan, store="sentinel", wait_replicas=1),
         "Cluster": replace(plan, store="cluster", wait_replicas=1),
     }
+    found["more parts"] = replace(plan, partitions=2, split_to=64)
     if Island.can_be_made():
         found["old master"] = replace(plan, store="divided", wait_replicas=1)
     if previous := previous_programs():

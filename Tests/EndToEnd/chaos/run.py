@@ -20,6 +20,7 @@ from .faults import LONG_ONLY, WEIGHTS, Faults
 from .figures import Figures
 from .recorder import Recorder
 from .shop import Shop
+from .splitting import Splitting
 
 LEASE_S = 2
 POLL_TIMEOUT_S = 1
@@ -54,6 +55,9 @@ class Plan:
     kinds: frozenset[str] | None = None
     # Where the programs of a former release are, of which every second process is then.
     previous: Path | None = None
+    # How many partitions the store is made with, and how many it is given meanwhile.
+    partitions: int | None = None
+    split_to: int | None = None
 
 
 class Run:
@@ -85,6 +89,8 @@ class Run:
             "POLLER_OUTBOX_RETENTION": "300s",
             "POLLER_LOG_LEVEL": "warning",
         }
+        if self.plan.partitions:
+            env["POLLER_PARTITIONS"] = str(self.plan.partitions)
         if self.plan.wait_replicas:
             env |= {
                 "POLLER_WAIT_REPLICAS": str(self.plan.wait_replicas),
@@ -127,14 +133,17 @@ class Run:
         self._all: list[str] = []
         self._renewed: set[str] = set()
         with cluster.redis.client() as client:
-            partitions = int(client.hget("poller:layout", "partitions"))
+            partitions = self.plan.split_to or int(client.hget("poller:layout", "partitions"))
         self._bank = Bank(cluster.sandbox.url, self.plan.seed, CHANGES_MAX)
         self._shop = Shop(self._addresses)
         self._recorder = Recorder(cluster.redis.client, partitions, self._recorded)
         try:
             self._load(self.plan.sources)
             wait_until(lambda: self._recorder.count >= self.plan.sources, 60, "the load began")
+            splitting = Splitting(cluster, self.plan.split_to, self.plan.seed) if self.plan.split_to else None
             faults = self._play()
+            if splitting:
+                self.figures.splits = splitting.end()
             self._end()
             self._judge(faults)
         finally:

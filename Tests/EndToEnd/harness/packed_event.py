@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import redis
+from redis.crc import key_slot
 
 # The first byte: with a summary before the body, without one, and what is left of many. Another dictionary
 # would have another.
@@ -55,11 +56,18 @@ def outbox_event(client: redis.Redis, stream: str, fields: dict[str, str]) -> di
     """
     if stored := fields.get("p") or fields.get("e"):
         return event(stored.encode(errors="surrogateescape"))
-    namespace, partition = re.fullmatch(r"(.*:)e(\{\d+\})", stream).groups()
-    log = client.lrange(f"{namespace}l{partition}{fields['i']}", 0, -1)
-    # The newest stands last, and one that is read late is soon behind others.
-    for stored in reversed(log):
-        told = event(stored.encode(errors="surrogateescape"))
-        if told["seq"] == int(fields["q"]):
-            return told
+    namespace, partition = re.fullmatch(r"(.*:)e\{(\d+)\}", stream).groups()
+    for home in (int(partition), moved_to(client, namespace, fields["l"])):
+        log = client.lrange(f"{namespace}l{{{home}}}{fields['i']}", 0, -1)
+        # The newest stands last, and one that is read late is soon behind others.
+        for stored in reversed(log):
+            told = event(stored.encode(errors="surrogateescape"))
+            if told["seq"] == int(fields["q"]):
+                return told
     return None
+
+
+def moved_to(client: redis.Redis, namespace: str, lane: str) -> int:
+    """The partition of a lane, once the store has been given as many as it says."""
+    # A slot is the checksum modulo 16,384, of which the partitions here are a divisor.
+    return key_slot(lane.encode()) % int(client.hget(f"{namespace}layout", "partitions"))

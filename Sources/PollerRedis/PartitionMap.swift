@@ -1,0 +1,84 @@
+import Poller
+import RedisClient
+import Synchronization
+
+/// Which partition each lane of a queue is in, also while partitions are split.
+///
+/// A lane is in partition `crc16(lane) mod P`, CRC16 as Redis Cluster computes it. A store is given more partitions
+/// by a multiple of what it has, so that each is split into itself and new ones: what was in partition 7 of 16 is
+/// in 7, 23, 39 or 55 of 64 then. While that goes on (``RedisRepartition``) some are split and some are not.
+///
+/// Who works on the store may be late to hear of it. So each call says among how many partitions its caller
+/// believes the lanes of this one to be (``mark(of:)``), and the partition refuses who is wrong, with the number
+/// that is right; that is heard (``hear(_:from:)``), and the call made again where it belongs.
+///
+/// A class, because all who use a queue must see what one of them has heard.
+final class PartitionMap: Sendable, Hashable {
+    /// How many there are, or will be once all are split.
+    let partitions: Int
+    /// How many the store was created with.
+    let base: Int
+    /// How many there were, while they are split.
+    let former: Int?
+    /// Which of the former ones are known to be split.
+    private let split: Mutex<Set<Int>>
+
+    /// The lanes of a store of so many partitions, which were `base` when it was made and `former` before the
+    /// split that goes on.
+    init(partitions: Int, base: Int? = nil, former: Int? = nil) {
+        self.partitions = partitions
+        self.base = base ?? partitions
+        self.former = former
+        split = Mutex([])
+    }
+
+    /// The partition of a lane.
+    func partition(of lane: String) -> Int {
+        // Operators' incidents lie beside their board, which is one.
+        if lane == Incident.lane.description { return fixedPartition(of: lane) }
+        let checksum = Int(CRC16.checksum(lane.utf8))
+        guard let former, !isSplit(checksum % former) else { return checksum % partitions }
+        return checksum % former
+    }
+
+    /// The partition in which a lane will be when all are split.
+    func finalPartition(of lane: String) -> Int {
+        lane == Incident.lane.description
+            ? fixedPartition(of: lane) : Int(CRC16.checksum(lane.utf8)) % partitions
+    }
+
+    /// The partition of what is never moved: among those that the store was created with.
+    func fixedPartition(of name: String) -> Int { Int(CRC16.checksum(name.utf8)) % base }
+
+    /// All partitions in which something may be that was in `partition` once, that one first.
+    func descendants(of partition: Int) -> [Int] {
+        guard partitions > base else { return [partition] }
+        let all = stride(from: partition % base, to: partitions, by: base)
+        return [partition] + all.filter { $0 != partition }
+    }
+
+    /// What a call to a partition says of how its caller places lanes; empty where it was never split.
+    func mark(of partition: Int) -> String {
+        let count = former.map { isSplit(partition % $0) ? partitions : $0 } ?? partitions
+        return count == base ? "" : String(count)
+    }
+
+    /// Hears from a partition among how many its lanes are, 0 where it was never split; whether that is something
+    /// this map can follow.
+    func hear(_ count: Int, from partition: Int) -> Bool {
+        guard let former else { return false }
+        switch count == 0 ? base : count {
+        case partitions: split.withLock { _ = $0.insert(partition % former) }
+        case former: split.withLock { _ = $0.remove(partition % former) }
+        default: return false
+        }
+        return true
+    }
+
+    private func isSplit(_ root: Int) -> Bool { split.withLock { $0.contains(root) } }
+
+    /// The same object: what one has heard another has not.
+    static func == (lhs: PartitionMap, rhs: PartitionMap) -> Bool { lhs === rhs }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

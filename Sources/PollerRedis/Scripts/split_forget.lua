@@ -1,0 +1,28 @@
+#!lua flags=allow-oom
+-- Takes items or lanes out of a partition that are in another one now.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     items or lanes, then of an item its name and its lane, of a lane its name and ''
+-- RETURNS  how many; -1 where the partition has not got so far
+-- USES     searching
+-- COST     a write for each list and entry of the index, and one for its keys
+if call('HGET', M, META.splitting) ~= STAGE.copied then return -1 end
+local isItems = ARGV[1] == 'items'
+for at = 2, #ARGV, 2 do
+  local name, lane = ARGV[at], ARGV[at + 1]
+  if isItems then
+    local terms = call('HGET', key(KEY.item, name), ITEM.terms)
+    if terms then take_from_index(name, terms) end
+    for _, list in ipairs({ KEY.closed, KEY.quarantine, KEY.orders }) do call('ZREM', key(list), name) end
+    for _, wheel in ipairs({ URGENT, REST }) do call('ZREM', key(wheel, lane), name) end
+    call('UNLINK', key(KEY.item, name), key(KEY.long, name), key(KEY.log, name), key(KEY.attempts, name),
+      key(KEY.notes, name))
+  else
+    for _, list in ipairs({ KEY.readyRest, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }) do
+      call('ZREM', key(list), name)
+    end
+    call('SREM', key(KEY.lanesWithSettings), name)
+    call('UNLINK', key(KEY.rest, name), key(KEY.urgent, name), key(KEY.lane, name), key(KEY.replay, name))
+  end
+end
+return (#ARGV - 1) / 2

@@ -1,0 +1,11 @@
+/// How far the split of a partition is, as it stands in its meta hash; a letter each.
+enum SplitStage: String, CaseIterable {
+    /// Nothing is claimed; what is leased is still committed.
+    case closing = "c"
+    /// Nothing is written: what is to move is copied.
+    case frozen = "f"
+    /// All of it is copied, and leaves the partition.
+    case copied = "m"
+    /// Over; never stored.
+    case open = "o"
+}

@@ -1,0 +1,152 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+
+/// `pollerd repartition`: gives the store more partitions while the cluster works.
+struct Repartition: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Give the store more partitions, so that more masters can share its work.",
+        discussion: """
+            The number grows to a multiple of what it is. First every process is to be started again, one after \
+            the other, so that it knows of the new ones: this says which, and waits. Then one partition after \
+            the other is split: its watches wait until its leases are committed and what belongs elsewhere is \
+            copied, while all others go on. It may be killed at any moment: run it again, it goes on \
+            where it was. Have a backup; there is no way back to fewer.
+            """
+    )
+
+    @ArgumentParser.Argument(help: "How many there are to be; without it, how it stands.")
+    var partitions: Int?
+
+    @ArgumentParser.Option(help: "How long to wait for processes that are to be started again.")
+    var wait = "15m"
+
+    @OptionGroup var flags: Flags
+
+    /// For so long another one is waited for that was killed.
+    private static let hold = Duration.seconds(30)
+    private static let look = Duration.seconds(1)
+
+    func run() async throws {
+        guard let patience = Duration(text: wait) else {
+            throw ValidationError("--wait is a span as 15m or 0s")
+        }
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .error)
+        }
+        let logger = Logger(label: "repartition")
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            defer { group.cancelAll() }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                partitions: nil,
+                durability: settings.durability,
+                logger: logger
+            )
+            guard let partitions else { return print(Self.standing(cluster.layout)) }
+            let layout: StoreLayout
+            do {
+                layout = try await RedisRepartition.begin(
+                    cluster.layout,
+                    partitions: partitions,
+                    on: client
+                )
+            } catch let error as InvalidInput {
+                throw ConfigurationError(error.message)
+            }
+            guard layout.former != nil else { return print(Self.standing(layout)) }
+            try await awaitProcesses(of: layout, cluster.members, for: patience)
+            try await split(layout, cluster, settings, logger)
+        }
+    }
+
+    private static func standing(_ layout: StoreLayout) -> String {
+        guard let former = layout.former else {
+            return "the store has \(layout.partitions) partitions"
+        }
+        return
+            "the store is being given \(layout.partitions) partitions, and had \(former); to go on: "
+            + "pollerd repartition \(layout.partitions)"
+    }
+
+    /// Waits until every live process knows of the new partitions.
+    private func awaitProcesses(
+        of layout: StoreLayout,
+        _ members: RedisMembership,
+        for patience: Duration
+    ) async throws {
+        let end = ContinuousClock.now + patience
+        var told: Set<String> = []
+        while true {
+            let behind = try await members.members()
+                .filter { $0.partitions != layout.partitions }
+                .map { "\($0.roles) on \($0.host), process \($0.pid)" }
+            if behind.isEmpty { return }
+            for process in behind where told.insert(process).inserted {
+                print("started before, to be started again: \(process)")
+            }
+            guard ContinuousClock.now < end else {
+                throw ConfigurationError(
+                    "nothing was moved yet: start these processes again, then run pollerd repartition "
+                        + "\(layout.partitions) again"
+                )
+            }
+            try await Task.sleep(for: Self.look)
+        }
+    }
+
+    private func split(
+        _ layout: StoreLayout,
+        _ cluster: Cluster,
+        _ settings: Settings,
+        _ logger: Logger
+    ) async throws {
+        let work = RedisRepartition(
+            client: cluster.client,
+            layout: layout,
+            durability: settings.durability,
+            owner: cluster.owner,
+            logger: logger
+        )
+        var hasSaidSo = false
+        while try await !work.hold(for: Self.hold) {
+            if !hasSaidSo { print("another one is at work, or was a moment ago: waiting") }
+            hasSaidSo = true
+            try await Task.sleep(for: Self.look)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: Self.hold / 3)
+                    _ = try await work.hold(for: Self.hold)
+                }
+            }
+            group.addTask {
+                let former = layout.former ?? layout.partitions
+                for queue in RedisRepartition.Queue.allCases {
+                    for partition in 0..<former {
+                        guard let outcome = try await work.split(queue, partition) else { continue }
+                        print(
+                            "\(queue.rawValue) \(partition + 1)/\(former): \(outcome.items) items and "
+                                + "\(outcome.lanes) lanes moved; nothing claimed for \(outcome.closed.text), "
+                                + "nothing written for \(outcome.frozen.text)"
+                        )
+                    }
+                }
+                try await work.end()
+                try await work.letGo()
+            }
+            // The work's end, or what has ended it.
+            try await group.next()
+            group.cancelAll()
+        }
+        print("the store has \(layout.partitions) partitions; next: pollerd fsck")
+    }
+}

@@ -1,0 +1,110 @@
+"""A store is given more partitions while it is worked on, whatever is killed meanwhile."""
+
+import subprocess
+
+import pytest
+from chaos.run import Plan, Run
+from harness.cluster import Cluster, program
+from harness.poller_api import PollerAPI
+from harness.waiting import wait_until
+
+KILLED = frozenset({"worker killed", "worker frozen", "notifier frozen", "api killed", "redis killed"})
+
+
+def repartition(cluster: Cluster, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [program("pollerd"), "repartition", *words], env=cluster.env, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(seed=31, seconds=30, kinds=KILLED, partitions=2, split_to=64),
+        Plan("cluster", seed=32, seconds=25, sources=60, kinds=frozenset({"worker killed"}), partitions=4, split_to=32),
+    ],
+    ids=lambda plan: plan.store,
+)
+def test_nothing_is_lost_doubled_or_out_of_order_while_a_store_is_given_more_partitions(chaos, plan: Plan):
+    run = Run(plan)
+    run.on(run.cluster(chaos))
+    print(run.figures.text(), run.figures.splits)
+    run.verdict()
+    assert run.figures.recorded > 2 * run.figures.sources
+    assert run.figures.splits["items"] > run.figures.sources / 2, "hardly anything has moved"
+
+
+def test_what_was_there_before_is_found_where_it_is_now(chaos):
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1"}, workers=1, listen=False)
+    sources = cluster.sandbox.create_sources(30)
+    ended, open_ones = sources[:20], sources[20:]
+    for source in sources:
+        cluster.enqueue(source, notify=[cluster.webhook.url], metadata={"order": f"A-{source}"})
+    for source in ended:
+        cluster.sandbox.set_status(source, "failed")
+    for source in ended:
+        cluster.wait_status(source, "failed")
+    cluster.wait_delivered(sources, mail=False)
+    api = cluster.api
+    before = {source: story(api, source) for source in sources}
+    deliveries = api.get("/v1/deliveries?limit=100")["data"]
+    place = api.get("/v1/events?from=oldest&limit=5")["next"]
+    rest = told_after(api, place)
+    assert len(rest) == len(told_after(api, api.get("/v1/events?from=oldest&limit=1")["next"])) - 4
+
+    behind = repartition(cluster, "8", "--wait", "0s")
+    assert behind.returncode == 78 and "run pollerd repartition 8 again" in behind.stderr, behind
+    assert "is being given 8 partitions, and had 1" in repartition(cluster).stdout
+    for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
+        assert role.terminate() == 0
+        role.start().wait_ready()
+    done = repartition(cluster, "8")
+    assert done.returncode == 0 and "the store has 8 partitions" in done.stdout, done
+    with cluster.redis.client() as client:
+        assert client.hgetall("poller:layout").items() >= {"partitions": "8", "base": "1"}.items()
+        left = sum(1 for _ in client.scan_iter("poller:*w{0}*", count=1000))
+        assert left < len(sources), "all is where it was"
+
+    api = PollerAPI(wait_until(lambda: cluster.apis[0].address("api"), 10, "an API"))
+    assert {source: story(api, source) for source in sources} == before
+    assert api.get("/v1/watches?metadata.order=A-" + sources[0])["data"][0]["source"] == sources[0]
+    # Places and names that were told before are still good.
+    assert told_after(api, place) == rest
+    for delivery in deliveries:
+        assert api.get(f"/v1/deliveries/{delivery['id']}")["source"] == delivery["source"]
+    # And what is open goes on.
+    for source in open_ones:
+        cluster.sandbox.set_status(source, "failed")
+    wait_until(
+        lambda: all(api.watch(source)["status"] == "failed" for source in open_ones), 20, "the open ones end"
+    )
+    last = {api.events(source)[-1]["id"] for source in sources}
+    wait_until(lambda: last <= cluster.webhook.receipts.ids(), 30, "all is delivered")
+    assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+
+
+def test_a_number_that_does_not_fit_changes_nothing(chaos):
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "16"}, workers=1, listen=False)
+    for wrong in ("8", "24", "2048"):
+        done = repartition(cluster, wrong)
+        assert done.returncode == 78 and "a multiple of them" in done.stderr, done
+    with cluster.redis.client() as client:
+        assert client.hget("poller:layout", "partitions") == "16"
+        assert not client.hexists("poller:layout", "former")
+
+
+def story(api: PollerAPI, source: str) -> dict:
+    watch = api.watch(source)
+    return {name: watch.get(name) for name in ("status", "closed_reason", "seq", "run")} | {
+        "events": api.events(source)
+    }
+
+
+def told_after(api: PollerAPI, place: str) -> list[str]:
+    found: list[str] = []
+    while True:
+        page = api.get(f"/v1/events?cursor={place}&limit=100")
+        found += [event["id"] for event in page["data"]]
+        place = page["next"]
+        if not page["has_more"]:
+            return found
