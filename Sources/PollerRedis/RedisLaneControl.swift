@@ -8,7 +8,7 @@ extension RedisQueue {
         var (partition, rank) = (0, 0)
         if let cursor {
             let parts = cursor.split(separator: ".").compactMap { Int($0) }
-            guard parts.count == 2, (0..<redis.keys.partitions).contains(parts[0]), parts[1] >= 0
+            guard parts.count == 2, (0..<redis.keys.partitions).contains(parts[0]), parts[1] != -1
             else {
                 throw .unknownCursor
             }
@@ -24,7 +24,7 @@ extension RedisQueue {
             )
             let page = try self.reports(reply, partition: partition)
             reports += page.reports
-            if page.next < 0 {
+            if page.next == -1 {
                 (partition, rank) = (partition + 1, 0)
             } else {
                 rank = page.next

@@ -197,12 +197,20 @@ extension RedisWatchStore: Outbox {
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
-        _ = try await redis.run(
-            redis.scripts[.trim],
-            partition: partition,
-            [RedisArgument(retention.ms)]
-        )
+        var isMore = true
+        while isMore {
+            let reply = try await redis.run(
+                redis.scripts[.trim],
+                partition: partition,
+                [RedisArgument(retention.ms), RedisArgument(Self.trimmedMax)]
+            )
+            guard let dropped = reply.int else { throw .corrupt("trim.lua answered \(reply)") }
+            isMore = dropped >= Self.trimmedMax / 2
+        }
     }
+
+    /// Entries that one call drops: a few milliseconds of Redis.
+    private static var trimmedMax: Int { 10_000 }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         if redis.eventForm == .once {

@@ -6,7 +6,7 @@
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
 -- USES     counting
--- COST     about ten reads an item or lane; O(endpoints) for their counts
+-- COST     about ten reads an item or lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
 local before = head_of_partition()
@@ -161,20 +161,14 @@ elseif ARGV[2] == 'items' then
   for at = 3, #ARGV do check_item(ARGV[at]) end
   reply[1] = #ARGV - 2
 else
-  local counts, names, seen = {}, {}, {}
-  local function add(name)
-    if not seen[name] then
-      seen[name] = true
-      names[#names + 1] = name
-    end
-  end
-  local leases = call('HGETALL', key(KEY.leases))
+  local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
+  -- Of every step: how many there are is a matter of the processes, not of the lanes.
+  local counts, leases = {}, call('HGETALL', key(KEY.leases))
   for at = 1, #leases, 2 do
     local id = leases[at]
     local _, _, _, _, _, name = unpack_lease(leases[at + 1])
     counts[name] = (counts[name] or 0) + 1
-    add(name)
-    if call('EXISTS', key(KEY.item, id)) == 0 then
+    if first == 0 and call('EXISTS', key(KEY.item, id)) == 0 then
       fault('lease of ' .. id .. ' has no item')
       if isRepairing then
         call('HDEL', key(KEY.leases), id)
@@ -183,16 +177,32 @@ else
       end
     end
   end
-  for _, set in pairs(READY) do
-    for _, name in ipairs(call('ZRANGE', key(set), 0, -1)) do add(name) end
+  -- Ranks go on from one list to the next; a lane that is in two is checked with the first, one that is in
+  -- none and has leases with the first step.
+  local lists, names, total = { KEY.occupiedLanes, KEY.readyUrgent, KEY.readyRest }, {}, 0
+  local function is_in_one(name, last)
+    for at = 1, last do
+      if call('ZSCORE', key(lists[at]), name) then return true end
+    end
   end
-  for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), 0, -1)) do add(name) end
-  local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
-  for at = first + 1, math.min(first + count, #names) do
-    check_lane(names[at], counts[names[at]] or 0)
-    reply[1] = reply[1] + 1
+  for at, list in ipairs(lists) do
+    local size = call('ZCARD', key(list))
+    local from, to = max(first - total, 0), min(first + count - total, size) - 1
+    if from <= to then
+      for _, name in ipairs(call('ZRANGE', key(list), int(from), int(to))) do
+        if not is_in_one(name, at - 1) then names[#names + 1] = name end
+      end
+    end
+    total = total + size
   end
-  if first + count < #names then reply[2] = first + count end
+  if first == 0 then
+    for name in pairs(counts) do
+      if not is_in_one(name, #lists) then names[#names + 1] = name end
+    end
+  end
+  for _, name in ipairs(names) do check_lane(name, counts[name] or 0) end
+  reply[1] = #names
+  if first + count < total then reply[2] = first + count end
 end
 if isRepairing then
   save_lanes(now)

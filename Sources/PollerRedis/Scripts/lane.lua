@@ -2,21 +2,20 @@
 -- Reports how lanes stand.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     lanes; or none and, as two numbers after '', the rank of the first and how many
--- RETURNS  {now ms, next rank or -1, lane, lane, …}, fewer than asked for where some were told; a
+-- ARGV     lanes; or none and, as two numbers after '', the place of the first (0 at the start) and how many
+-- RETURNS  {now ms, next place or -1, lane, lane, …}, fewer than asked for where some were told; a
 --          lane is {name, waiting, overdue, oldest due ms or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms,
 --          factor in 1/1000, failures, failing since ms or 0, not before ms or 0,
 --          LaneFailure or 0}
--- COST     at most nine reads a lane of the page, and those with settings on the last pages
+-- COST     at most nine reads a lane of the page, and on the last pages a hundred names
 local now, wall, back = clocks()
 local names, following = ARGV, -1
 if ARGV[1] == '' then
-  -- The longest overdue first; then those with settings of their own that hold nothing. Ranks go on
-  -- from one list to the next; a lane that is in two is told with the first.
+  -- The longest overdue first, of whom places are ranks that go on from one list to the next; then those with
+  -- settings of their own that hold nothing. These are scanned, and places are below -1: the scan's cursor, and
+  -- how many were told of what it names there. A lane that is in two lists is told with the first.
   local first, count = tonumber(ARGV[2]), tonumber(ARGV[3])
-  local urgent, rest = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
-  local own = call('SCARD', key(KEY.lanesWithSettings))
-  local last = math.min(first + count, urgent + rest + own) - 1
+  local BATCH = 4096
   names = {}
   local function add(found, ...)
     for _, name in ipairs(found) do
@@ -25,16 +24,30 @@ if ARGV[1] == '' then
       if not isTold then names[#names + 1] = name end
     end
   end
-  if first < urgent then add(call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
-  if last >= urgent and first < urgent + rest then
-    add(call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
+  if first >= 0 then
+    local urgent, rest = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
+    local last = math.min(first + count, urgent + rest) - 1
+    if first < urgent then add(call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
+    if last >= urgent then
+      add(call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
+    end
+    if last + 1 < urgent + rest then
+      following = last + 1
+    elseif call('EXISTS', key(KEY.lanesWithSettings)) == 1 then
+      following = -2
+    end
+  else
+    local place = -2 - first
+    local cursor, told = floor(place / BATCH), place % BATCH
+    local found = call('SSCAN', key(KEY.lanesWithSettings), int(cursor), 'COUNT', '100')
+    local batch = found[2]
+    add({ unpack(batch, told + 1, min(told + count, #batch)) }, KEY.readyUrgent, KEY.readyRest)
+    if told + count < #batch then
+      following = first - count
+    elseif found[1] ~= '0' then
+      following = -2 - number(found[1]) * BATCH
+    end
   end
-  if last >= urgent + rest then
-    local settings = call('SMEMBERS', key(KEY.lanesWithSettings))
-    local from = math.max(first - urgent - rest, 0) + 1
-    add({ unpack(settings, from, last - urgent - rest + 1) }, KEY.readyUrgent, KEY.readyRest)
-  end
-  if last + 1 < urgent + rest + own then following = last + 1 end
 end
 local reply = { int(wall), following }
 for _, name in ipairs(names) do

@@ -11,7 +11,7 @@
 -- RETURNS  how many were forgotten or spared
 -- USES     searching
 -- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared three writes
-local DAY = 86400000
+local DAY, HOUR = 86400000, 3600000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
 local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
@@ -19,14 +19,15 @@ if #ids == 0 then return 0 end
 
 -- From when the age of an item counts that is to stay, ms, and the seq of its last event. The last day on
 -- which there may be news is the tenth value of what is remembered of the payment (PaymentMemory), the
--- last poll the fifth of the state (WatchRecord); an order, which is not polled, has its beginning.
+-- last poll the fifth of the state (WatchRecord); an order, which is not polled, has its beginning. The
+-- minute and second of that poll are added, so that those of one day are not all looked at in one call.
 local PAYMENT, STATE = '^' .. string.rep('[^|]*|', 9) .. '(%w+)', '^' .. string.rep('[^|]*|', 4) .. '(%d+)'
 local function spared(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)
   local day = w[2] and match(w[2], PAYMENT)
   if not day or w[1] == CLOSED.cancelled or w[1] == CLOSED.dead then return end
   local looked = number(w[3] and match(w[3], STATE) or w[4] or 0)
-  local since = min((tonumber(day, 36) + 1) * DAY, looked + afterlife) - retention
+  local since = min((tonumber(day, 36) + 1) * DAY, looked + afterlife) + looked % HOUR - retention
   if since > oldest then return since, w[5] end
 end
 

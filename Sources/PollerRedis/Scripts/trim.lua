@@ -3,8 +3,8 @@
 -- that have not read for as long.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms
--- RETURNS  how many were dropped
+-- ARGV     retention ms, about the most entries that are dropped
+-- RETURNS  how many were dropped; there may be more where that is half of the most, or above
 -- COST     O(dropped), and two reads for each group
 local stream = key(KEY.outbox)
 if call('EXISTS', stream) == 0 then return 0 end
@@ -48,4 +48,9 @@ end
 local newest = call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
 call('HSET', KEYS[1], META.trimmed, newest[1])
-return call('XTRIM', stream, 'MINID', keep)
+-- Whole nodes of the stream, of some hundred entries at most; then what is left of the last one. A step
+-- that was ended by its limit has dropped more than half of it.
+local most = tonumber(ARGV[2])
+local dropped = call('XTRIM', stream, 'MINID', '~', keep, 'LIMIT', int(most))
+if dropped < most / 2 then dropped = dropped + call('XTRIM', stream, 'MINID', keep) end
+return dropped

@@ -1,0 +1,182 @@
+import Logging
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// What is done in steps, whatever a partition holds: how often Redis is called, and for how long.
+@Suite("large partitions are gone through in steps", .timeLimit(.minutes(3)))
+struct GrowthTests {
+    @Test("an outbox of 25,000 entries is trimmed by several calls, up to what is not dealt with")
+    func trim() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let keys = harness.layout.watchKeys
+            let stream = keys.outbox(0)
+            let fill = RedisScript(
+                source: """
+                    #!lua
+                    for n = 1, 25000 do redis.call('XADD', KEYS[1], '1-' .. n, 'a', 'b') end
+                    return redis.call('XGROUP', 'CREATE', KEYS[1], 'notifier', '1-24990')
+                    """
+            )
+            _ = try await client.eval(fill, keys: [stream], arguments: [])
+            _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+            try await harness.store.trim(partition: 0, retention: .seconds(60))
+            #expect(try await calls(client) >= 3)
+            let length = try await client.send(RedisCommand("XLEN", [.string(stream)]))
+            #expect(length.int == 10)
+            #expect(try await harness.store.bounds()[0].oldest == "1-24991")
+            #expect(try await harness.store.bounds()[0].trimmed == "1-24990")
+        }
+    }
+
+    @Test("a step of an audit costs what its lanes cost, and all lanes are checked once")
+    func audit() async throws {
+        var costs: [Int] = []
+        for count in [500, 30_000] {
+            try await withRedis { client in
+                let layout = try await StoreLayout.agreed(
+                    on: client,
+                    namespace: "t",
+                    partitions: 1
+                )
+                let store = Self.store(client, layout)
+                try await enqueue(count, in: store)
+                // In another list than the others, and in no wheel's.
+                let taken = try await store.claim(
+                    ClaimRequest(
+                        partition: 0,
+                        limit: 64,
+                        owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                        lease: .seconds(60),
+                        lane: .unlimited
+                    )
+                )
+                #expect(taken.leases.count == 64)
+                var least = Int.max
+                for _ in 0..<10 {
+                    _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+                    _ = try await store.audit(after: "lanes.0.0", repairing: false)
+                    least = min(least, try await used(client))
+                }
+                costs.append(least)
+                var (checked, cursor) = (0, "lanes.0.0")
+                while cursor.hasPrefix("lanes") {
+                    let page = try await store.audit(after: cursor, repairing: false)
+                    #expect(page.faults == [])
+                    checked += page.checked
+                    cursor = page.next ?? ""
+                }
+                #expect(checked == count)
+            }
+        }
+        // The same 500 lanes; all names together took five times as long.
+        #expect(costs[1] < costs[0] * 3, "\(costs) µs")
+    }
+
+    @Test("a lane that is in none of the lists is checked where it has leases")
+    func lost() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
+            let store = Self.store(client, layout)
+            try await enqueue(2, in: store)
+            _ = try await store.claim(
+                ClaimRequest(
+                    partition: 0,
+                    limit: 1,
+                    owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                    lease: .seconds(60),
+                    lane: .unlimited
+                )
+            )
+            let lanes = try await client.send(RedisCommand("KEYS", ["t:c{0}*"])).array ?? []
+            #expect(!lanes.isEmpty)
+            for kind in [KeyKind.occupiedLanes, .readyUrgent, .readyRest] {
+                let list = "t:\(kind.rawValue){0}"
+                _ = try await client.send(RedisCommand("DEL", [.string(list)]))
+            }
+            for lane in lanes.compactMap(\.string) {
+                _ = try await client.send(RedisCommand("HSET", [.string(lane), "f", "7"]))
+            }
+            let first = try await store.audit(after: "lanes.0.0", repairing: false)
+            #expect(first.checked == 1)
+            #expect(first.faults.contains { $0.contains("counts 7 in flight and has 1 leases") })
+        }
+    }
+
+    @Test("a page of lanes that hold nothing costs what a page costs, and each is told once")
+    func settings() async throws {
+        var costs: [Int] = []
+        for count in [300, 20_000] {
+            try await withRedis { client in
+                let layout = try await StoreLayout.agreed(
+                    on: client,
+                    namespace: "t",
+                    partitions: 1
+                )
+                let store = Self.store(client, layout)
+                try await enqueue(5, in: store)
+                let names = RedisScript(
+                    source: """
+                        #!lua
+                        for n = 1, tonumber(ARGV[1]) do
+                          redis.call('SADD', KEYS[1], 'acct_s' .. n .. '/source')
+                          redis.call('HSET', KEYS[2] .. 'acct_s' .. n .. '/source', 'x', '1')
+                        end
+                        return 1
+                        """
+                )
+                let kinds = [KeyKind.lanesWithSettings, .lane].map { "t:\($0.rawValue){0}" }
+                _ = try await client.eval(names, keys: kinds, arguments: [RedisArgument(count)])
+                var (seen, cursor): (Set<LaneID>, String?) = ([], nil)
+                var (told, least) = (0, Int.max)
+                repeat {
+                    _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+                    let page = try await store.lanes(limit: 70, cursor: cursor)
+                    if told > 70 { least = min(least, try await used(client)) }
+                    #expect(page.items.count <= 70)
+                    told += page.items.count
+                    seen.formUnion(page.items.map(\.lane))
+                    cursor = page.next
+                } while cursor != nil
+                #expect(told == count + 5)
+                #expect(seen.count == count + 5)
+                costs.append(least)
+            }
+        }
+        // All names together took ten times as long.
+        #expect(costs[1] < costs[0] * 3, "\(costs) µs")
+    }
+
+    private static func store(_ client: RedisClient, _ layout: StoreLayout) -> RedisWatchStore {
+        RedisWatchStore(client: client, layout: layout, logger: Logger(label: "growth"))
+    }
+
+    private func enqueue(_ count: Int, in store: RedisWatchStore) async throws {
+        let watches = try (0..<count).map { number in
+            try NewWatch(
+                key: WatchKey(
+                    account: AccountID(unchecked: "acct_\(number)"),
+                    source: SourceID(unchecked: "src_\(number)"),
+                    kind: .source
+                )
+            )
+        }
+        _ = try await store.enqueue(watches)
+    }
+
+    private func calls(_ client: RedisClient) async throws -> Int {
+        let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+        return try #require(stats.firstMatch(of: /cmdstat_fcall:calls=(\d+)/).flatMap { Int($0.1) })
+    }
+
+    private func used(_ client: RedisClient) async throws -> Int {
+        let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+        return try #require(
+            stats.firstMatch(of: /cmdstat_fcall:calls=\d+,usec=(\d+)/).flatMap { Int($0.1) }
+        )
+    }
+}
