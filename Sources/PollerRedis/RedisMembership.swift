@@ -31,6 +31,13 @@ package struct RedisMembership: Membership {
         ])
     }
 
+    package func announce(_ member: Member, for span: Duration) async throws(StoreError) {
+        _ = try await run([
+            .string(member.owner.description), RedisArgument(max(span.ms, 1)),
+            .string(Self.text(of: member)), "1",
+        ])
+    }
+
     package func leave(_ owner: OwnerID) async throws(StoreError) {
         _ = try await run([.string(owner.description), "0", ""])
     }

@@ -46,4 +46,16 @@ struct RedisMembershipTests {
             #expect(try await members.members() == [member(places: nil, form: nil)])
         }
     }
+
+    @Test("who only announces itself is told nothing, and listed like the others")
+    func announced() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let members = RedisMembership(client: client, layout: layout)
+            try await members.announce(member(places: 64, form: 2), for: .seconds(6))
+            #expect(try await members.members() == [member(places: 64, form: 2)])
+            let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+            #expect(stats.contains("cmdstat_hgetall:calls=1,"))
+        }
+    }
 }

@@ -8,6 +8,9 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     static var beat: Duration { .seconds(2) }
     /// How long one beat counts: two may be lost.
     static var span: Duration { .seconds(6) }
+    /// Processes among which each beat asks for the list of all; among so many more it asks at every second
+    /// beat, and so on, so that what the lists cost grows with the processes and not with their square.
+    static var listed: Int { 50 }
 
     /// A loop that shares partitions with the same loop of other processes.
     package struct Loop: Sendable {
@@ -58,9 +61,16 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     /// Beats until shut down, then leaves the list.
     package func run() async {
         await cancelWhenGracefulShutdown {
+            // How many beats ask for nothing until the next one that does.
+            var quiet = 0
             while !Task.isCancelled {
-                await beatOnce()
-                try? await clock.sleep(for: Self.beat)
+                if quiet > 0 {
+                    await announce()
+                    quiet -= 1
+                } else {
+                    quiet = await beatOnce() / Self.listed
+                }
+                try? await self.clock.sleep(for: Self.beat)
             }
         }
         do {
@@ -70,11 +80,27 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// One beat; without the store everybody works on with what is known.
-    func beatOnce() async {
+    /// This process as it is now.
+    private var now: Member {
         var now = member
         now.inFlight = loops.reduce(0) { $0 + $1.inFlight() }
         now.serves = serves()
+        return now
+    }
+
+    /// One beat that asks for nothing.
+    private func announce() async {
+        do {
+            try await membership.announce(now, for: Self.span)
+        } catch {
+            logger.debug("beat not heard", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// One beat, and how many processes there are; without the store everybody works on with what is known.
+    @discardableResult
+    func beatOnce() async -> Int {
+        let now = now
         do {
             let members = try await membership.beat(now, for: Self.span)
             for loop in loops {
@@ -89,8 +115,10 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
                 let isAlike = peers.allSatisfy { $0.serves == now.serves }
                 loop.share(isAlike ? share : share.clamped())
             }
+            return members.count
         } catch {
             logger.debug("beat not heard", metadata: ["error": "\(error)"])
+            return 0
         }
     }
 }
@@ -102,6 +130,9 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
 package protocol Membership: Sendable {
     /// Announces a process for `span` and returns all that are announced, in no order.
     func beat(_ member: Member, for span: Duration) async throws(StoreError) -> [Member]
+
+    /// Announces a process for `span` and asks for nothing: what it costs does not grow with the processes.
+    func announce(_ member: Member, for span: Duration) async throws(StoreError)
 
     /// Takes a process off the list at once, as one that drains does.
     func leave(_ owner: OwnerID) async throws(StoreError)

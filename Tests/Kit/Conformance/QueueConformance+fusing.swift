@@ -174,6 +174,10 @@ extension QueueConformance {
             try bench.equal(try await members.beat(late, for: .seconds(10)), [late], "answer")
             try await bench.advance(ms: 6000)
             try bench.equal(try await members.members(), [late], "members")
+            // One that asks for nothing likewise.
+            try await members.announce(early, for: .seconds(10))
+            try await bench.advance(ms: 6000)
+            try bench.equal(try await members.members(), [early], "announced")
         },
         ConformanceCase("a process that is silent for its span is no longer listed") { bench in
             let members = bench.harness.members

@@ -65,6 +65,10 @@ extension MemoryStore: LaneControl, Auditing, Membership {
         }
     }
 
+    package func announce(_ member: Member, for span: Duration) async throws(StoreError) {
+        changing { state, now in state.members.beat(member, until: now + span) }
+    }
+
     package func leave(_ owner: OwnerID) async throws(StoreError) {
         changing { state, _ in
             if !state.flaws.contains(.keepsDepartedMembers) { state.members.leave(owner) }
