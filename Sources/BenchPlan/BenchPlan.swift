@@ -34,6 +34,18 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case search
         /// How the price of a poll grows; it takes minutes, so only when it is named.
         case growth
+        /// What each operation of the store costs Redis by how much there is; only when it is named, likewise.
+        case scale
+        /// How evenly the masters of a Redis Cluster share the work; it needs one, so only when it is named.
+        case masters
+
+        /// Whether it is measured when nothing is named.
+        fileprivate var isUsual: Bool {
+            switch self {
+            case .growth, .scale, .masters: false
+            default: true
+            }
+        }
     }
 
     /// A load that a real worker is measured under; they run in this order.
@@ -72,6 +84,18 @@ package struct BenchPlan: ParsableArguments, Sendable {
     @Option(help: "Polls in flight at once; a worker of its own has as many.")
     package var concurrency = 256
 
+    @Option(help: "Watches that there are at each point of `scale`, by commas.")
+    private var sizes = "1000,10000,100000"
+
+    @Option(help: "Lanes of one partition at each point of `scale`, by commas.")
+    private var lanes = "1000,10000"
+
+    @Option(help: "Processes that are announced at each point of `scale`, by commas.")
+    private var processes = "10,100,500"
+
+    @Option(help: "Partitions of the stores that `masters` measures, by commas.")
+    private var parts = "64,256"
+
     @Option(
         help: """
             Only these loads of `real`, by commas: \
@@ -103,9 +127,21 @@ package struct BenchPlan: ParsableArguments, Sendable {
 
     /// The measurements to make; a name that is none is refused before.
     package var stages: [Stage] {
-        guard let only else { return Stage.allCases.filter { $0 != .growth } }
+        guard let only else { return Stage.allCases.filter(\.isUsual) }
         return only.split(separator: ",").compactMap { Stage(rawValue: String($0)) }
     }
+
+    /// Watches of each point of ``Stage/scale``, ascending.
+    package var scaleWatches: [Int] { Self.numbers(sizes) ?? [] }
+
+    /// Lanes of each point of ``Stage/scale``, ascending.
+    package var scaleLanes: [Int] { Self.numbers(lanes) ?? [] }
+
+    /// Processes of each point of ``Stage/scale``, ascending.
+    package var scaleProcesses: [Int] { Self.numbers(processes) ?? [] }
+
+    /// Partitions of each store of ``Stage/masters``.
+    package var mastersPartitions: [Int] { Self.numbers(parts) ?? [] }
 
     /// The loads of ``Stage/real``; a name that is none is refused before.
     package var realLoads: [RealLoad] {
@@ -124,6 +160,13 @@ package struct BenchPlan: ParsableArguments, Sendable {
             (0...10_000_000).contains(pending), (1...100_000).contains(rate),
             (1...10_000).contains(concurrency)
         else { throw ValidationError("a number is out of range; see --help") }
+        for (list, most) in [
+            (sizes, 10_000_000), (lanes, 1_000_000), (processes, 10_000), (parts, 1024),
+        ] {
+            guard let numbers = Self.numbers(list), numbers.allSatisfy({ $0 <= most }) else {
+                throw ValidationError("\(list) is no list of ascending numbers up to \(most)")
+            }
+        }
         for name in only?.split(separator: ",") ?? [] where Stage(rawValue: String(name)) == nil {
             throw ValidationError("there is no measurement \(name); see --help")
         }
@@ -144,6 +187,22 @@ package struct BenchPlan: ParsableArguments, Sendable {
             ("--rate", rate), ("--concurrency", concurrency),
         ]
         for (name, number) in numbers { words += [name, String(number)] }
+        for (name, list) in [
+            ("--sizes", sizes), ("--lanes", lanes), ("--processes", processes),
+            ("--parts", parts),
+        ] {
+            words += [name, list]
+        }
         return words
+    }
+
+    /// Ascending numbers by commas; nil for what is no such list.
+    private static func numbers(_ list: String) -> [Int]? {
+        let numbers = list.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        let known = numbers.compactMap(\.self)
+        guard known.count == numbers.count, known.first ?? 0 > 0,
+            zip(known, known.dropFirst()).allSatisfy(<)
+        else { return nil }
+        return known
     }
 }

@@ -64,6 +64,8 @@ struct BenchRun: Sendable {
                 defer { notifier.stop() }
                 let bench = LiveBench(store: store, plan: plan, notifier: notifier)
                 try await bench.measure(&report)
+            case .scale: try await ScaleBench(store: store, plan: plan).measure(&report)
+            case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
             case .limit: try await LaneBench(store: store, plan: plan).limit(&report)
             }
         }
@@ -114,6 +116,11 @@ struct BenchReport: Sendable {
         rows.append(Row(title: title, text: text, member: nil, json: ""))
     }
 
+    /// Adds a number to the JSON alone: a table for people has it in another place.
+    mutating func keep(_ member: String, _ value: Double) {
+        rows.append(Row(title: "", text: "", member: member, json: Self.text(value)))
+    }
+
     /// Adds a number.
     mutating func add(_ title: String, _ member: String, _ value: Double, _ unit: String) {
         let number = Self.text(value)
@@ -144,7 +151,7 @@ struct BenchReport: Sendable {
 
     /// A line a figure, for people.
     var table: String {
-        let rows = allRows
+        let rows = allRows.filter { !$0.title.isEmpty }
         let width = (rows.map(\.title.count).max() ?? 0) + 2
         return rows.map { row in
             row.title + String(repeating: " ", count: width - row.title.count) + row.text

@@ -20,17 +20,27 @@ struct BenchStore: Sendable {
     let owner: OwnerID
     let clock = ContinuousClock()
     let logger: Logger
+    /// Where its data is.
+    let layout: StoreLayout
 
-    /// Takes an empty database into use.
+    /// Takes an empty database into use; `partitions` is how many its store is made with.
     ///
     /// - Throws: ``BenchError`` when it holds anything: a run empties it between measurements.
-    init(client: RedisClient, logger: Logger) async throws {
+    init(
+        client: RedisClient,
+        logger: Logger,
+        partitions: Int = StoreLayout.partitionsOnOneRedis
+    ) async throws {
         try await client.waitUntilConnected(timeout: .seconds(10))
         let sizes = try await client.sendToMasters(RedisCommand("DBSIZE"))
         guard sizes.allSatisfy({ $0.reply.int == 0 }) else {
             throw BenchError("the database is not empty: bench would destroy what is there")
         }
-        let layout = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
+        layout = try await StoreLayout.agreed(
+            on: client,
+            namespace: Self.namespace,
+            partitions: partitions
+        )
         self.client = client
         self.logger = logger
         watches = RedisWatchStore(client: client, layout: layout, logger: logger)
@@ -41,8 +51,23 @@ struct BenchStore: Sendable {
 
     /// Forgets all watches.
     func clear() async throws {
-        _ = try await client.sendToMasters(RedisCommand("FLUSHDB"))
-        _ = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
+        try await Self.flush(client)
+        _ = try await StoreLayout.agreed(
+            on: client,
+            namespace: Self.namespace,
+            partitions: layout.partitions
+        )
+    }
+
+    /// Forgets everything, beside other work: millions of keys take longer than an answer may.
+    static func flush(_ client: RedisClient) async throws {
+        _ = try await client.sendToMasters(RedisCommand("FLUSHDB", ["ASYNC"]))
+        let pending = RedisCommand("INFO", ["memory"])
+        while try await client.sendToMasters(pending).contains(where: { node in
+            !(node.reply.string ?? "").contains("lazyfree_pending_objects:0")
+        }) {
+            try await ContinuousClock().sleep(for: .milliseconds(20))
+        }
     }
 
     /// Enqueues eight batches at a time: what a few API processes send together, each as many as

@@ -12,6 +12,7 @@ import pytest
 
 from harness.cluster import program
 from harness.process import Process
+from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 
@@ -59,7 +60,9 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--loads", "heavy"], ["--no-such-flag"]]
+    "arguments",
+    [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--loads", "heavy"], ["--sizes", "9,3"],
+     ["--lanes", "a"], ["--no-such-flag"]],
 )
 def test_what_cannot_be_measured_is_refused(tmp_path: Path, arguments: list[str]):
     run = bench(tmp_path, *arguments)
@@ -75,6 +78,7 @@ def test_help_names_every_option(tmp_path: Path):
     text = bench(tmp_path, "--help").stdout()
     for word in (
         "--json", "--seconds", "--watches", "--pending", "--rate", "--concurrency", "--only", "--loads", "--save",
+        "--sizes", "--lanes", "--processes", "--parts",
         "--config", "deliver", "real", "paced_1000",
     ):
         assert word in text
@@ -165,3 +169,62 @@ def test_a_webhook_is_priced_by_the_notifier_that_sends_it(tmp_path: Path):
     assert {"to_request_ms", "webhooks_per_s", "tarpit_p99_ratio", "notifier"} == set(deliver)
     assert set(deliver["notifier"]) == {"webhooks_per_s", "notifier_cpu_us", "redis_cpu_us"}
     assert all(value > 0 for value in deliver["notifier"].values())
+
+
+# Every operation of the queue and the store: one that is added is added to the table.
+OPERATIONS = {
+    "memory", "enqueue", "claim", "exchange", "claim_in_vain", "hint", "cancel", "read", "explain", "events", "stats",
+    "list", "list_closed", "lanes", "accounts", "search_order", "search_source", "outbox", "bounds", "mark",
+    "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "fade", "trim", "purge",
+}
+# It asks for a source in every lane there is, because nobody knows its account: *SearchIsAnIndexBesideTheRecord*.
+GROWS = {"lanes": {"search_source"}, "watches": set(), "processes": set()}
+
+
+def test_no_operation_takes_more_commands_where_there_is_more(tmp_path: Path):
+    saved = tmp_path / "saved.json"
+    sizes = ("--sizes", "2000,20000", "--lanes", "500,5000", "--processes", "5,100")
+    run = bench(tmp_path, "--only", "scale", *sizes, "--save", str(saved), within_s=300)
+    assert run.exit_status == 0, run.tail()
+    scale = json.loads(saved.read_text())["scale"]
+    assert set(scale) == {"watches", "lanes", "processes"}
+    for series, points in scale.items():
+        small, large = points.values()
+        assert set(small) == set(large) == ({"beat"} if series == "processes" else OPERATIONS)
+        for name, figures in large.items():
+            if name == "memory":
+                assert 100 < figures["bytes"] < 5000, (series, figures)
+                continue
+            few, many = small[name]["commands"], figures["commands"]
+            grows = name in GROWS[series]
+            assert few > 0 and many <= few * (12 if grows else 1.5) + 2, (series, name, few, many)
+    drawn = subprocess.run(
+        [sys.executable, HERE.parents[1] / "ops" / "scale.py", saved, tmp_path / "scale.svg"],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    picture = (tmp_path / "scale.svg").read_text()
+    for words in ("| claim in vain |", "| heartbeat |", "By lanes, all in one partition"):
+        assert words in drawn
+    assert picture.count("<polygon") == 2 * len(OPERATIONS) + 1
+
+
+def test_six_masters_share_the_work(tmp_path: Path):
+    cluster = RedisCluster(tmp_path, tmp_path / "data", masters=6, replicas=0).start()
+    try:
+        few = ("--only", "masters", "--parts", "64,256", "--watches", "20000", "--seconds", "4")
+        run = bench(tmp_path, "--json", *few, "--redis-url", cluster.url)
+        assert run.exit_status == 0, run.tail()
+        masters = json.loads(run.stdout())["masters"]
+        for partitions, most in (("64", 1.4), ("256", 1.3)):
+            figures = masters[partitions]
+            assert figures["polls_per_s"] > 0 and figures["commands_ratio"] <= most, figures
+            # As the place of each partition tells before.
+            assert abs(figures["commands_ratio"] - figures["expected_ratio"]) < 0.15, figures
+    finally:
+        for server in cluster.servers:
+            server.end()
+
+
+def test_masters_are_those_of_a_cluster(tmp_path: Path):
+    run = bench(tmp_path, "--only", "masters")
+    assert run.exit_status == 1 and "Redis Cluster" in run.stderr(), run.tail()

@@ -15,7 +15,7 @@ extension Option {
             "partitions",
             "POLLER_PARTITIONS",
             "auto",
-            "parts of a new store, 1 to 1024, four for each master expected; auto: 16, on a Redis Cluster 64; later: pollerd repartition"
+            "parts of a new store, 1 to 1024, forty for each master expected; auto: 16, on a Redis Cluster 64"
         ),
         Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
         Option(

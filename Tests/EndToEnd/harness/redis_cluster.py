@@ -1,4 +1,4 @@
-"""A real Redis Cluster: three masters, each with a replica."""
+"""A real Redis Cluster: three masters, each with a replica, or as many as are asked for."""
 
 import subprocess
 import time
@@ -18,9 +18,10 @@ NODE_TIMEOUT_MS = 1000
 
 
 class RedisCluster:
-    """Six nodes, every one a process on a free loopback port."""
+    """Masters and replicas, every one a process on a free loopback port."""
 
-    def __init__(self, logs: Path, data: Path, fsync: str = "everysec"):
+    def __init__(self, logs: Path, data: Path, fsync: str = "everysec", masters: int = MASTERS, replicas: int = 1):
+        self.replicas = replicas
         options = {
             "cluster-enabled": "yes",
             "cluster-config-file": "nodes.conf",
@@ -32,7 +33,7 @@ class RedisCluster:
         }
         self.servers = [
             RedisServer(logs, data / f"n{n}", f"redis{n}", fsync, free_port(bus=True), options)
-            for n in range(1, 2 * MASTERS + 1)
+            for n in range(1, masters * (1 + replicas) + 1)
         ]
         self.url = "redis+cluster://" + ",".join(server.address for server in self.servers)
         # What is published at one node comes to all of them.
@@ -46,7 +47,7 @@ class RedisCluster:
         for server in self.servers:
             server.start()
         nodes = [server.address for server in self.servers]
-        command = ["redis-cli", "--cluster", "create", *nodes, "--cluster-replicas", "1"]
+        command = ["redis-cli", "--cluster", "create", *nodes, "--cluster-replicas", str(self.replicas)]
         made = subprocess.run(
             [*command, "--cluster-yes"], capture_output=True, text=True, timeout=60
         )
@@ -145,7 +146,7 @@ class RedisCluster:
             try:
                 if not self._is_served():
                     return False
-                for server in self.masters():
+                for server in self.masters() if self.replicas else []:
                     with server.client() as client:
                         facts = client.info("replication")
                     if not any(

@@ -1,0 +1,91 @@
+import BenchPlan
+import Poller
+import PollerRedis
+import RedisClient
+import Synchronization
+
+/// How evenly the masters of a Redis Cluster share the work of many lanes.
+///
+/// A worker of this process polls watches of as many lanes as ``lanes`` without a pause; what each master executed
+/// and used is read before and after. Where partitions are is known before: see ``PartitionSpread``.
+struct MastersBench: Sendable {
+    private static let lanes = 5000
+
+    let store: BenchStore
+    let plan: BenchPlan
+
+    func measure(_ report: inout BenchReport) async throws {
+        guard store.client.isCluster else {
+            throw BenchError("masters are those of a Redis Cluster: name one by POLLER_REDIS_URL")
+        }
+        var masters = BenchReport()
+        for partitions in plan.mastersPartitions {
+            try await BenchStore.flush(store.client)
+            let store = try await BenchStore(
+                client: store.client,
+                logger: store.logger,
+                partitions: partitions
+            )
+            try await store.fill(try store.keys(plan.watches, lanes: Self.lanes))
+            let handler = BenchHandler { _ in .milliseconds(Int64.random(in: 0...200)) }
+            let (before, after) = try await store.withWorker(handler, concurrency: 1024) {
+                try await store.clock.sleep(for: .seconds(1))
+                handler.restart()
+                let before = try await loads(of: store)
+                try await store.clock.sleep(for: plan.span)
+                return (before, try await loads(of: store))
+            }
+            let used = zip(before, after).map { ($1.cpu - $0.cpu, $1.calls - $0.calls) }
+            let polls = handler.tally.withLock(\.polls)
+            let (cpu, calls) = (Self.hottest(used.map(\.0)), Self.hottest(used.map(\.1)))
+            var figures = BenchReport()
+            let title = "\(partitions) partitions on \(used.count) masters"
+            let lanes = try store.keys(Self.lanes, lanes: Self.lanes).map(\.lane.description)
+            let expected = PartitionSpread.hottest(
+                partitions: partitions,
+                masters: used.count,
+                lanes: lanes
+            )
+            figures.add("\(title): commands, hottest by mean", "commands_ratio", calls, "")
+            figures.add("  as computed", "expected_ratio", expected, "")
+            figures.add("  CPU, hottest by mean", "cpu_ratio", cpu, "")
+            figures.add("  polls", "polls_per_s", Double(polls) / (plan.span / .seconds(1)), "/s")
+            masters.add(String(partitions), figures)
+        }
+        try await store.clear()
+        report.add("masters", masters)
+    }
+
+    /// The greatest by the mean.
+    private static func hottest(_ values: [Double]) -> Double {
+        (values.max() ?? 0) / max(values.reduce(0, +) / Double(max(values.count, 1)), 1e-9)
+    }
+
+    /// CPU seconds and executed commands of each master so far, in the order of their addresses.
+    private func loads(of store: BenchStore) async throws -> [(cpu: Double, calls: Double)] {
+        var loads: [String: (cpu: Double, calls: Double)] = [:]
+        for section in ["cpu", "commandstats"] {
+            let replies = try await store.client.sendToMasters(
+                RedisCommand("INFO", [.string(section)])
+            )
+            for node in replies {
+                let text = node.reply.string ?? ""
+                for line in text.split(whereSeparator: \.isNewline) {
+                    var load = loads["\(node.node)"] ?? (0, 0)
+                    if line.hasPrefix("used_cpu_user:") || line.hasPrefix("used_cpu_sys:") {
+                        load.cpu += Self.number(behind: ":", in: line)
+                    } else if line.hasPrefix("cmdstat_") {
+                        load.calls += Self.number(behind: "calls=", in: line)
+                    }
+                    loads["\(node.node)"] = load
+                }
+            }
+        }
+        return loads.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private static func number(behind word: String, in line: Substring) -> Double {
+        guard let start = line.firstRange(of: word)?.upperBound else { return 0 }
+        return Double(line[start...].prefix { $0.isNumber || $0 == "." }) ?? 0
+    }
+}

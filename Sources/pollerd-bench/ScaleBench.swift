@@ -1,0 +1,225 @@
+import BenchPlan
+import Poller
+import PollerRedis
+import RedisClient
+
+/// What each operation of the queue and the store costs Redis, by how much there is.
+///
+/// Three series, each of which changes one number: watches over 16 partitions and 100 lanes; lanes that are all in one
+/// partition; processes that are announced. A store grows from point to point, and at each of them every operation
+/// is called as often as ``ScaleOperations`` says, one call after the other. A tenth of the watches has ended, with an
+/// event and an order to be found by; the others wait for an hour or more.
+///
+/// *Limits*: Redis alone is measured. Ten million watches take 4 GB and half an hour.
+struct ScaleBench: Sendable {
+    /// What was measured at one point of a series.
+    private typealias Point = (size: Int, figures: [ScaleFigure])
+
+    private static let lanes = 100
+
+    let store: BenchStore
+    let plan: BenchPlan
+
+    func measure(_ report: inout BenchReport) async throws {
+        // Beside a file that is written anew everything takes longer.
+        let rewrites = "auto-aof-rewrite-percentage"
+        _ = try await store.client.sendToMasters(
+            RedisCommand("CONFIG", ["SET", .string(rewrites), "0"])
+        )
+        var scale = BenchReport()
+        let watches = try await grow(plan.scaleWatches, on: store) { count in
+            ScaleStore(store: store, lanes: min(Self.lanes, count))
+        }
+        Self.add("watches", watches, to: &report, &scale)
+        // Another store in the same place: its partitions are said where it is made.
+        try await BenchStore.flush(store.client)
+        let narrow = try await BenchStore(client: store.client, logger: store.logger, partitions: 1)
+        var lanes: [Point] = []
+        for count in plan.scaleLanes {
+            lanes += try await grow([count], on: narrow) { ScaleStore(store: narrow, lanes: $0) }
+            try await narrow.clear()
+        }
+        Self.add("lanes", lanes, to: &report, &scale)
+        let processes = try await announce(on: narrow)
+        Self.add("processes", processes, to: &report, &scale)
+        try await store.clear()
+        report.add("scale", scale)
+    }
+
+    /// Fills a store to one size after the other, and calls every operation at each.
+    private func grow(
+        _ sizes: [Int],
+        on store: BenchStore,
+        _ filled: (Int) -> ScaleStore
+    ) async throws -> [Point] {
+        var points: [Point] = []
+        var before = (count: 0, bytes: try await store.usedMemory())
+        for size in sizes {
+            let scale = filled(size)
+            try await scale.fill(before.count..<size)
+            let bytes = try await store.usedMemory()
+            let weight = (bytes - before.bytes) / Double(size - before.count)
+            var operations = ScaleOperations(scale: scale, count: size)
+            try await operations.measure()
+            let memory = ScaleFigure(
+                name: "memory",
+                title: "memory of a watch",
+                bytes: weight
+            )
+            points.append((size, [memory] + operations.figures))
+            before = (size, try await store.usedMemory())
+        }
+        return points
+    }
+
+    /// What a beat costs among so many processes; each of them beats every two seconds.
+    private func announce(on store: BenchStore) async throws -> [Point] {
+        let members = RedisMembership(client: store.client, layout: store.layout)
+        var chance = SystemRandomNumberGenerator()
+        var points: [Point] = []
+        var known: [Member] = []
+        for size in plan.scaleProcesses {
+            while known.count < size {
+                known.append(
+                    Member(
+                        owner: OwnerID(using: &chance),
+                        roles: "worker",
+                        pid: known.count,
+                        host: "host-\(known.count)",
+                        version: "0.0.0",
+                        startedAt: BenchStore.wallClock(),
+                        inFlight: 0,
+                        places: 256
+                    )
+                )
+            }
+            // Also those of the point before: a beat counts for seconds.
+            for member in known { _ = try await members.beat(member, for: .seconds(50)) }
+            let meter = ScaleMeter(store: store)
+            let figure = try await meter.measure("beat", "a process says that it lives", 500) {
+                number in
+                _ = try await members.beat(known[number % known.count], for: .seconds(50))
+                return 1
+            }
+            points.append((size, [figure]))
+        }
+        return points
+    }
+
+    /// Puts a series into the table, a line for each operation, and into the JSON.
+    private static func add(
+        _ series: String,
+        _ points: [Point],
+        to report: inout BenchReport,
+        _ scale: inout BenchReport
+    ) {
+        let sizes = points.map { "\($0.size)" }.joined(separator: ", ")
+        report.note("by \(series): \(sizes)", "µs of Redis, commands")
+        for (index, figure) in (points.first?.figures ?? []).enumerated() {
+            let all = points.map { $0.figures[index].text }.joined(separator: " | ")
+            report.note("  \(figure.title)", all)
+        }
+        var group = BenchReport()
+        for point in points {
+            var figures = BenchReport()
+            for figure in point.figures { figures.add(figure.name, figure.report) }
+            group.add(String(point.size), figures)
+        }
+        scale.add(series, group)
+    }
+}
+
+/// What one operation costs, for each of what its title counts.
+struct ScaleFigure: Sendable {
+    let name: String
+    let title: String
+    /// CPU of Redis.
+    var us = 0.0
+    /// Commands that Redis executed, those of scripts included: they do not depend on the machine.
+    var commands = 0.0
+    /// The longest script by the clock: how long everybody else waited.
+    var longestUs = 0.0
+    /// In place of these: what it weighs.
+    var bytes: Double?
+
+    var text: String {
+        guard let bytes else { return "\(Self.short(us)) µs, \(Self.short(commands))" }
+        return "\(Self.short(bytes)) bytes"
+    }
+
+    var report: BenchReport {
+        var report = BenchReport()
+        if let bytes {
+            report.keep("bytes", bytes)
+        } else {
+            report.keep("us", us)
+            report.keep("commands", commands)
+            report.keep("longest_us", longestUs)
+        }
+        return report
+    }
+
+    private static func short(_ value: Double) -> String {
+        value >= 10 ? String(Int(value.rounded())) : String((value * 10).rounded() / 10)
+    }
+}
+
+/// Calls an operation again and again and reads from Redis what it took.
+struct ScaleMeter: Sendable {
+    let store: BenchStore
+
+    /// Calls `body` so often; it answers how many of what is counted it dealt with.
+    func measure(
+        _ name: String,
+        _ title: String,
+        _ times: Int,
+        _ body: (Int) async throws -> Int
+    ) async throws -> ScaleFigure {
+        let percentiles = "latency-tracking-info-percentiles"
+        for words in [["SET", percentiles, "100"], ["RESETSTAT"]] {
+            let arguments = words.map { RedisArgument.string($0) }
+            _ = try await store.client.sendToMasters(RedisCommand("CONFIG", arguments))
+        }
+        let before = try await store.cpu()
+        var count = 0
+        for number in 0..<times { count += try await body(number) }
+        let seconds = try await store.cpu() - before
+        guard count > 0 else { throw BenchError("\(title): there was nothing to do") }
+        let (commands, longest) = try await statistics()
+        return ScaleFigure(
+            name: name,
+            title: title,
+            us: seconds * 1e6 / Double(count),
+            commands: Double(commands) / Double(count),
+            longestUs: longest
+        )
+    }
+
+    /// Commands executed since the statistics were forgotten, and the longest script, µs.
+    private func statistics() async throws -> (commands: Int, longestUs: Double) {
+        var (commands, longest) = (0, 0.0)
+        for section in ["commandstats", "latencystats"] {
+            let replies = try await store.client.sendToMasters(
+                RedisCommand("INFO", [.string(section)])
+            )
+            let lines = replies.flatMap { node in
+                (node.reply.string ?? "").split(whereSeparator: \.isNewline)
+            }
+            for line in lines {
+                // Those of the measurement itself.
+                if line.hasPrefix("cmdstat_info:") || line.hasPrefix("cmdstat_config") { continue }
+                if line.hasPrefix("cmdstat_") {
+                    commands += Self.number(behind: "calls=", in: line).map { Int($0) } ?? 0
+                } else if line.hasPrefix("latency_percentiles_usec_fcall") {
+                    longest = max(longest, Self.number(behind: "p100=", in: line) ?? 0)
+                }
+            }
+        }
+        return (commands, longest)
+    }
+
+    private static func number(behind word: String, in line: Substring) -> Double? {
+        guard let start = line.firstRange(of: word)?.upperBound else { return nil }
+        return Double(line[start...].prefix { $0.isNumber || $0 == "." })
+    }
+}

@@ -1,0 +1,24 @@
+import PollerRedis
+import Testing
+
+/// How evenly partitions spread over masters, as *Growth* tells it.
+@Suite("partitions spread over masters")
+struct PartitionSpreadTests {
+    @Test(
+        "the hottest master has as much as the table says, of 100,000 lanes",
+        arguments: [
+            (6, [1.51, 1.32, 1.25, 1.06]), (24, [4.51, 3.01, 1.8, 1.23]),
+        ]
+    )
+    func table(masters: Int, most: [Double]) {
+        for (partitions, limit) in zip([16, 64, 256, 1024], most) {
+            let lanes = (0..<100_000).lazy.map { "acct_\($0)/source" }
+            let hottest = PartitionSpread.hottest(
+                partitions: partitions,
+                masters: masters,
+                lanes: lanes
+            )
+            #expect(hottest <= limit && hottest > limit - 0.04, "\(partitions): \(hottest)")
+        }
+    }
+}
