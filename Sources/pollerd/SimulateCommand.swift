@@ -2,25 +2,37 @@ import ArgumentParser
 import Foundation
 import Poller
 
-/// `pollerd simulate`: how many GETs a source will cost, and how soon its changes are known.
+/// `pollerd simulate`: how many GETs a source will cost, how soon its changes are known, and what cluster that takes.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Plan capacity: GETs and time to know, without touching anything.",
+        abstract: "Plan capacity: GETs, time to know, cores and memory, without touching anything.",
         discussion: """
             Runs the deciding code of the workers over virtual time: each source becomes final at a
             moment spread evenly over its life, and is known when a poll sees it. Lane limits and
             the pause between sweeps are those of the configuration (lane_rate, lane_burst,
             stripe_sweep). Where there are too many sources to run them all, every n-th is run on an
             n-th of the lane.
+
+            The second table is the cluster for it, by what units were measured to cost (--costs):
+            memory of Redis with the retention of the configuration, masters and partitions, and
+            cores and processes of each role. `ops/plan` holds such a plan against a real cluster.
             """
     )
 
     @ArgumentParser.Option(help: "How long sources may stay pending, by commas.")
     var lives = "1h,7d"
 
-    @ArgumentParser.Option(help: "Sources that begin in thirty days, by commas.")
-    var sources = "10,100,1000,10000,100000,1000000"
+    @ArgumentParser.Option(
+        help: """
+            Sources that begin in thirty days, of all accounts, by commas \
+            (default: 10,100,1000,10000,100000,1000000).
+            """
+    )
+    var sources: String?
+
+    @ArgumentParser.Option(help: "The same as payments a second.")
+    var payments: String?
 
     @ArgumentParser.Option(
         help: "interactive, standard or patient; by default standard up to a day, then patient."
@@ -35,6 +47,11 @@ struct Simulate: AsyncParsableCommand {
 
     @ArgumentParser.Option(help: "Sources of one run at most; more of them take longer.")
     var sample = PlannedMonth.sourcesMax
+
+    @OptionGroup var load: SimulatedLoad
+
+    @ArgumentParser.Flag(help: "Print what each unit costs and which command measured it.")
+    var costs = false
 
     @ArgumentParser.Flag(help: "Print one JSON object instead of a table.")
     var json = false
@@ -52,17 +69,19 @@ struct Simulate: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if costs { return print(json ? try Self.costsJSON() : Self.costsTable) }
         let settings = try Settings(flags.configuration())
+        let load = try load.planned(settings)
         var interval: Duration?
         if case .every(let span) = settings.stripeSweep { interval = span }
         let all = PlannedTraffic.Hints.allCases
         let hints = settings.stripeSweep == .off ? all.filter { $0 == .none } : all
-        var outcomes: [PlannedOutcome] = []
+        var runs: [SimulatedRun] = []
         for life in try spans() {
             for count in try counts() {
                 for hint in hints {
                     let traffic = PlannedTraffic(
-                        sourcesPerMonth: count,
+                        sourcesPerMonth: max(1, count / load.accounts),
                         life: life,
                         policy: try parsedPolicy(),
                         hints: hint,
@@ -71,13 +90,15 @@ struct Simulate: AsyncParsableCommand {
                         webhookDelay: try webhook(),
                         webhookLoss: webhookLoss / 100
                     )
-                    let chance = SystemRandomNumberGenerator()
-                    var month = PlannedMonth(traffic, sourcesMax: sample, using: chance)
-                    outcomes.append(month.run())
+                    runs.append(SimulatedRun(traffic, sample: sample, load))
                 }
             }
         }
-        print(json ? try Self.json(outcomes) : Self.table(outcomes))
+        print(
+            json
+                ? try Self.json(["runs": runs])
+                : Self.months(runs) + "\n\n" + Self.clusters(runs)
+        )
     }
 
     private func spans() throws -> [Duration] {
@@ -90,13 +111,25 @@ struct Simulate: AsyncParsableCommand {
     }
 
     private func counts() throws -> [Int] {
-        try sources.split(separator: ",").map { text in
-            guard let count = Int(text), (1...1_000_000_000).contains(count) else {
-                throw ValidationError("--sources: \(text) is no number from 1 to 1000000000")
+        guard let payments else {
+            return try (sources ?? "10,100,1000,10000,100000,1000000").split(separator: ",").map {
+                guard let count = Int($0), Self.countsAllowed.contains(count) else {
+                    throw ValidationError("--sources: \($0) is no number from 1 to 100000000000")
+                }
+                return count
             }
-            return count
+        }
+        guard sources == nil else { throw ValidationError("--sources or --payments, not both") }
+        return try payments.split(separator: ",").map {
+            guard let rate = Double($0), (0.000_001...38_000).contains(rate) else {
+                throw ValidationError("--payments: \($0) is no number from 0.000001 to 38000")
+            }
+            return max(1, Int((rate * PlannedTraffic.month.inSeconds).rounded()))
         }
     }
+
+    /// Up to some 38,000 a second.
+    private static let countsAllowed = 1...100_000_000_000
 
     private func webhook() throws -> Duration {
         guard let span = Duration(text: webhookDelay), span <= .seconds(86_400) else {
@@ -111,46 +144,5 @@ struct Simulate: AsyncParsableCommand {
         } catch {
             throw ValidationError("--policy \(error.message)")
         }
-    }
-
-    private static func json(_ outcomes: [PlannedOutcome]) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-        return String(decoding: try encoder.encode(["runs": outcomes]), as: UTF8.self)
-    }
-
-    private static func table(_ outcomes: [PlannedOutcome]) -> String {
-        let head = [
-            "LIFE", "POLICY", "SOURCES/30d", "OPEN", "WHO TELLS", "GETs/SOURCE", "OF THEM SWEEPS",
-            "KNOWN p50", "p99", "UNSEEN", "POLLS/s", "ALLOWANCE", "STRETCH",
-        ]
-        let rows = outcomes.map { outcome in
-            [
-                Duration.seconds(Int64(outcome.lifeSeconds)).text, outcome.policy,
-                "\(outcome.sourcesPerMonth)", number(outcome.open), outcome.hints,
-                number(outcome.getsPerSource), number(outcome.sweepsPerSource),
-                seconds(outcome.knownMedianSeconds), seconds(outcome.known99Seconds),
-                number(outcome.unseen * 100) + " %", number(outcome.pollsPerSecond),
-                number(outcome.allowanceUsed * 100) + " %", number(outcome.stretch),
-            ]
-        }
-        let widths = head.indices.map { column in
-            ([head] + rows).map { $0[column].count }.max() ?? 0
-        }
-        return ([head] + rows).map { row in
-            zip(row, widths).map { cell, width in
-                cell + String(repeating: " ", count: width - cell.count)
-            }.joined(separator: "  ")
-        }.joined(separator: "\n")
-    }
-
-    /// Three digits that count.
-    private static func number(_ value: Double) -> String {
-        value >= 100
-            ? "\(Int(value.rounded()))" : String(format: value >= 10 ? "%.1f" : "%.2f", value)
-    }
-
-    private static func seconds(_ value: Double?) -> String {
-        value.map { number($0) + " s" } ?? "–"
     }
 }

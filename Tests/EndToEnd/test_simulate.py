@@ -1,10 +1,12 @@
 """`pollerd simulate`: plans without touching anything, and the plan is what really happens."""
 
+import binascii
 import json
 import os
 import statistics
 import subprocess
 import time
+from collections import Counter
 from datetime import datetime
 
 import pytest
@@ -34,7 +36,9 @@ def runs(*arguments: str, **env: str) -> list[dict]:
 def test_a_table_for_people_and_json_for_programs():
     arguments = ("--lives", "1h", "--sources", "10,100000", "--sample", "300")
     lines = simulate(*arguments).stdout.splitlines()
-    assert lines[0].startswith("LIFE") and len(lines) == 7
+    # Six rows of what an account is to expect, and six of the cluster for it.
+    assert lines[0].startswith("LIFE") and lines[7] == "" and len(lines) == 15
+    assert lines[8].split()[:4] == ["LIFE", "WHO", "TELLS", "PAYMENTS/s"]
     found = runs(*arguments)
     assert [(run["sources_per_month"], run["hints"]) for run in found] == [
         (count, hints) for count in (10, 100_000) for hints in ("polling", "sweep", "sweep+webhooks")
@@ -51,10 +55,57 @@ def test_a_table_for_people_and_json_for_programs():
 
 @pytest.mark.parametrize("arguments", [
     ("--lives", "soon"), ("--sources", "many"), ("--sources", "0"), ("--policy", "hourly"),
-    ("--webhook-loss", "101"), ("--sample", "1"),
+    ("--webhook-loss", "101"), ("--sample", "1"), ("--payments", "0"), ("--payments", "1", "--sources", "1"),
+    ("--deliveries", "-1"), ("--age", "old"), ("--returnable", "101"), ("--processes", "0"), ("--accounts", "0"),
 ])
 def test_what_cannot_be_planned_is_refused(arguments):
     assert arguments[0] in simulate(*arguments, status=64).stderr
+
+
+def cluster(*arguments: str, **env: str) -> dict:
+    """The cluster of one plan."""
+    few = ("--lives", "1h", "--sample", "100", *arguments)
+    return runs(*few, **({"POLLER_STRIPE_SWEEP": "off", "POLLER_SEARCH": "order,customer"} | env))[0]["cluster"]
+
+
+def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic():
+    plain = cluster("--payments", "10")
+    assert abs(plain["payments_per_s"] - 10) < 0.01 and abs(plain["deliveries_per_s"] - 50) < 0.1
+    assert plain["gateway"]["processes"] == 0 and plain["worker"]["processes"] >= 2
+    # A retention that is shorter, names that are none, receivers that are none.
+    assert cluster("--payments", "10", POLLER_CLOSED_RETENTION="10d")["redis_bytes"] < plain["redis_bytes"] * 0.6
+    fewer = cluster("--payments", "10", "--deliveries", "0", POLLER_SEARCH="order")
+    assert fewer["deliveries_per_s"] == 0 and fewer["bytes"]["closed"] < plain["bytes"]["closed"]
+    assert fewer["bytes"]["closed"] < cluster("--payments", "10", "--deliveries", "0")["bytes"]["closed"]
+    # Ten accounts have ten lanes for the same payments: none of them is full.
+    assert cluster("--payments", "10", "--accounts", "10")["polls_per_s"] > plain["polls_per_s"]
+    crowd = cluster("--payments", "10", "--listeners", "200000", "--heard", "3")
+    assert crowd["gateway"]["processes"] == 9 and abs(crowd["frames_per_s"] - 150) < 1
+
+
+def test_partitions_are_enough_for_the_fullest_of_the_masters():
+    """By another hand: CRC16 of a partition's number, in equal shares of the slots."""
+    for payments in ("30", "100"):
+        plan = cluster("--payments", payments, "--accounts", "10")
+        masters, partitions = plan["masters"], plan["partitions"]
+
+        def fullest(partitions: int) -> float:
+            slots = [binascii.crc_hqx(str(one).encode(), 0) % 16_384 for one in range(partitions)]
+            return max(Counter(slot * masters // 16_384 for slot in slots).values()) * masters / partitions
+
+        def fits(partitions: int) -> bool:
+            return fullest(partitions) <= 1.3 and plan["redis_bytes"] * fullest(partitions) <= masters * 24e9 * 1.001
+
+        assert masters > 2 and fits(partitions), plan
+        assert not any(fits(fewer) for fewer in (16, 64, 256) if fewer < partitions), plan
+
+
+def test_every_cost_is_told_with_the_command_that_measured_it():
+    told = json.loads(simulate("--costs", "--json").stdout)
+    assert {"closed.payment", "worker.polls", "redis.deliveries"} < set(told)
+    assert all(set(cost) == {"value", "unit", "source"} for cost in told.values())
+    lines = simulate("--costs").stdout.splitlines()
+    assert lines[0].split() == ["COST", "VALUE", "UNIT", "SOURCE"] and len(lines) == len(told) + 1
 
 
 def test_the_plan_is_what_really_happens(chaos):

@@ -68,7 +68,7 @@ package struct PlannedTraffic: Hashable, Sendable {
     var beginningsPerSecond: Double { Double(sourcesPerMonth) / Self.month.inSeconds }
 
     /// What read allowances are counted over.
-    static let month = Duration.seconds(30 * 86_400)
+    package static let month = Duration.seconds(30 * 86_400)
 }
 
 /// Items by the time they are due, earliest first; a binary heap.

@@ -1,0 +1,227 @@
+/// What a unit takes, as it was measured: the one table that plans go by.
+///
+/// *Bytes* are those of Redis' own count (`MEMORY USAGE`) for a payment under Stripe's ids; `test_costs.py` measures them
+/// anew and holds a plan against them within a fifth. *Microseconds* are of one core, of release programs on a machine of
+/// two cores that others used too, and are the machine's as much as the program's: `ops/plan --measure` prints those of
+/// yours, and `ops/plan` what a plan is worth there.
+package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
+    // Bytes of a payment, by how long ago it ended.
+    case openPayment = "open.payment"
+    case openName = "open.name"
+    case openDelivery = "open.delivery"
+    case outboxEvent = "outbox.event"
+    case bodyPayment = "bodies.payment"
+    case bodyName = "bodies.name"
+    case bodyEvent = "bodies.event"
+    case bodyDelivery = "bodies.delivery"
+    case bodyAttempt = "bodies.attempt"
+    case closedPayment = "closed.payment"
+    case closedName = "closed.name"
+    case closedEvent = "closed.event"
+    case closedDelivery = "closed.delivery"
+    case afterlifePayment = "afterlife.payment"
+    // What Redis takes beside that.
+    case redisEmpty = "redis.empty"
+    case redisAllocated = "redis.allocated"
+    // Cores of a role: of a process that is up, of a wake, of each unit.
+    case processWakes = "process.wakes"
+    case apiUp = "api.up"
+    case apiWake = "api.wakes"
+    case apiPayment = "api.payments"
+    case apiEvent = "api.events"
+    case workerUp = "worker.up"
+    case workerWake = "worker.wakes"
+    case workerPoll = "worker.polls"
+    case workerEvent = "worker.events"
+    case notifierUp = "notifier.up"
+    case notifierWake = "notifier.wakes"
+    case notifierEvent = "notifier.events"
+    case notifierDelivery = "notifier.deliveries"
+    case gatewayUp = "gateway.up"
+    case gatewayWake = "gateway.wakes"
+    case gatewayEvent = "gateway.events"
+    case gatewayFrame = "gateway.frames"
+    case gatewayArrival = "gateway.arrivals"
+    // Cores of Redis.
+    case redisUp = "redis.up"
+    case redisWake = "redis.wakes"
+    case redisPayment = "redis.payments"
+    case redisPoll = "redis.polls"
+    case redisEvent = "redis.events"
+    case redisDelivery = "redis.deliveries"
+    case redisArrival = "redis.arrivals"
+    // How far something is filled.
+    case masterCores = "master.cores"
+    case masterHottest = "master.hottest"
+    case gatewayListeners = "gateway.listeners"
+
+    /// A line of the table.
+    package struct Entry: Hashable, Sendable, Encodable {
+        /// How much of the unit.
+        package let value: Double
+        /// What is counted.
+        package let unit: String
+        /// The command that measured it, or why it is so.
+        package let source: String
+    }
+
+    /// How much of its unit.
+    package var value: Double { entry.value }
+
+    /// The line of the table.
+    package var entry: Entry {
+        switch self {
+        case .openPayment: .bytes(790)
+        case .openName: .bytes(155)
+        case .openDelivery: .bytes(730)
+        case .outboxEvent: .bytes(56)
+        case .bodyPayment: .bytes(568)
+        case .bodyName: .bytes(281)
+        case .bodyEvent: .bytes(148)
+        case .bodyDelivery: .bytes(637)
+        case .bodyAttempt: .bytes(88)
+        case .closedPayment: .bytes(552)
+        case .closedName: .bytes(155)
+        case .closedEvent: .bytes(61)
+        case .closedDelivery: .bytes(543)
+        case .afterlifePayment: .bytes(565)
+        case .redisEmpty: Entry(value: 2.45e6, unit: "bytes", source: "ops/plan")
+        case .redisAllocated: Entry(value: 1.13, unit: "of the bytes of keys", source: "ops/plan")
+        case .processWakes:
+            Entry(value: 120, unit: "a second", source: "ops/plan --measure")
+        case .apiUp: .core(3000)
+        case .apiWake: .core(1430)
+        case .apiPayment: .core(0)
+        case .apiEvent: .core(170)
+        case .workerUp: .core(3200)
+        case .workerWake: .core(435)
+        case .workerPoll: .core(52)
+        case .workerEvent: .core(570)
+        case .notifierUp: .core(4520)
+        case .notifierWake: .core(900)
+        case .notifierEvent: .core(430)
+        case .notifierDelivery: .core(280)
+        case .gatewayUp: .core(2340)
+        case .gatewayWake: .core(210)
+        case .gatewayEvent: .core(94)
+        case .gatewayFrame: .core(41)
+        case .gatewayArrival: .core(2480)
+        case .redisUp: .core(1710)
+        case .redisWake: .core(15)
+        case .redisPayment: .core(690)
+        case .redisPoll: .core(35)
+        case .redisEvent: .core(230)
+        case .redisDelivery: .core(260)
+        case .redisArrival: .core(525)
+        case .masterCores:
+            .share(0.5, "of one core: the rest is for its file and the hour after a failure")
+        case .masterHottest:
+            .share(1.3, "times the mean of all masters: what more partitions are for")
+        case .gatewayListeners:
+            .share(25_000, "half of what a gateway takes: others take over when it dies")
+        }
+    }
+}
+
+extension PlannedCost.Entry {
+    /// Bytes of keys.
+    fileprivate static func bytes(_ value: Double) -> Self {
+        Self(value: value, unit: "bytes", source: "pytest -s Tests/EndToEnd/test_costs.py")
+    }
+
+    /// Microseconds of a core; of a process that is up, those of each second.
+    fileprivate static func core(_ value: Double) -> Self {
+        Self(value: value, unit: "µs", source: "ops/plan --measure")
+    }
+
+    /// What was chosen.
+    fileprivate static func share(_ value: Double, _ reason: String) -> Self {
+        Self(value: value, unit: "", source: reason)
+    }
+}
+
+/// What happens in a second, and what that takes of each role.
+struct PlannedPace: Hashable, Sendable {
+    /// Who does it.
+    enum Role: Hashable, Sendable {
+        case api, worker, notifier, gateway, redis
+    }
+
+    let payments: Double
+    let polls: Double
+    let events: Double
+    let deliveries: Double
+    let frames: Double
+    let arrivals: Double
+
+    /// Cores that so many processes of a role fill; of Redis, which is one, for so many processes of ours.
+    ///
+    /// Beside each unit a wake is paid for. As long as there is little to do there is one for every piece of it; where
+    /// there is much, several pieces share one, so wakes grow with the pace up to ``PlannedCost/processWakes`` and no
+    /// further.
+    func cores(_ role: Role, processes: Int) -> Double {
+        let count = Double(processes)
+        let work = work(role, count)
+        let sharing = role == .redis ? 1 : count
+        let (each, most) = (work.wokenFor / sharing, PlannedCost.processWakes.value)
+        let wakes = sharing * each * most / (each + most)
+        let units = work.units.reduce(0) { $0 + $1.0.value * $1.1 }
+        return (work.up.value * count + work.wake.value * wakes + units) / 1_000_000
+    }
+
+    /// What a role does in a second.
+    private struct Work {
+        let up: PlannedCost
+        let wake: PlannedCost
+        let wokenFor: Double
+        let units: [(PlannedCost, Double)]
+    }
+
+    private func work(_ role: Role, _ processes: Double) -> Work {
+        // Each process of these hears of every event.
+        let heard = events * processes
+        return switch role {
+        case .api:
+            Work(
+                up: .apiUp,
+                wake: .apiWake,
+                wokenFor: payments,
+                units: [(.apiPayment, payments), (.apiEvent, heard)]
+            )
+        case .worker:
+            Work(
+                up: .workerUp,
+                wake: .workerWake,
+                wokenFor: polls,
+                units: [(.workerPoll, polls), (.workerEvent, events)]
+            )
+        case .notifier:
+            Work(
+                up: .notifierUp,
+                wake: .notifierWake,
+                // All receivers of an event are told of it together.
+                wokenFor: min(deliveries, heard),
+                units: [(.notifierEvent, heard), (.notifierDelivery, deliveries)]
+            )
+        case .gateway:
+            Work(
+                up: .gatewayUp,
+                wake: .gatewayWake,
+                wokenFor: heard,
+                units: [
+                    (.gatewayEvent, heard), (.gatewayFrame, frames), (.gatewayArrival, arrivals),
+                ]
+            )
+        case .redis:
+            Work(
+                up: .redisUp,
+                wake: .redisWake,
+                wokenFor: payments + polls + events + deliveries,
+                units: [
+                    (.redisPayment, payments), (.redisPoll, polls), (.redisEvent, events),
+                    (.redisDelivery, deliveries), (.redisArrival, arrivals),
+                ]
+            )
+        }
+    }
+}

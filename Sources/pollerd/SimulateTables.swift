@@ -1,0 +1,89 @@
+import Foundation
+import Poller
+
+/// How `pollerd simulate` shows its plans.
+extension Simulate {
+    /// One object, its members in order.
+    static func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    /// What an account is to expect.
+    static func months(_ runs: [SimulatedRun]) -> String {
+        let head = [
+            "LIFE", "POLICY", "SOURCES/30d", "OPEN", "WHO TELLS", "GETs/SOURCE", "OF THEM SWEEPS",
+            "KNOWN p50", "p99", "UNSEEN", "POLLS/s", "ALLOWANCE", "STRETCH",
+        ]
+        let rows = runs.map(\.month).map { outcome in
+            [
+                Duration.seconds(Int64(outcome.lifeSeconds)).text, outcome.policy,
+                "\(outcome.sourcesPerMonth)", number(outcome.open), outcome.hints,
+                number(outcome.getsPerSource), number(outcome.sweepsPerSource),
+                seconds(outcome.knownMedianSeconds), seconds(outcome.known99Seconds),
+                number(outcome.unseen * 100) + " %", number(outcome.pollsPerSecond),
+                number(outcome.allowanceUsed * 100) + " %", number(outcome.stretch),
+            ]
+        }
+        return table(head, rows)
+    }
+
+    /// What all accounts need: cores and, in brackets, processes.
+    static func clusters(_ runs: [SimulatedRun]) -> String {
+        let head = [
+            "LIFE", "WHO TELLS", "PAYMENTS/s", "POLLS/s", "DELIVERIES/s", "REDIS", "MASTERS",
+            "PARTITIONS", "CORES: REDIS", "WORKERS", "NOTIFIERS", "API", "GATEWAYS",
+        ]
+        func role(_ role: PlannedCluster.Role) -> String {
+            role.processes == 0 ? "–" : "\(number(role.cores)) (\(role.processes))"
+        }
+        let rows = runs.map { run in
+            let cluster = run.cluster
+            return [
+                Duration.seconds(Int64(run.month.lifeSeconds)).text, run.month.hints,
+                number(cluster.paymentsPerSecond), number(cluster.pollsPerSecond),
+                number(cluster.deliveriesPerSecond), number(cluster.redisBytes / 1e9) + " GB",
+                "\(cluster.masters)", "\(cluster.partitions)", number(cluster.redisCores),
+                role(cluster.worker), role(cluster.notifier), role(cluster.api),
+                role(cluster.gateway),
+            ]
+        }
+        return table(head, rows)
+    }
+
+    /// What each unit costs.
+    static var costsTable: String {
+        let rows = PlannedCost.allCases.map { cost in
+            [cost.rawValue, number(cost.value), cost.entry.unit, cost.entry.source]
+        }
+        return table(["COST", "VALUE", "UNIT", "SOURCE"], rows)
+    }
+
+    /// The same as one object.
+    static func costsJSON() throws -> String {
+        let entries = PlannedCost.allCases.map { ($0.rawValue, $0.entry) }
+        return try json(Dictionary(uniqueKeysWithValues: entries))
+    }
+
+    private static func table(_ head: [String], _ rows: [[String]]) -> String {
+        let widths = head.indices.map { column in
+            ([head] + rows).map { $0[column].count }.max() ?? 0
+        }
+        return ([head] + rows).map { row in
+            zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+
+    /// Three digits that count.
+    private static func number(_ value: Double) -> String {
+        value >= 100
+            ? "\(Int(value.rounded()))" : String(format: value >= 10 ? "%.1f" : "%.2f", value)
+    }
+
+    private static func seconds(_ value: Double?) -> String {
+        value.map { number($0) + " s" } ?? "–"
+    }
+}

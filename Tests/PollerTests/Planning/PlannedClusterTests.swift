@@ -1,0 +1,117 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("Planned clusters")
+struct PlannedClusterTests {
+    /// A cluster for so many payments a second of one account.
+    func plan(
+        _ payments: Double,
+        life: Duration = .seconds(3600),
+        _ change: (inout PlannedLoad) -> Void = { _ in },
+        hottest: (Int, Int) -> Double = { _, _ in 1 }
+    ) -> PlannedCluster {
+        let traffic = PlannedTraffic(
+            sourcesPerMonth: Int(payments * PlannedTraffic.month.inSeconds),
+            life: life,
+            hints: .none,
+            lane: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1000)
+        )
+        var month = PlannedMonth(traffic, sourcesMax: 500, using: SeededGenerator(seed: 5))
+        var load = PlannedLoad()
+        change(&load)
+        return PlannedCluster(month.run(), load, hottest: hottest)
+    }
+
+    @Test(
+        "memory is what is remembered in each age, and stops growing when the oldest is forgotten"
+    )
+    func memory() {
+        let day = plan(1) { $0.age = .seconds(86_400) }
+        let each = day.bytes
+        #expect(each.outbox > each.bodies && each.bodies > each.closed && each.closed > each.last)
+        let allocated = PlannedCost.redisAllocated.value
+        let open = 1800 * each.open
+        let first =
+            ((86_400 - 1800) * each.outbox + open) * allocated + PlannedCost.redisEmpty.value
+        #expect(abs(day.redisBytes - first) < first / 1000)
+        // A day of the outbox, six of bodies, 23 of what is closed, four of what has no deliveries any more.
+        let days = each.outbox + 6 * each.bodies + 23 * each.closed + 4 * each.last
+        let whole = (86_400 * days + open) * allocated + PlannedCost.redisEmpty.value
+        #expect(abs(plan(1).redisBytes - whole) < whole / 1000)
+        let aged = plan(1) { $0.age = .seconds(400 * 86_400) }
+        #expect(abs(aged.redisBytes - plan(1).redisBytes) < whole / 1000)
+    }
+
+    @Test("money that may come back is remembered for the rest of half a year")
+    func afterlife() {
+        let some = plan(1) { $0.returnable = 50 }
+        let more = 146 * 86_400 * some.bytes.afterlife / 2 * PlannedCost.redisAllocated.value
+        #expect(abs(some.redisBytes - plan(1).redisBytes - more) < more / 1000)
+    }
+
+    @Test("each receiver costs deliveries and bytes of its own, and no polls")
+    func receivers() {
+        let (one, three) = (plan(10), plan(10) { $0.deliveries = 3 })
+        #expect(abs(three.deliveriesPerSecond - 3 * one.deliveriesPerSecond) < 0.001)
+        #expect(three.notifier.cores > one.notifier.cores && three.worker == one.worker)
+        #expect(three.redisBytes > one.redisBytes && three.redisCores > one.redisCores)
+    }
+
+    @Test("no listeners need no gateway, few need two, and many as many as hold them when one dies")
+    func gateways() {
+        #expect(plan(1).gateway == PlannedCluster.Role(cores: 0, processes: 0))
+        #expect(plan(1) { $0.listeners = 10 }.gateway.processes == 2)
+        let many = plan(1) { $0.listeners = 100_000 }
+        #expect(many.gateway.processes == 5, "\(many.gateway)")
+        #expect(many.gateway.cores > 0 && many.framesPerSecond == 5)
+        // Who is told of nothing costs his coming alone.
+        #expect(plan(1) { ($0.listeners, $0.heard) = (10, 0) }.framesPerSecond == 0)
+    }
+
+    @Test("what is too much for one master is spread by enough partitions for the fullest of them")
+    func masters() {
+        let small = plan(1)
+        #expect(small.masters == 1 && small.partitions == 16)
+        let even = plan(100)
+        #expect(even.masters > 1 && even.partitions == 16, "\(even)")
+        let uneven = plan(100, hottest: { partitions, _ in partitions < 256 ? 1.5 : 1.25 })
+        #expect(uneven.partitions == 256 && uneven.masters > even.masters, "\(uneven)")
+        #expect(Double(uneven.masters) * 24e9 > uneven.redisBytes * 1.24)
+    }
+
+    @Test("processes that are named cost what they cost by being up")
+    func processes() {
+        let (one, four) = (plan(1) { $0.processes = 1 }, plan(1) { $0.processes = 4 })
+        // Those, and wakes: four that share little work are woken oftener than one that has it all.
+        let up = 3 * PlannedCost.workerUp.value / 1_000_000
+        #expect(four.worker.cores - one.worker.cores >= up)
+        #expect(four.redisCores > one.redisCores && four.api.processes == 4)
+    }
+
+    @Test("work that comes fast shares its wakes, and costs less each")
+    func wakes() {
+        let each = [1.0, 10, 100, 1000].map { rate in
+            (plan(rate) { $0.processes = 1 }).worker.cores / rate
+        }
+        #expect(each == each.sorted(by: >), "\(each)")
+        let most = PlannedCost.processWakes.value * PlannedCost.workerWake.value / 1_000_000
+        let (slow, fast) = (plan(1000) { $0.processes = 1 }, plan(2000) { $0.processes = 1 })
+        // What comes on top at a high pace is work, and hardly a wake.
+        let polls = fast.pollsPerSecond - slow.pollsPerSecond
+        let work = polls * PlannedCost.workerPoll.value + 5000 * PlannedCost.workerEvent.value
+        let wakes = fast.worker.cores - slow.worker.cores - work / 1_000_000
+        #expect(abs(wakes) < most / 50, "\(wakes) of \(most)")
+    }
+
+    @Test("every cost says what is counted, how much and who measured it")
+    func table() {
+        for cost in PlannedCost.allCases {
+            let isMeasured = !cost.entry.unit.isEmpty
+            let names = ["ops/plan", "pytest -s Tests/EndToEnd/test_costs.py"]
+            #expect(!isMeasured || names.contains { cost.entry.source.hasPrefix($0) }, "\(cost)")
+            #expect(cost.value.isFinite && cost.value >= 0, "\(cost)")
+        }
+    }
+}
