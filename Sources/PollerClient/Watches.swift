@@ -35,6 +35,7 @@ extension PollerClient {
     /// - `words`: what somebody looks for, such as `order=A77 status=failed`; nil for everything.
     /// - `limit`: 1–500.
     /// - `cursor`: ``Page/next`` of the page before.
+    /// - `hasMemory`: whether to add what ``restore(_:)`` needs besides.
     public func list(
         state: String? = nil,
         status: String? = nil,
@@ -43,11 +44,13 @@ extension PollerClient {
         kind: String? = nil,
         matching words: String? = nil,
         limit: Int = 50,
-        cursor: String? = nil
+        cursor: String? = nil,
+        hasMemory: Bool = false
     ) async throws -> Page<Watch> {
         let query: [(String, String?)] = [
             ("state", state), ("status", status), ("payment", payment), ("account", account),
             ("kind", kind), ("q", words), ("limit", String(limit)), ("cursor", cursor),
+            ("memory", hasMemory ? "true" : nil),
         ]
         return try Page(try await send(.GET, "/v1/watches", query: query))
     }

@@ -5,18 +5,28 @@ import Poller
 /// *Shape*: source = the watch's source, facts `kind|account`, lane = the endpoint, state
 /// `cursor|failures|attempts|retry at ms|failed since ms|newest told to the fallback|dead seqs|those
 /// to send again|digest of the event at the cursor|those the fallback is owed`, the seqs with commas
-/// between (missing before the first attempt, and without the empty values at its end), private
-/// value = the inline URL; none for a registered endpoint.
+/// between (missing before the first attempt, and without the empty values at its end). An inline URL of up to
+/// 64 bytes is a field of the item, a longer one its private value; a registered endpoint has none.
 enum DeliveryRecord: ItemRecord {
+    /// What Redis keeps compact in a hash (`hash-max-listpack-value`).
+    private static let shortMax = 64
+
+    /// Where mark.lua puts an inline URL: in the item itself, or among its long values.
+    static func place(of url: NotifyURL?, _ form: EventForm) -> String {
+        // A former release beside this one looks for it among the long values.
+        let isShort = form == .once && (url?.description.utf8.count ?? 0) <= shortMax
+        return isShort ? String(ItemField.url.rawValue) : ""
+    }
+
     static func facts(of watch: WatchKey) -> String {
         Packed.join([watch.kind.rawValue, watch.account.description])
     }
 
     static func item(_ fields: ItemFields) -> Delivery? {
         let facts = Packed.split(fields.facts)
-        let url = try? NotifyURL(fields.privateValue)
-        guard facts.count == 2, !facts[0].isEmpty,
-            url != nil || fields.privateValue.isEmpty
+        let text = fields.url ?? fields.privateValue
+        let url = try? NotifyURL(text)
+        guard facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty
         else { return nil }
         return Delivery(
             endpoint: EndpointID(unchecked: fields.lane),

@@ -6,18 +6,28 @@ import Poller
 /// *Problem.* Without their bodies five events are five entries of some 90 bytes, of which nearly all says the
 /// same again: the order, the kind, the payment, the names of members.
 ///
-/// *Approach.* Their summaries (``Event/summary``) one after the other as one raw deflate stream, with the
-/// dictionary of ``PackedEvent``: what an event has in common with the one before costs a few bytes. Only a
+/// *Approach.* Their summaries (``Event/shortSummary``) one after the other as one raw deflate stream, with a
+/// dictionary of such (``FoldedDictionary``): what an event has in common with the one before, and with those of
+/// other payments, costs a few bytes. Only a
 /// program can make it, so the janitor reads the logs (bodies.lua), and writes what is left where nothing
 /// was added meanwhile (fold.lua).
 ///
-/// *Shape*: ``mark``, how many events (1 byte), length unpacked (3, big-endian), the stream: summaries with a
-/// line feed between. It stands first in the log; what is recorded once the watch was opened again follows it.
+/// *Shape*: ``mark``, how many events (1 byte), length unpacked (3, big-endian, of which the first bits are
+/// ``isRestored`` and ``isWhole``), the stream: summaries with a line feed between. It stands before what is
+/// recorded once the watch was opened again: first in the log, or in the item where it is short (folding.lua).
+///
+/// What comes back from an archive (restore.lua) is one entry, too: whole as it was while its events have
+/// bodies, until the janitor takes these off.
 enum FoldedEvents {
     /// The first byte.
     static let mark: UInt8 = 3
     /// Bytes before the stream.
     private static let headLength = 5
+    /// They came back from an archive: nobody is to be told of them.
+    private static let isRestored: UInt8 = 0x80
+    /// They are the events themselves instead of their summaries.
+    private static let isWhole: UInt8 = 0x40
+    private static let dictionary = Array((EventDictionary.text + FoldedDictionary.text).utf8)
     /// As many as a log keeps; older ones go.
     static let countMax = 100
     /// What they may be unpacked: a hundred that say much.
@@ -27,22 +37,50 @@ enum FoldedEvents {
     ///
     /// - Returns: nothing when they cannot be: then they stay as they are.
     static func bytes(of events: some Collection<Event>) -> [UInt8] {
-        let text = Array(events.map(\.summary).joined(separator: "\n").utf8)
-        guard (1...countMax).contains(events.count), text.count <= bytesMax,
-            let packed = PackedEvent.pack(text)
+        // Of those that follow some who is told may be behind them, and is told all of them.
+        let areRestored = events.allSatisfy(\.isRestored)
+        return bytes(of: events.map(\.shortSummary), marks: areRestored ? isRestored : 0)
+    }
+
+    /// Packs events of an archive, oldest first, as they are; without their bodies where they are too long together.
+    ///
+    /// - Returns: nothing when there are none, or they cannot be packed.
+    static func bytes(restoring events: [Event]) -> [UInt8] {
+        // A line feed in JSON stands between its parts alone.
+        let texts = events.map { $0.json.replacing("\r", with: " ").replacing("\n", with: " ") }
+        let isFaded = events.allSatisfy { $0.withoutBody.json == $0.json }
+        let whole = isFaded ? [] : bytes(of: texts, marks: isRestored | isWhole)
+        return whole.isEmpty ? bytes(of: events) : whole
+    }
+
+    private static func bytes(of texts: [String], marks: UInt8) -> [UInt8] {
+        let text = Array(texts.joined(separator: "\n").utf8)
+        guard (1...countMax).contains(texts.count), text.count <= bytesMax,
+            let packed = PackedEvent.pack(text, with: dictionary)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
-        return [mark, UInt8(events.count)] + length + packed
+        return [mark, UInt8(texts.count), length[0] | marks] + length[1...] + packed
+    }
+
+    /// Whether a log's only entry has nothing more to lose.
+    static func isFolded(_ stored: [UInt8]) -> Bool {
+        stored.count > headLength && stored[0] == mark && stored[2] & isWhole == 0
     }
 
     /// Reads them back; nothing when they are none of ours.
     static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
         guard stored.count > headLength, stored.first == mark else { return [] }
-        let length = stored[2..<headLength].reduce(0) { $0 << 8 | Int($1) }
+        let marks = stored[2] & (isRestored | isWhole)
+        let length = stored[2..<headLength].reduce(0) { $0 << 8 | Int($1) } ^ Int(marks) << 16
         guard length <= bytesMax,
-            let text = PackedEvent.unpack(stored[headLength...], count: length)
+            let text = PackedEvent.unpack(stored[headLength...], count: length, with: dictionary)
         else { return [] }
-        let summaries = text.split(separator: UInt8(ascii: "\n"))
-        return summaries.compactMap { Event(summary: String(decoding: $0, as: UTF8.self), of: key) }
+        return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let line = String(decoding: line, as: UTF8.self)
+            var event =
+                marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
+            event?.isRestored = marks & isRestored != 0
+            return event
+        }
     }
 }

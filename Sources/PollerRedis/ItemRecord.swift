@@ -51,6 +51,7 @@ struct ItemFields {
     private(set) var payment: String?
     private(set) var order: String?
     private(set) var secret: [UInt8]?
+    private(set) var url: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -89,13 +90,15 @@ struct ItemFields {
             case .payment: payment = value.string
             case .order: order = value.string
             case .secret: secret = value.bytes
+            case .url: url = value.string
             case .began: began = time()
             case .deadline: deadline = time()
             case .hinted: hinted = time()
             case .closed: closed = value.string
             case .crashes: crashes = value.int ?? 0
             // The scripts' own.
-            case .accepted, .terms, .token, .hasLong, .hasError, .forgottenSeq, .formerDue,
+            case .accepted, .folded, .foldedMore, .terms, .token, .hasLong, .hasError,
+                .forgottenSeq, .formerDue,
                 .formerCrashes:
                 break
             }

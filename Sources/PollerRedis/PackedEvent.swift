@@ -124,15 +124,19 @@ extension PackedEvent {
     private static let dictionary = Array(EventDictionary.text.utf8)
 
     /// Packs any bytes; nil when there is no memory.
-    static func pack(_ bytes: [UInt8]) -> [UInt8]? {
+    static func pack(_ bytes: [UInt8], with dictionary: [UInt8] = dictionary) -> [UInt8]? {
         // What does not shrink is stored in blocks with a few bytes before each.
         let capacity = bytes.count + bytes.count / 64 + 64
-        return unsafe through(bytes[...], capacity: capacity, czlib_pack)
+        return unsafe through(bytes[...], capacity: capacity, dictionary, czlib_pack)
     }
 
     /// Unpacks bytes of which there are to be so many; nil when they are damaged.
-    static func unpack(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8]? {
-        let unpacked = unsafe through(bytes, capacity: count, czlib_unpack)
+    static func unpack(
+        _ bytes: ArraySlice<UInt8>,
+        count: Int,
+        with dictionary: [UInt8] = dictionary
+    ) -> [UInt8]? {
+        let unpacked = unsafe through(bytes, capacity: count, dictionary, czlib_unpack)
         return unpacked?.count == count ? unpacked : nil
     }
 
@@ -144,6 +148,7 @@ extension PackedEvent {
     private static func through(
         _ bytes: ArraySlice<UInt8>,
         capacity: Int,
+        _ dictionary: [UInt8],
         _ pass: Pass
     ) -> [UInt8]? {
         var isDone = true

@@ -85,6 +85,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                 .string(first.watch.source.description),
                 .string(DeliveryRecord.facts(of: first.watch)),
                 .string(first.url?.description ?? ""),
+                .string(DeliveryRecord.place(of: first.url, redis.eventForm)),
                 .string(first.telling.map(String.init) ?? ""),
                 .string(first.isUrgent ? "1" : ""),
                 RedisArgument(group.count),

@@ -254,7 +254,7 @@ extension RedisWatchStore: Outbox {
     /// What is left of a log; nothing where it is to stay as it is.
     private static func folded(_ log: [RedisValue], of key: WatchKey?) -> [UInt8] {
         let stored = log.compactMap(\.bytes)
-        if stored.count == 1, stored[0].first == FoldedEvents.mark { return [] }
+        if stored.count == 1, FoldedEvents.isFolded(stored[0]) { return [] }
         let events = stored.map { PackedEvent.events($0, of: key) }
         // What somebody else has written in another form is not ours to drop.
         guard stored.count == log.count, events.allSatisfy({ !$0.isEmpty }) else { return [] }

@@ -4,7 +4,7 @@ enum ScriptName: String, CaseIterable {
     case incidentTake, incidentStore, incidentList, deadLetters
     case enqueue, mark, revise, claim, commit, release, recall, hint, cancel, announce, redrive,
         dismiss
-    case note
+    case note, restore
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
     case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
@@ -21,6 +21,7 @@ enum ScriptName: String, CaseIterable {
         case recording
         case opening
         case searching
+        case folding
         case claiming
         case releasing
         case counting
@@ -47,6 +48,7 @@ enum ScriptName: String, CaseIterable {
         case .redrive: PackageResources.redrive_lua
         case .dismiss: PackageResources.dismiss_lua
         case .note: PackageResources.note_lua
+        case .restore: PackageResources.restore_lua
         case .lane: PackageResources.lane_lua
         case .control: PackageResources.control_lua
         case .explain: PackageResources.explain_lua
@@ -105,11 +107,14 @@ enum ScriptName: String, CaseIterable {
         switch self {
         case .hint: [.prelude, .opening]
         case .enqueue, .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
+        case .restore: [.prelude, .searching, .folding]
+        case .log, .read, .recorded, .bodies, .fold: [.prelude, .folding]
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .recording, .opening, .searching, .claiming]
         case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .recording]
         case .release, .recall: [.prelude, .releasing]
-        case .endpointCreate, .endpointWrite, .endpointCount, .audit: [.prelude, .counting]
+        case .endpointCreate, .endpointWrite, .endpointCount: [.prelude, .counting]
+        case .audit: [.prelude, .folding, .counting]
         // They concern accounts instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
         default: [.prelude]
@@ -151,6 +156,7 @@ struct ScriptTexts {
             .recording: Self.rendered(PackageResources.recording_lua),
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
+            .folding: Self.rendered(PackageResources.folding_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
             .releasing: Self.rendered(PackageResources.releasing_lua),
             .counting: Self.rendered(PackageResources.counting_lua),

@@ -21,7 +21,8 @@ enum KeyKind: String, CaseIterable {
     case item = "w"
     /// Hash: an item's long values (``LongField``), only when it has some. Name: the item's id.
     case long = "o"
-    /// List: an item's own log, its last 100 events, each as ``PackedEvent`` or as JSON. Name: the item's id.
+    /// List: an item's own log, its last 100 events, each as ``PackedEvent`` or as JSON; what is left of old ones is
+    /// its first entry, or in the item (``FoldedEvents``). Name: the item's id.
     case log = "l"
     /// List: the last 20 attempts of a delivery, for 30 days after the newest; of one that ended well as long as
     /// events keep their bodies. Name: the item's id.
@@ -157,6 +158,12 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case forgottenSeq = "u"
     /// Of a delivery: when which event was accepted, of attempts that are forgotten (``AcceptedLine``).
     case accepted = "a"
+    /// What is left of its old events, where that is short (folding.lua); its first 64 bytes.
+    case folded = "F"
+    /// The rest of it.
+    case foldedMore = "G"
+    /// Of a delivery: its inline URL, where that is short (``DeliveryRecord``).
+    case url = "w"
     /// Of a release that kept leases in items: when it was due, ms.
     case formerDue = "d"
     /// Of a release that counted crashes differently.
@@ -168,7 +175,7 @@ enum LongField: String, CaseIterable {
     /// Notify URLs, by newline.
     case notify = "n"
     case metadata = "m"
-    /// Client secret of a watch, inline URL of a delivery.
+    /// Client secret of a watch, inline URL of a delivery that is long, or of a former form.
     case `private` = "p"
     /// The order to charge.
     case charge = "k"

@@ -15,20 +15,33 @@ import Poller
 /// and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace)
+    }
+
+    static func facts(of watch: Watch) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace)
+    }
+
+    private static func facts(
+        _ policy: PollPolicy,
+        _ wanted: WatchGoal,
+        _ acts: DeadlineActs,
+        _ trace: TraceContext?
+    ) -> String {
         let goal: GoalLetter? =
-            switch watch.goal {
+            switch wanted {
             case .settled: nil
             case .leftPending: .leftPending
             case .final: .final
             }
-        let isAuto = watch.policy == .auto
+        let isAuto = policy == .auto
         let letters =
             (isAuto ? PaceLetter.auto.rawValue : "")
-            + letters(watch.acts).map(\.rawValue).joined()
-        var facts = [(isAuto ? PollPolicy.standard : watch.policy).name]
+            + letters(acts).map(\.rawValue).joined()
+        var facts = [(isAuto ? PollPolicy.standard : policy).name]
         if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
         if !letters.isEmpty { facts.append(letters) }
-        if let trace = watch.trace {
+        if let trace {
             while facts.count < 3 { facts.append("") }
             facts.append(trace.packed)
         }
@@ -127,9 +140,10 @@ enum WatchRecord: ItemRecord {
         }
     }
 
-    static func state(after change: WatchChange) -> String {
-        let state = change.state
-        return Packed.join(
+    static func state(after change: WatchChange) -> String { text(of: change.state) }
+
+    static func text(of state: WatchState) -> String {
+        Packed.join(
             [
                 state.status?.description ?? "", String(state.attempts), String(state.step),
                 String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",

@@ -49,3 +49,21 @@ public struct SelectionResult: WireObject, Hashable {
         Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
     }
 }
+
+/// What became of one part of an archive.
+public struct RestoreResult: WireObject, Hashable {
+    /// Watches that were put back.
+    public var restored = 0
+    /// Those of which there is one already, which stays as it is.
+    public var present = 0
+    /// Those that had not ended: what is still to be watched is enqueued, not restored.
+    public var open = 0
+
+    package init() {}
+
+    package static let shape = Shape<RestoreResult>("RestoreResult") {
+        Field("restored", \.restored, note: "Watches that were put back.")
+        Field("present", \.present, note: "There is one already, which stays as it is.")
+        Field("open", \.open, note: "Had not ended, and were left out: enqueue them instead.")
+    }
+}

@@ -87,6 +87,8 @@ public struct Watch: WireObject, Hashable {
     public var nextStep: NextStep?
     /// What allows its account to be debited; nil where nothing has to.
     public var mandate: Mandate?
+    /// What the server needs besides to restore it; only where it is asked for.
+    package var memory: String?
     /// Only in the answer to enqueue.
     public var outcome: Open<Outcome>?
 
@@ -135,6 +137,11 @@ public struct Watch: WireObject, Hashable {
             note: "What the customer must do next; left out when there is nothing."
         )
         Field("mandate", \.mandate, note: "What allows its account to be debited, of a debit.")
+        Field(
+            "memory",
+            \.memory,
+            note: "What a store needs besides to restore it; only with memory=true."
+        )
         Field("outcome", \.outcome, note: "Only in the answer to POST.")
     }
 }

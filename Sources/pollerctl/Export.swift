@@ -13,7 +13,8 @@ struct Export: AsyncParsableCommand {
             Each line has the members watch, events (the last 100) and timeline (who was told what and \
             when), as pollerctl get, events and timeline show them. It looks at every watch, finds by the \
             same words as list, and leaves out what was forgotten meanwhile. Run it more often than \
-            closed_retention, and before body_retention where the upstream's objects are to be kept.
+            closed_retention, and before body_retention where the upstream's objects are to be kept. \
+            pollerctl import puts them back.
             """
     )
 
@@ -39,7 +40,8 @@ struct Export: AsyncParsableCommand {
                     account: account,
                     matching: words.isEmpty ? nil : words,
                     limit: ServerOptions.pageMax,
-                    cursor: cursor
+                    cursor: cursor,
+                    hasMemory: true
                 )
                 for watch in page.items {
                     guard let line = try await line(of: watch, client) else { continue }

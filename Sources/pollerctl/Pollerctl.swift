@@ -22,7 +22,7 @@ struct Pollerctl: AsyncParsableCommand {
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Batch.self, EventsCommand.self, Listen.self, Explain.self,
-            ShowTimeline.self, Export.self, OrderCommand.self,
+            ShowTimeline.self, Export.self, Import.self, OrderCommand.self,
             EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
             Audit.self,
             LaneCommand.self, AccountCommand.self, QuarantineCommand.self, WorkerCommand.self,

@@ -115,8 +115,8 @@ def _deliveries(cluster: Cluster) -> dict[str, str]:
     """The partition of the delivery to each inline URL."""
     found = {}
     with cluster.redis.client() as client:
-        for key in client.scan_iter(match="poller:d:o*"):
-            found[client.hget(key, "p")] = re.match(r"poller:d:o\{(\d+)\}", key).group(1)
+        for key in client.scan_iter(match="poller:d:w*"):
+            found[client.hget(key, "w")] = re.match(r"poller:d:w\{(\d+)\}", key).group(1)
     return found
 
 

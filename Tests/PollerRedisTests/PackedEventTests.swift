@@ -88,6 +88,48 @@ import Testing
         #expect(twice == again.map(\.withoutBody))
     }
 
+    @Test("an id that follows from the rest of its event takes nothing, whenever its run began")
+    func foldedIDs() throws {
+        let span = RetentionSpans.deliveryMax
+        var sizes: [Int] = []
+        for age in [nil, Duration.zero, span, span * 22, span * 40] {
+            let polledAt = Timestamp(ms: 1_796_083_200_000) + span * 60
+            let began = age.map { polledAt + $0 * -1 } ?? Timestamp(ms: 0)
+            let events = try Self.five().map { event -> Event in
+                let id = EventID(
+                    key: Self.key,
+                    run: event.run,
+                    began: began,
+                    seq: event.seq,
+                    type: event.type
+                )
+                let json = event.json.replacing("\(event.id)", with: "\(id)")
+                    .replacing("2026-11-24T11:24:45.639Z", with: "\(polledAt)")
+                return try #require(Event(json: json))
+            }
+            let folded = FoldedEvents.bytes(of: events)
+            #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
+            sizes.append(folded.count)
+        }
+        let whole = sizes.removeLast()
+        #expect(sizes.allSatisfy { $0 < 100 && $0 + 80 < whole }, "\(sizes) and \(whole)")
+    }
+
+    @Test("what came back from an archive is the same bytes, and is known by its mark")
+    func restored() throws {
+        let events = try Self.five().map { event in
+            var event = event
+            event.isRestored = true
+            return event
+        }
+        let whole = FoldedEvents.bytes(restoring: events)
+        #expect(PackedEvent.events(whole, of: Self.key) == events)
+        #expect(!FoldedEvents.isFolded(whole))
+        let faded = FoldedEvents.bytes(of: PackedEvent.events(whole, of: Self.key))
+        #expect(PackedEvent.events(faded, of: Self.key) == events.map(\.withoutBody))
+        #expect(FoldedEvents.isFolded(faded))
+    }
+
     @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))

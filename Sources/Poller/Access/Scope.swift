@@ -9,6 +9,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case poll = "watches:poll"
     /// Watch sources, cancel, redrive.
     case writeWatches = "watches:write"
+    /// Put back what an archive has.
+    case restoreWatches = "watches:restore"
     /// Order what moves money: `charge`, `authorisation`, `abandoned` of a watch.
     case charge = "payments:charge"
     /// Hand in a payer's code or account.
@@ -47,9 +49,9 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     package var isOfCluster: Bool {
         switch self {
         case .readMail, .writeMail, .readCluster: true
-        case .readWatches, .poll, .writeWatches, .charge, .helpPayers, .readEvents, .issueTokens,
-            .readEndpoints, .writeEndpoints, .readSecrets, .readDeliveries, .retryDeliveries,
-            .replay, .readLanes, .writeLanes, .readAudit, .manageKeys:
+        case .readWatches, .poll, .writeWatches, .restoreWatches, .charge, .helpPayers, .readEvents,
+            .issueTokens, .readEndpoints, .writeEndpoints, .readSecrets, .readDeliveries,
+            .retryDeliveries, .replay, .readLanes, .writeLanes, .readAudit, .manageKeys:
             false
         }
     }
@@ -64,7 +66,7 @@ package enum KeyRole: String, Hashable, Sendable, CaseIterable {
     case support
     /// Runs the place: watches, endpoints, lanes, replays.
     case `operator`
-    /// Charges, sees secrets and makes keys.
+    /// Charges, sees secrets, makes keys and restores archives.
     case admin
 
     /// What it may do.

@@ -66,7 +66,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         let look: Look
         do {
             look = try await next(leased, target, isSuperseding: channel.isSuperseding) { event in
-                channel.wants(event) && target.endpoint?.wants(event) ?? true
+                !event.isRestored && channel.wants(event) && target.endpoint?.wants(event) ?? true
             }
         } catch {
             let why = "log unreadable: \(error)"

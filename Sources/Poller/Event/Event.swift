@@ -70,6 +70,8 @@ package struct Event: Hashable, Sendable {
     package let json: String
     /// Earlier events that gave way to this one at one endpoint; not part of what was recorded.
     package var skippedSeqs: [Int] = []
+    /// Whether it came back from an archive (``ArchivedWatch``), so that nobody is told of it any more.
+    package var isRestored = false
 
     /// Records a change.
     ///
@@ -193,37 +195,6 @@ package struct Event: Hashable, Sendable {
         metadata = wire.metadata?.json.description ?? ""
         trace = wire.traceparent.flatMap { TraceContext(traceparent: $0) }
         self.json = json
-    }
-
-    /// What is left of an event once everybody was told: without the upstream's object, the metadata,
-    /// the trace and the next step.
-    package var withoutBody: Event { Event(summary: summary, of: key) ?? self }
-
-    /// The same as JSON, also without what its watch knows: its source and its account.
-    package var summary: String {
-        // Made by this program or another one of the cluster: it can be read.
-        guard let text = RawJSON(json), var wire = try? PollerWire.Event(reading: text) else {
-            return json
-        }
-        wire.object = nil
-        wire.metadata = nil
-        wire.nextStep = nil
-        wire.traceparent = nil
-        wire.source = ""
-        wire.account = ""
-        return wire.json
-    }
-
-    /// Reads a ``summary`` of an event of a watch.
-    ///
-    /// - Returns: nil when the text is none of ours.
-    package init?(summary: String, of key: WatchKey) {
-        guard let text = RawJSON(summary), var wire = try? PollerWire.Event(reading: text) else {
-            return nil
-        }
-        wire.source = key.source.description
-        wire.account = key.account.description
-        self.init(json: wire.json)
     }
 
     /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.

@@ -135,7 +135,7 @@ package struct RetentionSpans: Hashable, Sendable {
     )
 
     /// Longer than the longest schedule of a delivery with its jitter (91 h).
-    static let deliveryMax = Duration.seconds(4 * 86_400)
+    package static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Sets the spans.
     package init(

@@ -197,7 +197,7 @@ package enum ChargeProgress: Hashable, Sendable {
     }
 
     /// Reads a state back from its ``name`` and ``charge``; none when they make none.
-    init(name: String, charge: ChargeID?) {
+    package init(name: String, charge: ChargeID?) {
         switch (name, charge) {
         case ("doubtful", _): self = .doubtful
         case ("pending", let id?): self = .pending(id)

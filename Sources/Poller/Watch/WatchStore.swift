@@ -52,6 +52,13 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// What is open keeps them, since its newest object is what the next step and the page are made of.
     func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
 
+    /// Puts watches back that an archive has, closed as they were; nobody is told anything of that, and
+    /// nothing is polled. Whether each was put back, in order: false where there is one already, open or
+    /// closed, which stays as it is.
+    ///
+    /// Each is put back whole or not at all; when the store fails midway some are. Repeating goes on.
+    func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool]
+
     /// Keeps a note beside a watch; nothing when there is no such watch, or the same was noted within
     /// ``WatchNote/pause``.
     func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError)

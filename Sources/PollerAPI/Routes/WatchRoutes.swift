@@ -44,7 +44,7 @@ struct WatchRoutes {
         looked tells how many, and next goes on from there, also behind an empty page.
         """,
         access: .key(.readWatches),
-        input: .search,
+        input: .all(.search, .memory) { (search: $0, isArchive: $1) },
         answers: [.ok("A page of watches.", "WatchPage")]
     )
     private static let get = Route(
@@ -181,13 +181,19 @@ struct WatchRoutes {
 
     @Sendable
     private func list(
-        _ wanted: WatchSearch,
+        _ wanted: (search: WatchSearch, isArchive: Bool),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let query = try wanted.query(among: watches.searchKeys, at: now())
+        let query = try wanted.search.query(among: watches.searchKeys, at: now())
         let page = try await scans.list(query, for: context.caller)
-        return Response(page.wire(for: context) { PollerWire.Watch($0) })
+        return Response(
+            page.wire(for: context) { snapshot in
+                var wire = PollerWire.Watch(snapshot)
+                if wanted.isArchive { wire.memory = WatchMemory(of: snapshot.watch).packed }
+                return wire
+            }
+        )
     }
 
     @Sendable

@@ -13,7 +13,8 @@ extension Problem {
     /// The one JSON value of a body, or of a line of it.
     static func checkedJSON(
         _ bytes: [UInt8],
-        _ range: Range<Int>? = nil
+        _ range: Range<Int>? = nil,
+        limits: JSONLimits = Self.limits
     ) throws(Problem) -> RawJSON {
         do throws(JSONError) {
             return try RawJSON(checking: bytes, range: range, limits: limits)

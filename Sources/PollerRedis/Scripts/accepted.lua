@@ -14,21 +14,42 @@ local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', '
 if #found == 0 then return 0 end
 local last, most = found[#found], number(ARGV[3])
 local ids = call('ZRANGE', key(KEY.closed), '(' .. since, last, 'BYSCORE')
+
+-- What is kept (AcceptedLine.swift) as {{seq, s}, …}, and the newest of such that have room, as it is kept.
+local function read(line)
+  local entries, s = {}, 0
+  for seq, mark, hex in string.gmatch(line, '(%d+)([.+])(%x+)') do
+    s = mark == '+' and s + number(hex, 16) or number(hex, 16)
+    entries[#entries + 1] = { seq, s }
+  end
+  return entries
+end
+local function written(entries)
+  for first = 1, #entries do
+    local line, before = '', 0
+    for at = first, #entries do
+      local seq, s = entries[at][1], entries[at][2]
+      -- Where a clock was set back, the instant itself.
+      local isLater = at > first and s >= before
+      line = line .. (at > first and ',' or '') .. seq .. (isLater and '+' or '.')
+        .. format('%x', isLater and s - before or s)
+      before = s
+    end
+    if #line <= most then return line end
+  end
+end
+
 for _, id in ipairs(ids) do
   local attempts, item = key(KEY.attempts, id), key(KEY.item, id)
   local lines = call('LRANGE', attempts, 0, -1)
   -- What was given up keeps its whole story for as long as somebody may send it again.
   if #lines > 0 and call('HGET', item, ITEM.closed) ~= CLOSED.dead then
-    local kept = call('HGET', item, ITEM.accepted)
+    local entries = read(call('HGET', item, ITEM.accepted) or '')
     for _, line in ipairs(lines) do
       local ms, seq = match(line, '^(%d+)|(%d+)|%d+|' .. ATTEMPT.delivered)
-      if ms then
-        local entry = seq .. '.' .. format('%x', floor(number(ms) / 1000))
-        kept = kept and kept .. ',' .. entry or entry
-      end
+      if ms then entries[#entries + 1] = { seq, floor(number(ms) / 1000) } end
     end
-    -- The newest that have room.
-    while kept and #kept > most do kept = match(kept, '^[^,]*,(.*)$') end
+    local kept = written(entries)
     if kept then call('HSET', item, ITEM.accepted, kept) end
     call('DEL', attempts)
   end

@@ -5,7 +5,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
--- USES     counting
+-- USES     counting, folding
 -- COST     about ten reads an item or lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
@@ -80,6 +80,8 @@ local function check_item(id)
   local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
   local first = call('LINDEX', key(KEY.log, id), 0)
   if first and string.byte(first) == PACKED.folded then log = log - 1 + string.byte(first, 2) end
+  local folded = folded_in(id)
+  if folded then log = log + string.byte(folded, 2) end
   if log < math.min(seq - tonumber(w[5] or 0), 100) or log > seq then
     fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
   end

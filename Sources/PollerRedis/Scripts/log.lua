@@ -3,10 +3,15 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, seq, most events
--- RETURNS  the events, oldest first
--- COST     three reads
+-- RETURNS  the entries that hold them, oldest first
+-- USES     folding
+-- COST     three reads, and two more where the log does not go back so far
 local log = key(KEY.log, ARGV[1])
 local newest = tonumber(call('HGET', key(KEY.item, ARGV[1]), ITEM.seq) or 0)
 local behind = math.max(newest - tonumber(ARGV[2]), 0)
-local first = math.max(call('LLEN', log) - behind, 0)
-return call('LRANGE', log, int(first), int(first + tonumber(ARGV[3]) - 1))
+local length = call('LLEN', log)
+local first = math.max(length - behind, 0)
+local entries = call('LRANGE', log, int(first), int(first + tonumber(ARGV[3]) - 1))
+local folded = behind > length and folded_in(ARGV[1])
+if folded then table.insert(entries, 1, folded) end
+return entries

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     groups of deliveries that have in common: source, facts (packed, see DeliveryRecord), inline URL
---          or '', the seq of an event that is sent whatever the endpoint wants, or '', 1 when they are
+--          or '', its field in the item or '' for a long value, the seq of an event that is sent whatever the endpoint wants, or '', 1 when they are
 --          urgent, and how many they are; then for each of them two values: id, lane
 -- RETURNS  how many were not marked: somebody holds them, and they name an event
 -- COST     for a delivery of an endpoint that has none: two reads and three writes; and one write in any
@@ -46,7 +46,9 @@ local function mark(group, id, lane)
   if not w[1] then
     call('HSET', item, ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane,
       ITEM.began, began, ITEM.run, '1')
-    if group.url ~= '' then
+    if group.url ~= '' and group.place ~= '' then
+      call('HSET', item, group.place, group.url)
+    elseif group.url ~= '' then
       call('HSET', item, ITEM.hasLong, 1)
       call('HSET', key(KEY.long, id), LONG.private, group.url)
     end
@@ -66,10 +68,10 @@ local function mark(group, id, lane)
 end
 
 while ARGV[at] do
-  local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], seq = ARGV[at + 3],
-    isUrgent = ARGV[at + 4] == '1', opened = {} }
-  local first = at + 6
-  at = first + 2 * ARGV[at + 5]
+  local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], place = ARGV[at + 3],
+    seq = ARGV[at + 4], isUrgent = ARGV[at + 5] == '1', opened = {} }
+  local first = at + 7
+  at = first + 2 * ARGV[at + 6]
   local ids = {}
   for place = first, at - 1, 2 do ids[#ids + 1] = ARGV[place] end
   local leases = call('HMGET', key(KEY.leases), unpack(ids))

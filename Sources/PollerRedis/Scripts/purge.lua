@@ -10,7 +10,7 @@
 --          sake of its money, at most
 -- RETURNS  how many were forgotten or spared
 -- USES     searching
--- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared three writes
+-- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
 local DAY, HOUR = 86400000, 3600000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
@@ -39,6 +39,7 @@ for _, id in ipairs(ids) do
   if since then
     call('ZADD', key(KEY.closed), int(since), id)
     if seq then call('HSET', key(KEY.item, id), ITEM.forgottenSeq, seq) end
+    call('HDEL', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
   else
     forgotten[#forgotten + 1] = id
     local terms = call('HGET', key(KEY.item, id), ITEM.terms)

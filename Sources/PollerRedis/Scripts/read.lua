@@ -5,7 +5,8 @@
 -- ARGV     accounts, each between spaces, or '' for all; then ids. What is of others is not there
 -- RETURNS  for each {} when there is none, else {hash, long values, newest event or '', due ms or '', set aside
 --          ms or ''}; the first two are flat lists of field and value
--- COST     six reads an item, and one more of those set aside
+-- USES     folding
+-- COST     six reads an item, and one more of those set aside, two of those without a log
 local _, _, back = clocks()
 local reply = {}
 for at = 1, #ARGV - 1 do
@@ -21,7 +22,7 @@ for at = 1, #ARGV - 1 do
     reply[at] = {
       w,
       call('HGETALL', key(KEY.long, id)),
-      call('LINDEX', key(KEY.log, id), -1) or '',
+      call('LINDEX', key(KEY.log, id), -1) or folded_in(id) or '',
       due and int(due - back) or '',
       aside or '',
     }

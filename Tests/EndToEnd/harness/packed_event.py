@@ -12,18 +12,21 @@ from redis.crc import key_slot
 # The first byte: with a summary before the body, without one, and what is left of many. Another dictionary
 # would have another.
 SUMMED, ONCE, FOLDED = 1, 2, 3
-SWIFT = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/EventDictionary.swift"
+SWIFT = Path(__file__).resolve().parents[3] / "Sources/PollerRedis"
+# Before the length of what is folded: nobody is to be told of it, and it has its bodies.
+MARKS = 0xC0
 
 
 @functools.cache
-def dictionary() -> bytes:
+def dictionary(name: str = "EventDictionary") -> bytes:
     """What events are made of, from the text of the one table of it."""
-    text = re.search(r'#"""\n(.*?)\n\s*"""#', SWIFT.read_text(), re.DOTALL).group(1)
-    return "".join(line[8:].removesuffix("\\#") for line in text.split("\n")).encode()
+    text = re.search(r'#"""\n(.*?)\n\s*"""#', (SWIFT / f"{name}.swift").read_text(), re.DOTALL).group(1)
+    lines = [line[8:] for line in text.split("\n")]
+    return "".join(line[:-2] if line.endswith("\\#") else line + "\n" for line in lines).removesuffix("\n").encode()
 
 
-def unpacked(stream: bytes, length: bytes) -> bytes:
-    text = zlib.decompressobj(-14, zdict=dictionary()).decompress(stream)
+def unpacked(stream: bytes, length: bytes, words: bytes | None = None) -> bytes:
+    text = zlib.decompressobj(-14, zdict=words or dictionary()).decompress(stream)
     assert len(text) == int.from_bytes(length, "big")
     return text
 
@@ -44,7 +47,8 @@ def event(stored: bytes) -> dict:
 def left_of(stored: bytes) -> list[dict]:
     """What an entry of a log says of events whose bodies are forgotten."""
     assert stored[0] == FOLDED
-    events = [json.loads(line) for line in unpacked(stored[5:], stored[2:5]).split(b"\n")]
+    length, words = bytes([stored[2] & ~MARKS]) + stored[3:5], dictionary() + dictionary("FoldedDictionary")
+    events = [json.loads(line) for line in unpacked(stored[5:], length, words).split(b"\n")]
     assert len(events) == stored[1]
     return events
 

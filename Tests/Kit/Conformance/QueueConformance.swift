@@ -8,7 +8,7 @@ package enum QueueConformance {
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders + news + notices + notes + accessKeys + searching + company + trail + spending
-        + activity + incidents + namedRequests + accounts + fading
+        + activity + incidents + namedRequests + accounts + fading + restoring
 }
 
 /// One behaviour that every store must show.

@@ -110,6 +110,10 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool] {
+        try await plan.run(.other) { () throws(StoreError) in try await base.restore(archived) }
+    }
+
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
             try await base.fade(partition: partition, retention: retention)

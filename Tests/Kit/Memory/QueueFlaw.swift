@@ -52,6 +52,10 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case leavesExpiredClosed
     /// A hint opens whatever was closed.
     case opensWhatIsSettled
+    /// What an archive has takes the place of what is there.
+    case restoresOverOthers
+    /// What is put back is told once more.
+    case tellsWhatIsRestored
     /// The claim of a commit with a claim comes first.
     case claimsBeforeCommitting
     /// A note about marks is taken though another history has begun.
@@ -114,7 +118,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .letsAnybodyHold, .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments,
             .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
             .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
-            .takesLateLooks, .tellsNothingOfIncidents, .recallsWhatIsHeld:
+            .restoresOverOthers, .tellsWhatIsRestored, .takesLateLooks, .tellsNothingOfIncidents,
+            .recallsWhatIsHeld:
             true
         default: false
         }

@@ -84,6 +84,28 @@ struct WatchRecord: Sendable {
         metadata = ""
     }
 
+    /// The record of a watch that an archive has.
+    init(_ archived: ArchivedWatch) {
+        let watch = archived.watch
+        key = watch.key
+        policy = watch.policy
+        goal = watch.goal
+        createdAt = watch.createdAt
+        deadline = watch.deadline
+        run = watch.run
+        seq = watch.seq
+        forgottenSeq = archived.forgottenSeq
+        acts = watch.acts
+        order = watch.order
+        trace = watch.trace
+        state = watch.state
+        payment = watch.payment
+        notify = archived.notify
+        metadata = archived.metadata
+        lastError = archived.lastError
+        log = archived.events
+    }
+
     /// Takes over how an incident stands now.
     mutating func follow(_ incident: Incident) { state = incident.watch.state }
 

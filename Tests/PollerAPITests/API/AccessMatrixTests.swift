@@ -272,6 +272,7 @@ private struct Foreigner {
         case "createEndpoint": #"{"url":"https://n.example"}"#
         case "createKey": #"{"role":"viewer","accounts":["default"]}"#
         case "cancelWatches", "redriveWatches", "dismissWatches": #"{"q":"src_9"}"#
+        case "restoreWatches": Archive.line("src_8")
         default: "{}"
         }
     }
@@ -287,6 +288,7 @@ private struct Foreigner {
         switch route.operation {
         case "enqueue": return account == nil ? "{}" : #"{"source":"\#(source)"\#(whose)}"#
         case "enqueueBatch": return account == nil ? "[]" : #"[{"source":"\#(source)"\#(whose)}]"#
+        case "restoreWatches": return Archive.line(source, account: account ?? "default")
         case "createEndpoint":
             return account == nil ? "{}" : #"{"url":"https://n.example"\#(whose)}"#
         case "createStreamToken":

@@ -1,0 +1,116 @@
+/// A watch that has ended, as an archive has it (`pollerctl export`): what is put back into a store.
+///
+/// It comes back closed, with what was told of it, and is found, read and listed as before. Nobody is told
+/// anything of that: its events are in no outbox, and where news opens it again later, what is told begins
+/// behind them (``Event/isRestored``).
+///
+/// *What does not come back*: secrets, orders to charge, deliveries and notes, which no archive has; and its
+/// place among others that have ended, since its age counts from its restoring.
+package struct ArchivedWatch: Hashable, Sendable {
+    /// As it was when it had ended.
+    package let watch: Watch
+    package let closed: ClosedReason
+    /// Why the last poll failed; nil after one that was answered.
+    package let lastError: String?
+    package let notify: [NotifyURL]
+    /// A JSON object, or empty.
+    package let metadata: String
+    /// The last it has recorded, oldest first, gapless up to the watch's `seq`; none where its log was forgotten.
+    package let events: [Event]
+
+    /// As many events as a log keeps.
+    package static let eventsMax = 100
+
+    /// Puts together what an archive says of a watch.
+    ///
+    /// Errors: `InvalidInput` where the events are none of the watch's log.
+    package init(
+        _ watch: Watch,
+        closed: ClosedReason,
+        lastError: String?,
+        notify: [NotifyURL],
+        metadata: String,
+        events: [Event]
+    ) throws(InvalidInput) {
+        func refuse(_ message: String) -> InvalidInput {
+            InvalidInput(field: "events", message: message)
+        }
+        guard events.count <= Self.eventsMax else {
+            throw refuse("are more than a log keeps, \(Self.eventsMax)")
+        }
+        guard events.allSatisfy({ $0.key == watch.key }) else {
+            throw refuse("are not all of this watch")
+        }
+        let seqs = events.map(\.seq)
+        guard seqs == Array((watch.seq - seqs.count + 1)..<(watch.seq + 1)), seqs.first ?? 1 > 0
+        else {
+            throw refuse("are not the last of the \(watch.seq) that the watch has recorded")
+        }
+        self.watch = watch
+        self.closed = closed
+        self.lastError = lastError
+        self.notify = notify
+        self.metadata = metadata
+        self.events = events.map { event in
+            var event = event
+            event.isRestored = true
+            return event
+        }
+    }
+
+    /// The last event of it that the archive has not.
+    package var forgottenSeq: Int { watch.seq - events.count }
+
+    /// As whoever reads the watch sees it.
+    package var snapshot: WatchSnapshot {
+        WatchSnapshot(
+            watch: watch,
+            closed: closed,
+            nextPollAt: nil,
+            lastError: lastError,
+            notify: notify,
+            metadata: metadata,
+            lastEvent: events.last
+        )
+    }
+}
+
+/// What a store remembers of a watch beyond what its readers are told: by it an archive is whole.
+///
+/// *Shape*: values joined by `|`: ``WatchState/detail``, the trace packed, and, where somebody has looked at
+/// the payment, ``PaymentMemory/packed``, which has such bars itself. It says nothing to a person.
+package struct WatchMemory: Hashable, Sendable {
+    package let detail: String
+    package let trace: TraceContext?
+    package let payment: PaymentMemory?
+
+    /// What a store keeps of a payment in the item itself (``PaymentMemory``).
+    private static let paymentBytesMax = 64
+    /// ``Observation/detail`` has no more characters.
+    private static let detailMax = 7
+
+    /// What is remembered of a watch.
+    package init(of watch: Watch) {
+        detail = watch.state.detail
+        trace = watch.trace
+        payment = watch.payment
+    }
+
+    /// Reads it back; what cannot be read is forgotten.
+    ///
+    /// `charge`: the id the watch knows.
+    package init(packed text: String, charge: ChargeID? = nil) {
+        let parts = text.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)
+        detail = String(parts[0].prefix(Self.detailMax))
+        trace = parts.count > 1 ? TraceContext(packed: parts[1]) : nil
+        payment =
+            parts.count > 2 && parts[2].utf8.count <= Self.paymentBytesMax
+            ? PaymentMemory(packed: String(parts[2]), charge: charge) : nil
+    }
+
+    /// The memory as an archive keeps it.
+    package var packed: String {
+        ([detail, trace?.packed ?? ""] + (payment.map { [$0.packed] } ?? []))
+            .joined(separator: "|")
+    }
+}

@@ -1,0 +1,49 @@
+import NIOHTTP1
+public import PollerWire
+
+extension PollerClient {
+    /// Tries of one part before the whole is given up.
+    private static let restoreTriesMax = 5
+
+    /// Puts back watches that have ended, of one part of an archive: lines as `pollerctl export` writes them.
+    ///
+    /// A part with a wrong line puts nothing back and ends with the server's problem, whose items count
+    /// from the first line given here. A part without an answer is sent again, which is safe: what is there
+    /// already stays as it is.
+    ///
+    /// - `lines`: at most 1,000, together less than 8 MiB.
+    /// - `retrying`: told why a part is sent again.
+    public func restore(
+        _ lines: [String],
+        retrying: @Sendable (PollerError) -> Void = { _ in }
+    ) async throws -> RestoreResult {
+        let body = lines.joined(separator: "\n")
+        var backoff = Backoff()
+        while true {
+            do {
+                let answer = try await send(
+                    .POST,
+                    "/v1/watches/batch/restore",
+                    body: body,
+                    type: "application/x-ndjson",
+                    // A part may take longer than a usual answer when the store is busy.
+                    wait: .seconds(45)
+                )
+                return try answer.value()
+            } catch let error as PollerError where error.isTransient {
+                guard backoff.failures + 1 < Self.restoreTriesMax else { throw error }
+                retrying(error)
+                try await backoff.sleep(atLeast: error.retryAfter)
+            }
+        }
+    }
+}
+
+extension RestoreResult {
+    /// What became of two parts together.
+    public static func += (lhs: inout RestoreResult, rhs: RestoreResult) {
+        lhs.restored += rhs.restored
+        lhs.present += rhs.present
+        lhs.open += rhs.open
+    }
+}

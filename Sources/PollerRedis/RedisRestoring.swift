@@ -1,0 +1,70 @@
+package import Poller
+import RedisClient
+
+/// Putting watches back that an archive has.
+extension RedisWatchStore {
+    /// Watches put back by one script: with logs of some KB each, a few hundred KB of writing.
+    private static var restoredMax: Int { 64 }
+
+    package func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool] {
+        var results = [Bool](repeating: false, count: archived.count)
+        let byPartition = Dictionary(grouping: archived.indices) { index in
+            partition(of: archived[index].watch.key)
+        }
+        for (partition, indices) in byPartition {
+            for start in stride(from: 0, to: indices.count, by: Self.restoredMax) {
+                let chunk = indices[start..<min(start + Self.restoredMax, indices.count)]
+                let reply = try await redis.run(
+                    redis.scripts[.restore],
+                    partition: partition,
+                    chunk.flatMap { arguments(for: archived[$0]) },
+                    isDurable: true
+                )
+                guard let outcomes = reply.array, outcomes.count == chunk.count else {
+                    throw .corrupt("restore.lua answered \(reply)")
+                }
+                for (index, outcome) in zip(chunk, outcomes) { results[index] = outcome.int == 1 }
+            }
+        }
+        return results
+    }
+
+    private func arguments(for archived: ArchivedWatch) -> [RedisArgument] {
+        let watch = archived.watch
+        let terms = SearchTerm.terms(of: archived.snapshot, keys: searchKeys)
+        let log = log(of: archived)
+        return [
+            .string(watch.key.id.description),
+            .string(watch.key.source.description),
+            .string(WatchRecord.facts(of: watch)),
+            .string(WatchRecord.text(of: watch.state)),
+            .string(watch.key.lane.description),
+            RedisArgument(watch.createdAt.ms),
+            RedisArgument(watch.deadline.ms),
+            RedisArgument(watch.run),
+            RedisArgument(watch.seq),
+            .string(archived.closed.rawValue),
+            .string(watch.payment?.packed ?? ""),
+            .string(watch.order?.description ?? ""),
+            RedisArgument(archived.forgottenSeq),
+            .string(archived.notify.map(\.description).joined(separator: "\n")),
+            .string(archived.metadata),
+            .string(archived.lastError ?? ""),
+            .string(terms.map(\.description).joined()),
+            RedisArgument(log.count),
+        ] + log
+    }
+
+    /// The log as the store's form has it: one entry, or one for each event.
+    ///
+    /// Programs of former forms read the latter alone. It does not tell what was restored from what is to be told.
+    private func log(of archived: ArchivedWatch) -> [RedisArgument] {
+        let packed =
+            redis.eventForm == .once ? FoldedEvents.bytes(restoring: archived.events) : []
+        guard packed.isEmpty else { return [.bytes(packed)] }
+        return archived.events.map { event in
+            let stored = redis.eventForm == .json ? [] : PackedEvent.bytes(of: event)
+            return .bytes(stored.isEmpty ? Array(event.json.utf8) : stored)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+-- Stands before the scripts that read or write what is left of old events (FoldedEvents.swift).
+--
+-- What is short stands in its item, in two fields that keep it compact (hash-max-listpack-value): a list of its
+-- own takes Redis three times as much. What is longer is the first entry of the log. In either place it comes
+-- before all that was recorded since, and leaves the log with the hundredth of that.
+local FIELD_MAX, LOG_MAX = 64, 100
+
+-- What is left in the item itself; nil where that is nothing.
+local function folded_in(id)
+  local w = call('HMGET', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
+  if w[1] and call('LLEN', key(KEY.log, id)) < LOG_MAX then return w[1] .. (w[2] or '') end
+end
+
+-- The entries of an item's log, oldest first.
+local function whole_log(id)
+  local log, folded = call('LRANGE', key(KEY.log, id), '0', '-1'), folded_in(id)
+  if folded then table.insert(log, 1, folded) end
+  return log
+end
+
+-- Puts what is left in the place of an item's log.
+local function keep_folded(id, left)
+  local item = key(KEY.item, id)
+  call('DEL', key(KEY.log, id))
+  call('HDEL', item, ITEM.folded, ITEM.foldedMore)
+  if #left > 2 * FIELD_MAX then
+    call('RPUSH', key(KEY.log, id), left)
+  else
+    call('HSET', item, ITEM.folded, sub(left, 1, FIELD_MAX))
+    if #left > FIELD_MAX then call('HSET', item, ITEM.foldedMore, sub(left, FIELD_MAX + 1)) end
+  end
+end

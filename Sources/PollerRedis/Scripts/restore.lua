@@ -1,0 +1,66 @@
+#!lua
+-- Puts watches back that an archive has: closed as they were, with what was told of them. What is there, open
+-- or closed, stays as it is. Nobody is told anything: nothing is in a wheel or in the outbox, and nothing is
+-- published.
+--
+-- Their age counts from now on, or what has outlived its retention in the archive would be forgotten at once.
+--
+-- KEYS[1]  meta key of the partition all of them belong to
+-- ARGV     for each watch: id, source, facts and state (see WatchRecord), lane, beginning and deadline ms, run,
+--          seq, why it is closed, what is remembered of its payment or '', order that is paid or '', seq of the
+--          last event that is not there, notify (URLs by newline), metadata, last error or '', entries in the
+--          index side by side, how many entries its log has, and these
+-- RETURNS  for each 1, or 0 where there is one already
+-- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
+-- USES     searching, folding
+-- COST     a read for what is there; else six writes, one an entry in the index and one for the log
+local VALUES = 18
+local _, wall = clocks()
+local at = 1
+while ARGV[at] do
+  local source = call('HGET', key(KEY.item, ARGV[at]), ITEM.source)
+  if source and source ~= ARGV[at + 1] then
+    return redis.error_reply(ERROR.idClash .. ' ' .. ARGV[at] .. ' is the id of another source')
+  end
+  at = at + VALUES + ARGV[at + VALUES - 1]
+end
+
+local function restore(first, log)
+  local id, source, facts, state, lane = unpack(ARGV, first, first + 4)
+  local began, deadline, run, seq, closed = unpack(ARGV, first + 5, first + 9)
+  local payment, order, forgotten = unpack(ARGV, first + 10, first + 12)
+  local notify, metadata, err, terms = unpack(ARGV, first + 13, first + 16)
+  local item, long = key(KEY.item, id), key(KEY.long, id)
+  if call('EXISTS', item) == 1 then return 0 end
+  local entry = log > 0 and ARGV[first + VALUES]
+  if log == 1 and byte(entry) == PACKED.folded then
+    keep_folded(id, entry)
+  elseif log > 0 then
+    call('RPUSH', key(KEY.log, id), unpack(ARGV, first + VALUES, first + VALUES + log - 1))
+  end
+  call('HSET', item, ITEM.source, source, ITEM.facts, facts, ITEM.lane, lane, ITEM.began, began,
+    ITEM.deadline, deadline, ITEM.run, run, ITEM.seq, seq, ITEM.closed, closed, ITEM.state, state)
+  if payment ~= '' then call('HSET', item, ITEM.payment, payment) end
+  if order ~= '' then call('HSET', item, ITEM.order, order) end
+  if forgotten ~= '0' then call('HSET', item, ITEM.forgottenSeq, forgotten) end
+  if err ~= '' then call('HSET', item, ITEM.hasError, '1') end
+  for field, value in pairs({ [LONG.notify] = notify, [LONG.metadata] = metadata, [LONG.error] = err }) do
+    if value ~= '' then call('HSET', long, field, value) end
+  end
+  call('ZADD', key(KEY.knownLanes), '0', lane)
+  if terms ~= '' then add_to_index(id, terms) end
+  call('ZADD', key(KEY.closed), int(wall), id)
+  if closed == CLOSED.dead then call('ZADD', key(KEY.quarantine), int(wall), id) end
+  return 1
+end
+
+local replies = {}
+at = 1
+while ARGV[at] do
+  local log = number(ARGV[at + VALUES - 1])
+  replies[#replies + 1] = restore(at, log)
+  at = at + VALUES + log
+end
+-- What was there may have left nothing to write: here is something that replicas can be waited for with.
+call('HSET', KEYS[1], META.joined, int(wall))
+return replies

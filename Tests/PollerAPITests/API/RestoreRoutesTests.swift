@@ -1,0 +1,134 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// Lines of an archive.
+enum Archive {
+    /// A payment that has ended, or not, with two events.
+    static func line(
+        _ source: String,
+        account: String = "default",
+        state: String = "closed",
+        eventsOf told: String? = nil,
+        more: String = ""
+    ) -> String {
+        let events = [1, 2].map { seq in
+            #"{"id":"evt_\#(source)\#(seq)","type":"source.failed","account":"\#(account)","#
+                + #""source":"\#(told ?? source)","kind":"source","seq":\#(seq),"run":1,"#
+                + #""previous_status":"pending","status":"failed","final":true,"closed_reason":"settled","#
+                + #""object":null,"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}"#
+        }
+        return #"{"watch":{"id":"x","source":"\#(source)","kind":"source","account":"\#(account)","#
+            + #""state":"\#(state)","closed_reason":\#(state == "closed" ? "\"settled\"" : "null"),"#
+            + #""status":"failed","final":true,"seq":2,"run":1,"attempts":4,"#
+            + #""created_at":"2026-11-20T09:00:00.000Z","deadline_at":"2026-11-20T10:00:00.000Z","#
+            + #""next_poll_at":null,"last_polled_at":"2026-11-20T09:30:00.125Z","last_error":null,"#
+            + #""policy":"standard","until":"settled","notify":[],"order":"A77","#
+            + #""metadata":{"customer":"c_1"}\#(more)},"#
+            + #""events":[\#(events.joined(separator: ","))],"timeline":[{"text":"…"}]}"#
+    }
+}
+
+@Suite("Putting back what an archive has")
+struct RestoreRoutesTests {
+    private static let path = "/v1/watches/batch/restore"
+
+    private func send(_ api: LiveAPI, _ lines: [String]) async throws -> Answer {
+        try await api.post(
+            Self.path,
+            lines.joined(separator: "\n"),
+            type: "application/x-ndjson"
+        )
+    }
+
+    @Test("a payment is read as it was, with its events and its story, and is found")
+    func asItWas() async throws {
+        try await LiveAPI.run { api in
+            let answer = try await send(
+                api,
+                [Archive.line("src_1"), "", Archive.line("pi_2", state: "open")]
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.number("restored") == 1 && answer.number("open") == 1)
+            #expect(answer.number("present") == 0)
+            let watch = try await api.get("/v1/watches/src_1")
+            #expect(
+                watch["state"] == "closed"
+                    && watch["closed_reason"] == "settled"
+            )
+            #expect(watch["created_at"] == "2026-11-20T09:00:00.000Z")
+            #expect(watch["last_polled_at"] == "2026-11-20T09:30:00.125Z")
+            #expect(watch.number("attempts") == 4 && watch.number("seq") == 2)
+            #expect((watch.json["metadata"] as? [String: String]) == ["customer": "c_1"])
+            let events = try await api.get("/v1/watches/src_1/events").list("data")
+            #expect(events.map { $0["id"] as? String } == ["evt_src_11", "evt_src_12"])
+            let story = try await api.get("/v1/watches/src_1/timeline").list("data")
+            #expect(!story.isEmpty)
+            let found = try await api.get("/v1/watches?q=order%3DA77").list("data")
+            #expect(found.map { $0["source"] as? String } == ["src_1"])
+            #expect(try await api.get("/v1/watches/pi_2").status == 404)
+        }
+    }
+
+    @Test("the second time everything is there already, and an open watch goes on")
+    func twice() async throws {
+        try await LiveAPI.run { api in
+            _ = try await api.post("/v1/watches", #"{"source":"src_2"}"#)
+            let lines = [Archive.line("src_1"), Archive.line("src_2")]
+            #expect(try await send(api, lines).number("restored") == 1)
+            let again = try await send(api, lines)
+            #expect(again.number("restored") == 0 && again.number("present") == 2)
+            #expect(try await api.get("/v1/watches/src_2")["state"] == "open")
+        }
+    }
+
+    @Test("wrong lines are named by their place, and nothing of their part is put back")
+    func wrongLines() async throws {
+        try await LiveAPI.run { api in
+            let lines = [
+                Archive.line("src_1"), "{\"watch\":", Archive.line("src_3", eventsOf: "src_4"),
+                #"{"watch":{}}"#, Archive.line("src 5"), Archive.line("src_6", account: "a b"),
+            ]
+            let answer = try await send(api, lines)
+            #expect(answer.status == 422 && answer.code == "invalid_batch", "\(answer.text)")
+            #expect(answer.list("errors").map { $0["index"] as? Int } == [1, 2, 3, 4, 5])
+            #expect(answer.number("errors_total") == 5)
+            #expect(try await api.get("/v1/watches").list("data").isEmpty)
+        }
+    }
+
+    @Test("a part has a bound, and is not empty")
+    func bounds() async throws {
+        try await LiveAPI.run { api in
+            #expect(try await send(api, ["", " "]).status == 422)
+            let many = (0...RestoreRoutes.linesMax).map { Archive.line("src_\($0)") }
+            #expect(try await send(api, many).status == 422)
+            let most = try await send(api, Array(many.dropLast()))
+            #expect(most.number("restored") == RestoreRoutes.linesMax, "\(most.text)")
+        }
+    }
+
+    @Test("what a list tells for an archive is enough for the money to be heard of again")
+    func memory() async throws {
+        try await LiveAPI.run { api in
+            let memory = #","memory":"d1||9d2k1a|k3f9a2||un||||lxyz12ab""#
+            _ = try await send(api, [Archive.line("src_1", more: memory), Archive.line("src_2")])
+            let shown = try await api.get("/v1/watches?memory=true&q=src_1").list("data")
+            #expect(shown.first?["memory"] as? String == "d1||9d2k1a|k3f9a2||un||||lxyz12ab")
+            let plain = try await api.get("/v1/watches?q=src_1").list("data")
+            #expect(plain.first?["memory"] == nil)
+            let key = {
+                WatchKey(
+                    account: AccountID(unchecked: "default"),
+                    source: SourceID(unchecked: $0),
+                    kind: .source
+                )
+            }
+            #expect(try await api.store.hint(key("src_1"), of: .money))
+            #expect(try await !api.store.hint(key("src_2"), of: .money))
+            #expect(try await api.get("/v1/watches?memory=yes").status == 400)
+        }
+    }
+}

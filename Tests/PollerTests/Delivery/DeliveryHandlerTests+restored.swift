@@ -1,0 +1,30 @@
+import Poller
+import PollerTesting
+import Testing
+
+/// What came back from an archive.
+extension DeliveryHandlerTests {
+    @Test("of a payment that came back from an archive what it told before is not told again")
+    func restored() async throws {
+        let archive = DeliveryHandlerTests()
+        try await archive.record(["pending", "chargeable"])
+        let watch = try #require(try await archive.store.snapshot(of: key)).watch
+        _ = try await store.restore([
+            ArchivedWatch(
+                watch,
+                closed: .settled,
+                lastError: nil,
+                notify: [],
+                metadata: "",
+                events: try await archive.store.events(of: key, after: 0, limit: 9)
+            )
+        ])
+        let silent = RecordingChannel()
+        _ = try await handle(silent)
+        #expect(silent.attempts.isEmpty)
+        try await record(["consumed"])
+        let channel = RecordingChannel()
+        _ = try await handle(channel)
+        #expect(channel.attempts.map(\.event.seq) == [3])
+    }
+}
