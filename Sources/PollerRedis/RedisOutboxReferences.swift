@@ -7,21 +7,27 @@ import RedisClient
 /// come with the reference and stay packed until they are asked for.
 extension RedisWatchStore {
     package func references(
-        partition: Int,
-        after position: String,
+        behind places: [OutboxPlace],
         limit: Int
-    ) async throws(StoreError) -> [OutboxReference] {
-        let reply = try await redis.client.ask(
-            RedisCommand(
-                "XRANGE",
-                [
-                    .string(redis.keys.outbox(partition)), .string("(\(position)"), "+", "COUNT",
-                    RedisArgument(limit),
-                ]
-            )
+    ) async throws(StoreError) -> [[OutboxReference]] {
+        let replies = try await redis.client.ask(
+            places.map { place in
+                RedisCommand(
+                    "XRANGE",
+                    [
+                        .string(redis.keys.outbox(place.partition)),
+                        .string("(\(place.position)"), "+", "COUNT", RedisArgument(limit),
+                    ]
+                )
+            }
         )
-        return (reply.array ?? []).compactMap { value in
-            OutboxRecord(value).map { OutboxReference($0, partition: partition) }
+        if let error = replies.lazy.compactMap(\.error).first {
+            throw StoreError(RedisError.reply(error))
+        }
+        return zip(places, replies).map { place, reply in
+            (reply.array ?? []).compactMap { value in
+                OutboxRecord(value).map { OutboxReference($0, partition: place.partition) }
+            }
         }
     }
 

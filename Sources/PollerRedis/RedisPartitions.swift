@@ -184,31 +184,20 @@ struct RedisPartitions: Sendable {
 
     /// Partitions named on a channel, nil when messages may have been lost.
     func news(on channel: String) -> AsyncStream<Int?> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Int?.self,
-            // Beyond this the insurance claim of each second is soon enough.
-            bufferingPolicy: .bufferingNewest(keys.partitions * 4)
-        )
         let subscription = client.subscribe(channels: [channel])
-        let task = Task {
-            for await event in subscription {
+        // In the task of whoever listens: one between costs as much again for each message.
+        return AsyncStream {
+            while let event = await subscription.next() {
                 switch event {
                 case .message(_, _, let payload):
-                    guard let partition = Int(String(buffer: payload)) else { continue }
-                    continuation.yield(partition)
-                case .subscribed, .gap:
-                    continuation.yield(nil)
+                    if let partition = Int(String(buffer: payload)) { return .some(partition) }
+                case .subscribed, .gap: return .some(nil)
                 }
             }
-            continuation.finish()
-        }
-        // The stream outlives this call, so its feeder cannot live in a task group: it ends
-        // with the stream, whose consumer does live in one.
-        continuation.onTermination = { _ in
-            task.cancel()
+            return nil
+        } onCancel: {
             subscription.cancel()
         }
-        return stream
     }
 }
 

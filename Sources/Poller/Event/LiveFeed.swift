@@ -8,12 +8,15 @@ import Synchronization
 /// Order within a partition is the outbox's order, nothing is skipped: an arrival only says
 /// "look", the entries are read from the stream behind the position of the last one seen.
 /// What an entry says is read only if somebody may hear it, and goes to those who do (``InterestTable``):
-/// what happens costs a look at whose it is.
+/// what happens costs a look at whose it is. One look serves all that arrived since the last one, in whatever
+/// partitions.
 /// A long poll listens with a buffer of its own; the gateway follows, a batch at a time and without a task
 /// between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
+    /// Entries of a partition read at a time, and partitions at a time: some MiB at most.
     private let batch = 256
+    private let partitionsAtOnce = 16
 
     private let outbox: Events
     private let logger: Logger
@@ -34,10 +37,20 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// A feed of everything recorded from the moment it runs.
-    package init(outbox: Events, clock: C, logger: Logger) {
+    ///
+    /// - `home`: where it lives, with those who follow it; nil for Swift's own pool.
+    /// - `rest`: how long it lets news gather behind a look: what that adds to the time until an event is
+    ///   heard, at most, and only where others came right before it.
+    package init(
+        outbox: Events,
+        clock: C,
+        home: (any LoopHome<C.Instant>)? = nil,
+        rest: Duration = .zero,
+        logger: Logger
+    ) {
         self.outbox = outbox
         self.logger = logger
-        arrivals = OutboxArrivals(outbox, clock: clock)
+        arrivals = OutboxArrivals(outbox, clock: clock, home: home, rest: rest)
     }
 
     /// What is recorded from now on and heard by who has this interest.
@@ -108,9 +121,12 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
                 for follower in followers { follower.began(at: positions) }
             }
-            // One that was split before what it was split into: a payment's earlier events are in it.
-            for partition in partitions.sorted() where !Task.isCancelled {
-                while try await readBatch(partition) == batch {}
+            // One that was split is read to its end before what it was split into: a payment's earlier events are in it.
+            var waiting = partitions.sorted()[...]
+            while !waiting.isEmpty, !Task.isCancelled {
+                var now = Array(waiting.prefix(partitionsAtOnce))
+                waiting = waiting.dropFirst(partitionsAtOnce)
+                while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
                 state.withLock { $0.isDelayed = false }
             }
         } catch {
@@ -127,14 +143,16 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    private func readBatch(_ partition: Int) async throws(StoreError) -> Int {
-        let position = state.withLock { $0.positions?[partition] } ?? "0-0"
-        let references = try await outbox.references(
-            partition: partition,
-            after: position,
-            limit: batch
-        )
-        guard let last = references.last else { return 0 }
+    /// Reads on in some partitions, in one go; those in which there is more.
+    private func readOn(_ partitions: [Int]) async throws(StoreError) -> [Int] {
+        let places = state.withLock { state in
+            partitions.map {
+                OutboxPlace(partition: $0, position: state.positions?[$0] ?? "0-0")
+            }
+        }
+        let pages = try await outbox.references(behind: places, limit: batch)
+        let references = pages.flatMap(\.self)
+        guard !references.isEmpty else { return [] }
         var (isHeard, followers) = state.withLock { state in
             (references.map { state.interests.mayHear($0) }, state.followers)
         }
@@ -145,17 +163,24 @@ where C.Duration == Duration, C.Instant: Sendable {
         // Who begins to listen from here on finds what was recorded before in the store.
         let events = heard.isEmpty ? [] : try await events(of: heard)
         let told = state.withLock { state in
-            state.positions?[partition] = last.id
+            for last in pages.compactMap(\.last) { state.positions?[last.partition] = last.id }
             return events.map { event in
                 (event, state.interests.listeners(of: event).compactMap { state.buffers[$0] })
             }
         }
-        let read = FeedBatch(partition: partition, end: last.id, events: events)
-        for follower in followers { follower.read(read) }
+        let byPartition = Dictionary(grouping: events, by: \.partition)
+        let batches = pages.compactMap(\.last).map { last in
+            FeedBatch(
+                partition: last.partition,
+                end: last.id,
+                events: byPartition[last.partition] ?? []
+            )
+        }
+        for follower in followers { follower.read(batches) }
         for (event, buffers) in told {
             for buffer in buffers { buffer.offer(event) }
         }
-        return references.count
+        return zip(partitions, pages).filter { $0.1.count == batch }.map(\.0)
     }
 
     private func events(
@@ -211,8 +236,8 @@ package protocol FeedFollower: Sendable {
     /// Which of these it may want the events of, one answer for each.
     func mayHear(_ references: [OutboxReference]) -> [Bool]
 
-    /// A partition has been read on; with events that others wanted, too.
-    func read(_ batch: FeedBatch)
+    /// Partitions have been read on; with events that others wanted, too.
+    func read(_ batches: [FeedBatch])
 
     /// The feed tells nothing more: this process drains.
     func ended()

@@ -51,14 +51,13 @@ package protocol Outbox: Sendable {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
-    /// What stands behind a position, oldest first, without its events.
+    /// What stands behind places, oldest first, without its events: one answer for each place.
     ///
-    /// `position` as of ``entries(partition:after:limit:)``.
+    /// A place's position is as of ``entries(partition:after:limit:)``; `limit` holds for each.
     func references(
-        partition: Int,
-        after position: String,
+        behind places: [OutboxPlace],
         limit: Int
-    ) async throws(StoreError) -> [OutboxReference]
+    ) async throws(StoreError) -> [[OutboxReference]]
 
     /// The events of references, of whatever partitions, one for each in their order; nil for one that
     /// is not understood or no longer kept.
@@ -74,6 +73,31 @@ package protocol Outbox: Sendable {
     /// A sequence that yields a partition when an event was recorded in it, and nil when such
     /// news may have been lost. Lossy by design.
     func arrivals() -> AsyncStream<Int?>
+}
+
+extension Outbox {
+    /// What stands behind a position of one partition, oldest first, without its events.
+    package func references(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxReference] {
+        let place = OutboxPlace(partition: partition, position: position)
+        return try await references(behind: [place], limit: limit).flatMap(\.self)
+    }
+}
+
+/// Where a reader stands in one partition of the outbox.
+package struct OutboxPlace: Hashable, Sendable {
+    package let partition: Int
+    /// The id of the last entry that was read, or `0` before the oldest.
+    package let position: String
+
+    /// Names a place.
+    package init(partition: Int, position: String) {
+        self.partition = partition
+        self.position = position
+    }
 }
 
 /// One event in the outbox.
@@ -144,11 +168,22 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
 
     /// Reads an entry's id; nil when the text is none.
     package init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy(Self.isDigit) }),
-            let ms = UInt64(parts[0]), let n = UInt64(parts[1])
-        else { return nil }
-        self.init(ms: ms, n: n)
+        // Byte by byte: each event that is read has one, heard or not.
+        var ms: UInt64?
+        var (value, digits): (UInt64, Int) = (0, 0)
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "-"), ms == nil, digits > 0 {
+                (ms, value, digits) = (value, 0, 0)
+                continue
+            }
+            let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
+            guard Self.isDigit(byte), !isOver else { return nil }
+            let (sum, isOverToo) = tens.addingReportingOverflow(UInt64(byte - 0x30))
+            guard !isOverToo else { return nil }
+            (value, digits) = (sum, digits + 1)
+        }
+        guard let ms, digits > 0 else { return nil }
+        self.init(ms: ms, n: value)
     }
 
     /// The entry's id.

@@ -7,7 +7,8 @@ import Synchronization
 /// would find everything, and cost the store its time.
 /// *Approach*: news only say "look": they wake the reader, which reads the entries themselves from
 /// behind its own position, so nothing is skipped. Once in `insurance` every partition is read,
-/// whatever the news were. News that come while somebody reads are kept for the next round.
+/// whatever the news were. News that come while somebody reads, or rests, are kept for the next round:
+/// a reader for whom each arrival would be a look pays most for being woken, so it may rest behind a look.
 /// *After a crash* nothing is lost: positions are the reader's, and the first round reads everything.
 /// A class, because the listener and the loop share what has arrived.
 final class OutboxArrivals<Events: Outbox, C: Clock>: Sendable
@@ -17,33 +18,64 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private let outbox: Events
     private let clock: C
+    private let home: (any LoopHome<C.Instant>)?
+    private let rest: Duration
     private let waker: Waker<C>
+    /// Nobody wakes it: it ends when the rest does.
+    private let pause: Waker<C>
     private let arrived = Mutex<Set<Int>>([])
 
     /// A loop over the partitions of an outbox.
-    init(_ outbox: Events, clock: C) {
+    ///
+    /// - `home`: where it lives; nil for Swift's own pool.
+    /// - `rest`: how long it gathers news behind a look that found some.
+    init(
+        _ outbox: Events,
+        clock: C,
+        home: (any LoopHome<C.Instant>)? = nil,
+        rest: Duration = .zero
+    ) {
         self.outbox = outbox
         self.clock = clock
-        waker = Waker(clock: clock)
+        self.home = home
+        self.rest = rest
+        waker = Waker(clock: clock, home: home)
+        pause = Waker(clock: clock, home: home)
     }
 
     /// Calls `read` with the partitions to read now, until shut down or cancelled.
     func run(_ read: @escaping @Sendable (Set<Int>) async -> Void) async {
         await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                // Listens while the loop below reads or sleeps, and is cancelled when that ends.
-                group.addTask { await self.listen() }
-                while !Task.isCancelled {
-                    await read(Set(0..<self.outbox.partitions))
-                    let insured = self.clock.now.advanced(by: self.insurance)
-                    while !Task.isCancelled, self.clock.now < insured {
-                        await self.waker.sleep(until: insured)
-                        await read(self.take())
-                    }
+            await withTaskExecutorPreference(self.home?.executor) {
+                await withTaskGroup(of: Void.self) { group in
+                    // Listens while the loop below reads or sleeps, and is cancelled when that ends.
+                    group.addTask { await self.listen() }
+                    await self.loop(read)
+                    group.cancelAll()
                 }
-                group.cancelAll()
             }
         }
+    }
+
+    private func loop(_ read: @Sendable (Set<Int>) async -> Void) async {
+        while !Task.isCancelled {
+            await read(Set(0..<outbox.partitions))
+            let insured = clock.now.advanced(by: insurance)
+            while !Task.isCancelled, clock.now < insured {
+                await waker.sleep(until: insured)
+                let partitions = take()
+                guard !partitions.isEmpty else { continue }
+                await read(partitions)
+                await gather()
+            }
+        }
+    }
+
+    /// Lets news gather before the next look.
+    private func gather() async {
+        guard rest > .zero else { return }
+        let end = clock.now.advanced(by: rest)
+        while !Task.isCancelled, clock.now < end { await pause.sleep(until: end) }
     }
 
     private func listen() async {

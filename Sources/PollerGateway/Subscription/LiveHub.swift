@@ -11,6 +11,9 @@ import Synchronization
 /// subscriptions read what they have missed from the outbox, each from its own place.
 /// A class, because the feed and the connections share it.
 final class LiveHub: FeedFollower, Sendable {
+    /// Events posted together; one more batch of a partition may come on top.
+    private static let postedAtOnce = 256
+
     private let inboxes: [LoopInbox]
     private let byLoop: [ObjectIdentifier: LoopInbox]
     /// How far the feed has read.
@@ -51,18 +54,36 @@ final class LiveHub: FeedFollower, Sendable {
 
     func mayHear(_ references: [OutboxReference]) -> [Bool] { listeners.mayHear(references) }
 
-    func read(_ batch: FeedBatch) {
+    func read(_ batches: [FeedBatch]) {
+        var rest = batches[...]
+        while !rest.isEmpty {
+            // As many as make one posting: each connection concerned is flushed once for all of them.
+            var (count, together) = (0, rest.startIndex)
+            repeat {
+                count += rest[together].events.count
+                together += 1
+            } while together < rest.endIndex && count < Self.postedAtOnce
+            post(rest[..<together])
+            rest = rest[together...]
+        }
+    }
+
+    private func post(_ batches: ArraySlice<FeedBatch>) {
         var news = [[LiveNews]](repeating: [], count: inboxes.count)
         let end = positions.withLock { positions in
-            for found in batch.events {
-                let hearing = listeners.hearing(found)
-                guard !hearing.isEmpty, let position = OutboxPosition(found.id) else { continue }
-                let event = LiveEvent(found, at: position, of: &positions)
-                for (loop, numbers) in hearing {
-                    news[loop].append(LiveNews(event: event, listeners: numbers))
+            for batch in batches {
+                for found in batch.events {
+                    let hearing = listeners.hearing(found)
+                    guard !hearing.isEmpty, let position = OutboxPosition(found.id) else {
+                        continue
+                    }
+                    let event = LiveEvent(found, at: position, of: &positions)
+                    for (loop, numbers) in hearing {
+                        news[loop].append(LiveNews(event: event, listeners: numbers))
+                    }
                 }
+                if let end = OutboxPosition(batch.end) { positions[batch.partition] = end }
             }
-            if let end = OutboxPosition(batch.end) { positions[batch.partition] = end }
             return positions
         }
         for (inbox, news) in zip(inboxes, news) { inbox.post(news, readTo: end) }

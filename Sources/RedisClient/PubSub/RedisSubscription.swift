@@ -23,6 +23,11 @@ package struct RedisSubscription: AsyncSequence, Sendable {
         Iterator(lifetime: lifetime)
     }
 
+    /// The next event, or `nil` at the end: for one consumer without an iterator.
+    package func next() async -> RedisPubSubEvent? {
+        await lifetime.buffer.next()
+    }
+
     /// Unsubscribes and ends the sequence.
     package func cancel() {
         lifetime.end()

@@ -80,7 +80,13 @@ struct Node: Sendable {
             openWatches: roles.contains(.api) ? openWatches() : nil
         )
         live.replace(with: configured(by: settings, parts))
-        let feed = LiveFeed(outbox: cluster.watches, clock: clock, logger: log("feed"))
+        let feed = LiveFeed(
+            outbox: cluster.watches,
+            clock: clock,
+            home: EventLoopHome(cluster.client),
+            rest: .milliseconds(5),
+            logger: log("feed")
+        )
         let keys = try await keyRing()
         await guardStore()
 

@@ -227,12 +227,11 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     }
 
     package func references(
-        partition: Int,
-        after position: String,
+        behind places: [OutboxPlace],
         limit: Int
-    ) async throws(StoreError) -> [OutboxReference] {
+    ) async throws(StoreError) -> [[OutboxReference]] {
         try await plan.run(.read) { () throws(StoreError) in
-            try await base.references(partition: partition, after: position, limit: limit)
+            try await base.references(behind: places, limit: limit)
         }
     }
 

@@ -4,12 +4,24 @@ import Synchronization
 /// The outbox as live readers read it.
 extension MemoryStore {
     package func references(
-        partition: Int,
-        after position: String,
+        behind places: [OutboxPlace],
         limit: Int
-    ) async throws(StoreError) -> [OutboxReference] {
-        try await entries(partition: partition, after: position, limit: limit).map(\.reference)
+    ) async throws(StoreError) -> [[OutboxReference]] {
+        looks.withLock { $0 += 1 }
+        var found: [[OutboxReference]] = []
+        for place in places {
+            let entries = try await entries(
+                partition: place.partition,
+                after: place.position,
+                limit: limit
+            )
+            found.append(entries.map(\.reference))
+        }
+        return found
     }
+
+    /// How often somebody has looked for references.
+    package var looksTaken: Int { looks.withLock { $0 } }
 
     /// References that somebody wanted the events of.
     package var eventsRead: Int { read.withLock { $0 } }

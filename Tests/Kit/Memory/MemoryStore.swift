@@ -117,6 +117,8 @@ package final class MemoryStore: WatchStore, Outbox {
     private let markNews = NewsStreams()
     private let arrivalNews = NewsStreams()
     let read = Mutex(0)
+    /// Looks that live readers have taken.
+    let looks = Mutex(0)
 
     /// An empty store; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {

@@ -80,6 +80,27 @@ struct LiveFeedTests {
         }
     }
 
+    @Test("what arrives while the feed rests is read by one look, when the rest is over")
+    func rests() async throws {
+        let rest = Duration.milliseconds(5)
+        let feed = LiveFeed(outbox: store, clock: clock, rest: rest, logger: Sample.quiet)
+        let follower = Follower()
+        feed.follow(follower)
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            let before = store.looksTaken
+            try await record("src_1")
+            try await eventually("the first is told at once") { follower.seqs.value == [1] }
+            for number in 2...9 { try await record("src_\(number)") }
+            #expect(store.looksTaken == before + 1)
+            try await eventually("the others are told") {
+                clock.advance(by: rest)
+                return follower.seqs.value.count == 9
+            }
+            #expect(store.looksTaken == before + 2)
+        }
+    }
+
     @Test("who listens no more leaves nothing")
     func leaves() async throws {
         for number in 1...50 {
@@ -186,6 +207,8 @@ private final class Follower: FeedFollower {
 
     func began(at positions: [String]) { begun.change { $0.append(positions) } }
     func mayHear(_ references: [OutboxReference]) -> [Bool] { references.map { _ in true } }
-    func read(_ batch: FeedBatch) { seqs.change { $0 += batch.events.map(\.event.seq) } }
+    func read(_ batches: [FeedBatch]) {
+        seqs.change { $0 += batches.flatMap { $0.events.map(\.event.seq) } }
+    }
     func ended() { ends.change { $0 += 1 } }
 }
