@@ -22,6 +22,12 @@ final class LiveEvent: Sendable {
         let isMarked: Bool
     }
 
+    /// What the cursor of a message hangs on.
+    private struct CursorUse: Hashable {
+        let scope: String
+        let isMarked: Bool
+    }
+
     let event: Poller.Event
     let partition: Int
     /// Where it stands in its partition.
@@ -35,7 +41,8 @@ final class LiveEvent: Sendable {
         return before
     }
     private let previous: OutboxPosition
-    private let made = Mutex<[(wording: Wording, data: ByteBuffer)]>([])
+    private let made = Mutex<[Wording: ByteBuffer]>([:])
+    private let cursors = Mutex<[CursorUse: String]>([:])
 
     /// An event that the feed has read; `positions` are how far it has come, and move on to it.
     init(
@@ -54,11 +61,21 @@ final class LiveEvent: Sendable {
     /// The bytes of a message, made by the first who asks for them.
     func data(_ wording: Wording, make: () -> String) -> ByteBuffer {
         made.withLock { made in
-            // Few: most events have one.
-            if let known = made.first(where: { $0.wording == wording }) { return known.data }
+            if let known = made[wording] { return known }
             let data = ByteBuffer(string: make())
-            made.append((wording, data))
+            made[wording] = data
             return data
+        }
+    }
+
+    /// The cursor of a message: sealed once, and the same whatever else its wording is.
+    func cursor(_ wording: Wording, make: () -> String) -> String {
+        let use = CursorUse(scope: wording.scope, isMarked: wording.isMarked)
+        return cursors.withLock { cursors in
+            if let known = cursors[use] { return known }
+            let cursor = make()
+            cursors[use] = cursor
+            return cursor
         }
     }
 }

@@ -80,12 +80,15 @@ final class LiveSubscription {
             guard let text = transport.text(message, subscription) else { return }
             return connection.send(.text(text))
         }
-        let make = {
-            transport.text(.event(event.event, cursor: cursor()), self.subscription) ?? ""
+        guard following.isShared(event) else {
+            let message = LiveMessage.event(event.event, cursor: cursor())
+            return connection.send(.text(transport.text(message, subscription) ?? ""))
         }
-        let data =
-            following.isShared(event)
-            ? event.data(transport.wording(subscription), make: make) : ByteBuffer(string: make())
+        let wording = transport.wording(subscription)
+        let data = event.data(wording) {
+            let shared = event.cursor(wording, make: cursor)
+            return transport.text(.event(event.event, cursor: shared), subscription) ?? ""
+        }
         connection.send(.text(data))
     }
 
