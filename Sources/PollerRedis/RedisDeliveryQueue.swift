@@ -44,9 +44,15 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
         }
-        // Together: one event for thousands of endpoints is marked in all partitions.
+        let parts = byPartition.values.flatMap { marks in
+            stride(from: 0, to: marks.count, by: RedisPartitions.chunk).map { start in
+                Array(marks[start..<min(start + RedisPartitions.chunk, marks.count)])
+            }
+        }
+        // Together: one event for thousands of endpoints is marked in all partitions, and while Redis runs one
+        // script the next is put together.
         let failures = await withTaskGroup(of: StoreError?.self) { group in
-            for marks in byPartition.values {
+            for marks in parts {
                 group.addTask {
                     do throws(StoreError) {
                         try await self.markTogether(marks)
@@ -61,6 +67,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         if let failure = failures.compactMap(\.self).first { throw failure }
     }
 
+    /// Marks as many as one script takes.
     private func markTogether(_ marks: [DeliveryMark]) async throws(StoreError) {
         try await redis.run(
             redis.scripts[.mark],
