@@ -30,6 +30,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case fanOut = "fan_out"
         /// WebSockets: memory, latency, and the way back after a crash.
         case live
+        /// What a hundred thousand listeners cost the gateways they share.
+        case crowd
         /// Finding watches among all there are.
         case search
         /// How the price of a poll grows; it takes minutes, so only when it is named.
@@ -72,7 +74,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
     @Option(help: "Seconds of each measurement.")
     private var seconds = 5
 
-    @Option(help: "Pending watches for enqueue rate and memory.")
+    @Option(help: "Pending watches for enqueue rate and memory; listeners of `crowd`.")
     package var watches = 100_000
 
     @Option(help: "Watches far in the future while lag and idleness are measured.")

@@ -58,7 +58,8 @@ struct BenchRun: Sendable {
             case .deliver:
                 try await DeliverBench(store: store, plan: plan, redisURL: redisURL)
                     .measure(&report)
-            case .fanOut: try await FanOutBench(store: store).measure(&report)
+            case .fanOut:
+                try await FanOutBench(store: store, redisURL: redisURL).measure(&report)
             case .live:
                 let notifier = try NotifierProcess(redisURL: redisURL)
                 defer { notifier.stop() }
@@ -66,6 +67,18 @@ struct BenchRun: Sendable {
                 try await bench.measure(&report)
             case .scale: try await ScaleBench(store: store, plan: plan).measure(&report)
             case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
+            case .crowd:
+                for gateways in CrowdBench.gatewayCounts {
+                    let bench = CrowdBench(
+                        store: store,
+                        plan: plan,
+                        redisURL: redisURL,
+                        gatewayCount: gateways
+                    )
+                    try await bench.measure(&report)
+                }
+                try await HTTPListenerBench(store: store, plan: plan, redisURL: redisURL)
+                    .measure(&report)
             case .limit: try await LaneBench(store: store, plan: plan).limit(&report)
             }
         }

@@ -1,51 +1,49 @@
-import BenchPlan
 import Poller
 import PollerRedis
 
-/// What it costs to mark events for very many endpoints: those of one account, one after the other in one
-/// partition of the outbox, and those of four accounts at once.
+/// What it costs to mark events for very many endpoints, by notifiers that are processes of their own: the whole way,
+/// from the record to the acknowledged entry.
 ///
-/// The reader runs in this process; nothing is told to anybody.
+/// The endpoints are those of one account, whose events stand in one partition of the outbox, or of four accounts;
+/// nobody listens at their addresses, and each notifier has one attempt in hand at a time, so that nearly all it does
+/// is marking. The marks are those of its own metrics: more than are needed means that some were made twice.
 struct FanOutBench: Sendable {
     private static let endpoints = 10_000
     /// Of each account; the first one finds deliveries that are new and lanes that are empty.
-    private static let events = 5
+    private static let events = 10
+    private static let timeout = Duration.seconds(120)
 
     let store: BenchStore
+    let redisURL: String
 
     func measure(_ report: inout BenchReport) async throws {
-        for accounts in [1, 4] {
-            let figures = try await marks(accounts)
-            let title = accounts == 1 ? "events for 10,000 endpoints" : "  of four accounts at once"
-            let member = accounts == 1 ? "fan_out" : "fan_out_of_four"
-            report.add(title, "\(member)_marks_per_s", figures.perSecond, "/s")
-            report.add("  Redis CPU a mark", "\(member)_redis_cpu_us", figures.redisUs, "µs")
-            report.add("  CPU of ours a mark", "\(member)_notifier_cpu_us", figures.ownUs, "µs")
-            try await store.clear()
-        }
+        try await measure("fan_out", "events for 10,000 endpoints", 1, notifiers: 1, &report)
+        try await measure("fan_out_of_four", "  of four accounts at once", 4, notifiers: 1, &report)
+        try await measure("fan_out_of_two", "  by two notifiers", 4, notifiers: 2, &report)
     }
 
-    private func marks(
-        _ accounts: Int
-    ) async throws -> (perSecond: Double, redisUs: Double, ownUs: Double) {
-        let layout = try await StoreLayout.agreed(on: store.client, namespace: BenchStore.namespace)
-        let registry = RedisEndpointStore(
-            client: store.client,
-            layout: layout,
-            logger: store.logger
-        )
-        var homes: Set<Int> = []
-        // In as many partitions.
-        let keys = try store.keys(100, prefix: "told").filter {
-            homes.count < accounts && homes.insert(store.watches.partition(of: $0)).inserted
+    private func measure(
+        _ member: String,
+        _ title: String,
+        _ accounts: Int,
+        notifiers count: Int,
+        _ report: inout BenchReport
+    ) async throws {
+        let keys = try await register(accounts)
+        let notifiers = try (0..<count).map { _ in
+            try PollerdProcess(
+                "notifier",
+                redisURL: redisURL,
+                environment: [
+                    "POLLER_ALLOW_CIDRS": "127.0.0.0/8", "POLLER_DELIVERY_CONCURRENCY": "1",
+                    "POLLER_GATEWAY_BIND": "127.0.0.1:0",
+                ]
+            )
         }
-        try await register(Self.endpoints / accounts, for: keys.map(\.account), in: registry)
-        let directory = EndpointDirectory(
-            store: registry,
-            partition: store.deliveries.place(of:),
-            logger: store.logger
-        )
-        try await directory.refresh()
+        defer { for notifier in notifiers { notifier.kill() } }
+        func cpu() throws -> Double { try notifiers.reduce(0) { $0 + (try $1.cpuSeconds()) } }
+        let (own, redis) = (try cpu(), try await store.cpu())
+        let began = store.clock.now
         for number in 0..<Self.events {
             for key in keys {
                 let source = try SourceID("\(key.source)x\(number)")
@@ -54,39 +52,46 @@ struct FanOutBench: Sendable {
                 _ = try await store.watches.cancel(one)
             }
         }
-        let reader = OutboxReader(
-            outbox: store.watches,
-            deliveries: store.deliveries,
-            directory: directory,
-            owner: store.owner,
-            clock: store.clock,
-            logger: store.logger
-        )
-        let (own, redis) = (ProcessCPU.seconds, try await store.cpu())
-        let began = store.clock.now
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await reader.run() }
-            while (try? await store.watches.stats().undelivered) != 0 {
-                try? await store.clock.sleep(for: .milliseconds(20))
-            }
-            group.cancelAll()
+        let end = began.advanced(by: Self.timeout)
+        while try await store.watches.stats().undelivered != 0 {
+            guard store.clock.now < end else { throw BenchError("events were not marked in time") }
+            try await store.clock.sleep(for: .milliseconds(5))
         }
         let seconds = began.duration(to: store.clock.now) / .seconds(1)
-        let marks = Double(Self.endpoints * Self.events)
-        return (
-            marks / seconds, (try await store.cpu() - redis) * 1e6 / marks,
-            (ProcessCPU.seconds - own) * 1e6 / marks
+        let (ownSpent, redisSpent) = (try cpu() - own, try await store.cpu() - redis)
+        var made = 0.0
+        for notifier in notifiers {
+            made += try await notifier.metrics().total("poller_delivery_marks_total")
+        }
+        let needed = Double(Self.endpoints * Self.events)
+        report.add(title, "\(member)_marks_per_s", needed / seconds, "/s")
+        report.add("  Redis CPU a mark", "\(member)_redis_cpu_us", redisSpent * 1e6 / needed, "µs")
+        report.add(
+            "  notifier CPU a mark",
+            "\(member)_notifier_cpu_us",
+            ownSpent * 1e6 / needed,
+            "µs"
         )
+        report.add("  marks made of those needed", "\(member)_made", made / needed, "×")
+        for notifier in notifiers { notifier.kill() }
+        try await store.clear()
     }
 
-    private func register(
-        _ count: Int,
-        for accounts: [AccountID],
-        in registry: RedisEndpointStore
-    ) async throws {
+    /// Registers the endpoints of accounts whose events are in as many partitions; a key of each.
+    private func register(_ accounts: Int) async throws -> [WatchKey] {
+        let layout = try await StoreLayout.agreed(on: store.client, namespace: BenchStore.namespace)
+        let registry = RedisEndpointStore(
+            client: store.client,
+            layout: layout,
+            logger: store.logger
+        )
+        var homes: Set<Int> = []
+        let keys = try store.keys(100, prefix: "told").filter {
+            homes.count < accounts && homes.insert(store.watches.partition(of: $0)).inserted
+        }
         var chance = SystemRandomNumberGenerator()
-        for account in accounts {
-            for number in 0..<count {
+        for account in keys.map(\.account) {
+            for number in 0..<Self.endpoints / accounts {
                 let endpoint = Endpoint(
                     id: EndpointID(using: &chance),
                     account: account,
@@ -96,5 +101,6 @@ struct FanOutBench: Sendable {
                 _ = try await registry.create(endpoint, request: nil)
             }
         }
+        return keys
     }
 }

@@ -150,7 +150,7 @@ final class LiveAudience: Sendable {
                 group.addTask {
                     let channel = try await LiveClient.connect(
                         port: port,
-                        to: watch,
+                        to: [watch],
                         from: from
                     ) { news in self.hear(news, index) }
                     self.state.withLock { $0.channels.append(channel) }

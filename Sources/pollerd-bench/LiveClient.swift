@@ -5,7 +5,7 @@ import NIOPosix
 import NIOWebSocket
 import Poller
 
-/// One client of the live gateway: subscribes to one source and tells what it hears.
+/// One client of the live gateway: subscribes to sources, each by itself, and tells what it hears.
 ///
 /// Runs on its connection's event loop: many are cheap.
 final class LiveClient: ChannelInboundHandler {
@@ -22,20 +22,28 @@ final class LiveClient: ChannelInboundHandler {
         case unexpected(String)
     }
 
-    private let watch: WatchKey
+    /// Messages sent at a time, and the span from their answers to the next: a gateway takes 20 in any one second,
+    /// by the time at which it reads them.
+    private static let sentAtOnce = 18
+    private static let pause = TimeAmount.milliseconds(1100)
+
+    /// Those that are still to be subscribed to.
+    private var watches: ArraySlice<WatchKey>
+    /// Subscriptions that have not caught up yet.
+    private var unanswered = 0
     private let from: String
     private let hear: @Sendable (News) -> Void
 
-    private init(watch: WatchKey, from: String, hear: @escaping @Sendable (News) -> Void) {
-        self.watch = watch
+    private init(watches: [WatchKey], from: String, hear: @escaping @Sendable (News) -> Void) {
+        self.watches = watches[...]
         self.from = from
         self.hear = hear
     }
 
-    /// Connects and subscribes to a watch, from `now` or from a cursor.
+    /// Connects and subscribes to watches, from `now` or from a cursor.
     static func connect(
         port: Int,
-        to watch: WatchKey,
+        to watches: [WatchKey],
         from: String,
         hear: @escaping @Sendable (News) -> Void
     ) async throws -> any Channel {
@@ -45,7 +53,7 @@ final class LiveClient: ChannelInboundHandler {
                 channel.eventLoop.makeCompletedFuture {
                     let upgrader = NIOWebSocketClientUpgrader { channel, _ in
                         channel.eventLoop.makeCompletedFuture {
-                            let client = LiveClient(watch: watch, from: from, hear: hear)
+                            let client = LiveClient(watches: watches, from: from, hear: hear)
                             try channel.pipeline.syncOperations.addHandler(client)
                         }
                     }
@@ -63,20 +71,38 @@ final class LiveClient: ChannelInboundHandler {
         return channel
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        send(
-            """
-            {"op":"subscribe","ref":1,"account":"\(watch.account)","sources":["\(watch.source)"],\
-            "from":"\(from)"}
-            """,
-            context
-        )
+    func handlerAdded(context: ChannelHandlerContext) { subscribe(context) }
+
+    /// Subscribes to as many as may be sent at once, and later to the others.
+    private func subscribe(_ context: ChannelHandlerContext) {
+        for watch in watches.prefix(Self.sentAtOnce) {
+            send(
+                """
+                {"op":"subscribe","ref":1,"account":"\(watch.account)",\
+                "sources":["\(watch.source)"],"from":"\(from)"}
+                """,
+                context
+            )
+        }
+        context.flush()
+        unanswered = min(watches.count, Self.sentAtOnce)
+        watches = watches.dropFirst(Self.sentAtOnce)
+    }
+
+    /// Goes on once all that was sent has been answered.
+    private func answered(_ context: ChannelHandlerContext) {
+        unanswered -= 1
+        guard unanswered == 0, !watches.isEmpty else { return }
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+            guard context.channel.isActive else { return }
+            self.subscribe(context)
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
         switch frame.opcode {
-        case .text: read(String(buffer: frame.unmaskedData))
+        case .text: read(String(buffer: frame.unmaskedData), context)
         case .ping:
             let pong = WebSocketFrame(
                 fin: true,
@@ -100,11 +126,11 @@ final class LiveClient: ChannelInboundHandler {
             maskKey: .random(),
             data: context.channel.allocator.buffer(string: text)
         )
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+        context.write(wrapOutboundOut(frame), promise: nil)
     }
 
     /// Looks for the few members it needs, in the order in which the gateway writes them.
-    private func read(_ text: String) {
+    private func read(_ text: String, _ context: ChannelHandlerContext) {
         if text.hasPrefix("{\"op\":\"event\"") {
             guard let cursor = Self.string(after: "\"cursor\":\"", in: text),
                 let id = Self.string(after: "\"event\":{\"id\":\"", in: text),
@@ -115,6 +141,7 @@ final class LiveClient: ChannelInboundHandler {
             hear(.event(id: id, seq: seq, cursor: cursor))
         } else if text.hasPrefix("{\"op\":\"caught_up\"") {
             hear(.caughtUp)
+            answered(context)
         } else if text.hasPrefix("{\"op\":\"subscribed\"") {
             if !text.contains("\"recovered\":true") { hear(.unexpected(text)) }
         } else if !text.hasPrefix("{\"op\":\"hello\"") {

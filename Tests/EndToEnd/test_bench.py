@@ -228,3 +228,25 @@ def test_six_masters_share_the_work(tmp_path: Path):
 def test_masters_are_those_of_a_cluster(tmp_path: Path):
     run = bench(tmp_path, "--only", "masters")
     assert run.exit_status == 1 and "Redis Cluster" in run.stderr(), run.tail()
+def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
+    run = bench(tmp_path, "--json", "--only", "crowd", "--watches", "2000", "--seconds", "5", within_s=300)
+    assert run.exit_status == 0, run.tail()
+    report = json.loads(run.stdout())
+    assert set(report) == {"crowd", "crowd_of_3", "streams", "long_polls"}
+    for way in ("streams", "long_polls"):
+        assert report[way]["listeners"] == 2000 and report[way]["answer_us"] > 0, report
+    for crowd in (report["crowd"], report["crowd_of_3"]):
+        assert crowd["listeners"] == 2000 and crowd["kib_per_listener"] > 0, crowd
+        assert 900 < crowd["unheard_per_s"] < 1100 and crowd["unheard_event_us"] > 0, crowd
+        # A tenth of them is heard, by one listener each, then by two.
+        assert 80 < crowd["one_frames_per_s"] < 120 and 160 < crowd["many_frames_per_s"] < 240, crowd
+        assert 1.8 < crowd["frames_an_event"] < 2.2 and crowd["many_to_frame_ms"]["p50"] > 0, crowd
+        assert crowd["frames_lost"] == 0, crowd
+
+
+def test_marks_of_an_event_for_many_are_made_once(tmp_path: Path):
+    run = bench(tmp_path, "--json", "--only", "fan_out", within_s=300)
+    assert run.exit_status == 0, run.tail()
+    report = json.loads(run.stdout())
+    for name in ("fan_out", "fan_out_of_four", "fan_out_of_two"):
+        assert report[f"{name}_made"] == 1 and report[f"{name}_marks_per_s"] > 1000, report

@@ -1,0 +1,134 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Poller
+
+/// A client that hears of one source over plain HTTP: by an event stream of a gateway, or by long polls of the API.
+///
+/// Runs on its connection's event loop: many are cheap.
+final class HTTPListener: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// How it listens.
+    enum Way: Sendable {
+        /// `GET /v1/sources/{id}/events`, until it is closed.
+        case stream
+        /// `GET /v1/watches/{id}?wait=`, asked again after each answer.
+        case poll
+    }
+
+    /// What a client has heard.
+    enum News: Sendable {
+        /// What follows is what happens from now on; or the first request waits.
+        case waits
+        /// The id of an event; nil where the answer does not say it.
+        case event(String?)
+        /// Something else than was asked for.
+        case unexpected(String)
+    }
+
+    private let watch: WatchKey
+    private let way: Way
+    private let hear: @Sendable (News) -> Void
+    /// The last `seq` heard: what a long poll asks behind.
+    private var seq = 0
+    private var isWaiting = false
+    /// What has come of the answer, or of the message that is coming.
+    private var text = ""
+
+    private init(_ watch: WatchKey, _ way: Way, hear: @escaping @Sendable (News) -> Void) {
+        self.watch = watch
+        self.way = way
+        self.hear = hear
+    }
+
+    /// Connects and asks.
+    static func connect(
+        port: Int,
+        to watch: WatchKey,
+        by way: Way,
+        hear: @escaping @Sendable (News) -> Void
+    ) async throws -> any Channel {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.seconds(10))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(
+                        HTTPListener(watch, way, hear: hear)
+                    )
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+    }
+
+    func channelActive(context: ChannelHandlerContext) { ask(context) }
+
+    private func ask(_ context: ChannelHandlerContext) {
+        let uri =
+            switch way {
+            case .stream: "/v1/sources/\(watch.source)/events?since=now&account=\(watch.account)"
+            case .poll:
+                "/v1/watches/\(watch.source)?account=\(watch.account)&after_seq=\(seq)&wait=50s"
+            }
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: uri)
+        head.headers.add(name: "host", value: "127.0.0.1")
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        // Who has asked behind the newest event is not answered before the next one.
+        if way == .poll, seq > 0, !isWaiting {
+            isWaiting = true
+            hear(.waits)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            text = ""
+            if head.status != .ok, head.status != .notModified {
+                hear(.unexpected("HTTP \(head.status.code)"))
+            }
+        case .body(let part):
+            text += String(buffer: part)
+            if case .stream = way { readMessages() }
+        case .end:
+            guard case .poll = way else { return hear(.unexpected("the end of a stream")) }
+            readAnswer()
+            ask(context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// Takes the messages that are whole; each ends with an empty line.
+    private func readMessages() {
+        while let end = text.range(of: "\n\n") {
+            let message = text[..<end.lowerBound]
+            text = String(text[end.upperBound...])
+            if message.contains("event: ready") {
+                hear(.waits)
+            } else if let id = Self.eventID(in: message) {
+                hear(.event(id))
+            }
+        }
+    }
+
+    private func readAnswer() {
+        guard let number = text.range(of: "\"seq\":") else { return }
+        let newest = Int(text[number.upperBound...].prefix(while: \.isNumber)) ?? seq
+        defer { seq = max(seq, newest) }
+        // The first answer is how things stand.
+        if newest > seq, isWaiting { hear(.event(nil)) }
+    }
+
+    private static func eventID(in text: Substring) -> String? {
+        text.range(of: "\"id\":\"evt_").map {
+            "evt_" + text[$0.upperBound...].prefix { $0 != "\"" }
+        }
+    }
+}

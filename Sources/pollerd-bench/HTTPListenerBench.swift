@@ -1,0 +1,129 @@
+import BenchPlan
+import ChildPrograms
+import Histogram
+import NIOCore
+import Poller
+import Synchronization
+
+/// What a listener over plain HTTP costs: an event stream of a gateway, and a long poll of the API.
+///
+/// Each source is heard by four. Events are few and all are heard, so that the CPU is what hearing costs; the few
+/// looks of those who hear nothing are in ``CrowdBench``.
+struct HTTPListenerBench: Sendable {
+    private static let sources = 500
+    private static let each = 4
+    /// Between two events of a source.
+    private static let interval = Duration.seconds(5)
+    private static let connecting = 64
+    private static let enterTimeout = Duration.seconds(120)
+
+    /// What all of them have heard.
+    private struct Heard: Sendable {
+        var waiting = 0
+        var count = 0
+        var toAnswerUs = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+        var unexpected: String?
+    }
+
+    let store: BenchStore
+    let plan: BenchPlan
+    let redisURL: String
+
+    func measure(_ report: inout BenchReport) async throws {
+        try await measure("streams", "event streams", .stream, "gateway", &report)
+        try await measure("long_polls", "long polls", .poll, "api", &report)
+    }
+
+    private func measure(
+        _ member: String,
+        _ title: String,
+        _ way: HTTPListener.Way,
+        _ role: String,
+        _ report: inout BenchReport
+    ) async throws {
+        let port = try FreePort.find()
+        let bind = ["POLLER_\(role.uppercased())_BIND": "127.0.0.1:\(port)"]
+        let process = try PollerdProcess(role, redisURL: redisURL, environment: bind)
+        defer { process.stop() }
+        let handler = BenchHandler(
+            eventEvery: 1,
+            pace: BenchHandler.spread(over: Self.interval)
+        )
+        let heard = Mutex(Heard())
+        let keys = try store.keys(Self.sources, prefix: "l")
+        let figures = try await store.withWorker(handler, concurrency: 1024) {
+            try await store.fill(keys)
+            // Each has its first event: what a long poll asks behind.
+            try await store.clock.sleep(for: .seconds(2))
+            let before = try process.residentKiB("RssAnon")
+            let channels = try await enter(keys, port, way) { news in
+                switch news {
+                case .waits: heard.withLock { $0.waiting += 1 }
+                case .event(let id):
+                    let sent = id.flatMap { id in handler.tally.withLock { $0.sent[id] } }
+                    heard.withLock { heard in
+                        heard.count += 1
+                        if let us = sent.map({ $0.duration(to: .now) / .microseconds(1) }) {
+                            _ = heard.toAnswerUs.record(UInt64(max(us, 0)))
+                        }
+                    }
+                case .unexpected(let text):
+                    heard.withLock { $0.unexpected = $0.unexpected ?? text }
+                }
+            }
+            defer { for channel in channels { channel.close(promise: nil) } }
+            let end = store.clock.now.advanced(by: Self.enterTimeout)
+            while heard.withLock({ $0.waiting }) < channels.count, store.clock.now < end {
+                try await store.clock.sleep(for: .milliseconds(20))
+            }
+            try await store.clock.sleep(for: Self.interval)
+            let kib = (try process.residentKiB("RssAnon") - before) / Double(channels.count)
+            let cpu = try process.cpuSeconds()
+            heard.withLock {
+                ($0.count, $0.toAnswerUs) = (0, .init(numberOfSignificantValueDigits: .three))
+            }
+            try await store.clock.sleep(for: max(plan.span, Self.interval))
+            return (kib, try process.cpuSeconds() - cpu, heard.withLock { $0 })
+        }
+        if let unexpected = figures.2.unexpected {
+            throw BenchError("a \(role) said \(unexpected) to a client of \(title)")
+        }
+        var own = BenchReport()
+        own.add(title, "listeners", Double(Self.sources * Self.each), "")
+        own.add("  memory of one", "kib_per_listener", figures.0, "KiB")
+        own.add(
+            "  CPU an event and listener",
+            "answer_us",
+            figures.1 / Double(figures.2.count) * 1e6,
+            "µs"
+        )
+        if way == .stream {
+            own.add("  recorded to message", "to_message_ms", figures.2.toAnswerUs.latency)
+        }
+        report.add(member, own)
+        try await store.clear()
+    }
+
+    private func enter(
+        _ keys: [WatchKey],
+        _ port: Int,
+        _ way: HTTPListener.Way,
+        hear: @escaping @Sendable (HTTPListener.News) -> Void
+    ) async throws -> [any Channel] {
+        let wanted = keys.flatMap { Array(repeating: $0, count: Self.each) }
+        return try await withThrowingTaskGroup(of: (any Channel).self) { group in
+            var channels: [any Channel] = []
+            for (index, key) in wanted.enumerated() {
+                if index >= Self.connecting, let channel = try await group.next() {
+                    channels.append(channel)
+                }
+                // Connecting waits for the other side.
+                group.addTask {
+                    try await HTTPListener.connect(port: port, to: key, by: way, hear: hear)
+                }
+            }
+            for try await channel in group { channels.append(channel) }
+            return channels
+        }
+    }
+}
