@@ -122,13 +122,12 @@ def chart(scale: dict) -> str:
 def table(operations: list[tuple[str, list[tuple[float, dict]]]]) -> str:
     """Rows of Markdown: µs at each size, and the commands at the smallest and at the greatest."""
     sizes = [f"{size:,}" for size, _ in operations[0][1]]
-    rows = [f"| | {' | '.join(sizes)} | commands | longest script, µs |", "|---" * (len(sizes) + 3) + "|"]
+    rows = [f"| | {' | '.join(sizes)} | commands |", "|---" * (len(sizes) + 2) + "|"]
     for name, points in operations:
         costs = " | ".join(number(cost(figures)) for _, figures in points)
         first, last = points[0][1], points[-1][1]
         counts = f"{number(first['commands'])} – {number(last['commands'])}" if "commands" in first else ""
-        longest = number(last["longest_us"]) if "longest_us" in last else ""
-        rows.append(f"| {NAMES.get(name, name)} | {costs} | {counts} | {longest} |")
+        rows.append(f"| {NAMES.get(name, name)} | {costs} | {counts} |")
     return "\n".join(rows)
 
 
