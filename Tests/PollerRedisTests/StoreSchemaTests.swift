@@ -38,7 +38,8 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
-                secret=p order=o terms=t forgottenSeq=u accepted=a formerDue=d formerCrashes=z
+                secret=p order=o terms=t forgottenSeq=u accepted=a folded=F \
+                foldedMore=G url=w formerDue=d formerCrashes=z
                 """
         )
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")

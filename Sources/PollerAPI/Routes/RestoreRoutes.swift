@@ -35,14 +35,23 @@ struct RestoreRoutes {
         body: RouteBody(
             content: [
                 (
+                    "application/json",
+                    [
+                        "type": "object", "required": ["watch", "events"],
+                        "properties": [
+                            "watch": ["type": "object"], "events": ["type": "array"],
+                        ],
+                    ]
+                ),
+                (
                     "application/x-ndjson",
                     [
                         "type": "string",
                         "description": "Lines of pollerctl export, at most 1,000 of them.",
                     ]
-                )
+                ),
             ],
-            description: "At most 8 MiB.",
+            description: "One line, or several; at most 8 MiB.",
             aliases: ["application/jsonl"],
             bytesMax: BodyReader.batchBytesMax
         ),
