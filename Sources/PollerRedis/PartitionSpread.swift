@@ -7,6 +7,11 @@ import RedisClient
 package enum PartitionSpread {
     private static let slots = 16_384
 
+    /// What the master with the most partitions has of them, by the mean of all.
+    package static func hottest(partitions: Int, masters: Int) -> Double {
+        hottest(Array(repeating: 1, count: partitions), masters)
+    }
+
     /// What the master with the most work has, by the mean of all, where each of some lanes makes as much work.
     package static func hottest(
         partitions: Int,
@@ -16,6 +21,10 @@ package enum PartitionSpread {
         let keys = Keys(namespace: "", partitions: partitions)
         var work = [Double](repeating: 0, count: partitions)
         for lane in lanes { work[keys.partition(of: lane)] += 1 }
+        return hottest(work, masters)
+    }
+
+    private static func hottest(_ work: [Double], _ masters: Int) -> Double {
         var load = [Double](repeating: 0, count: masters)
         for (partition, amount) in work.enumerated() {
             let slot = Int(CRC16.checksum(String(partition).utf8)) % slots

@@ -68,6 +68,7 @@ struct RedisPartitions: Sendable {
     func run(
         _ script: RedisScript,
         for lanes: [LaneID],
+        most: Int = chunk,
         isDurable: Bool = false,
         _ call: @Sendable (ArraySlice<Int>) -> [RedisArgument],
         _ hear: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
@@ -77,7 +78,7 @@ struct RedisPartitions: Sendable {
             let reply: RedisValue
             let home = keys.partition(of: lanes[left[0]].description)
             let group = left.filter { keys.partition(of: lanes[$0].description) == home }
-                .prefix(Self.chunk)
+                .prefix(most)
             let arguments = call(group)
             var isElsewhere = false
             reply = try await inPlace { () async throws(RedisError) in

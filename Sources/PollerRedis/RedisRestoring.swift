@@ -8,23 +8,18 @@ extension RedisWatchStore {
 
     package func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool] {
         var results = [Bool](repeating: false, count: archived.count)
-        let byPartition = Dictionary(grouping: archived.indices) { index in
-            partition(of: archived[index].watch.key)
-        }
-        for (partition, indices) in byPartition {
-            for start in stride(from: 0, to: indices.count, by: Self.restoredMax) {
-                let chunk = indices[start..<min(start + Self.restoredMax, indices.count)]
-                let reply = try await redis.run(
-                    redis.scripts[.restore],
-                    partition: partition,
-                    chunk.flatMap { arguments(for: archived[$0]) },
-                    isDurable: true
-                )
-                guard let outcomes = reply.array, outcomes.count == chunk.count else {
-                    throw .corrupt("restore.lua answered \(reply)")
-                }
-                for (index, outcome) in zip(chunk, outcomes) { results[index] = outcome.int == 1 }
+        try await redis.run(
+            redis.scripts[.restore],
+            for: archived.map(\.watch.key.lane),
+            most: Self.restoredMax,
+            isDurable: true
+        ) { group in
+            group.flatMap { arguments(for: archived[$0]) }
+        } _: { group, reply throws(StoreError) in
+            guard let outcomes = reply.array, outcomes.count == group.count else {
+                throw .corrupt("restore.lua answered \(reply)")
             }
+            for (index, outcome) in zip(group, outcomes) { results[index] = outcome.int == 1 }
         }
         return results
     }

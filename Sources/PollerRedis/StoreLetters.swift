@@ -46,3 +46,20 @@ enum ActLetter: String, CaseIterable {
     case abandon = "a"
     case leaveAbandoned = "k"
 }
+
+/// The first word of an error a script answers.
+enum ScriptError: String, CaseIterable {
+    /// An event does not follow the last one: ``StoreError/outOfOrder(_:)``.
+    case outOfOrder = "BADSEQ"
+    /// Another source has this id.
+    case idClash = "IDCLASH"
+    /// Who calls places lanes otherwise than the partition: among how many they are.
+    case split = "SPLIT"
+    /// The partition is being split; it is over in a moment.
+    case splitting = "SPLITTING"
+}
+
+/// The consumer groups of the outbox.
+enum OutboxGroup: String, CaseIterable {
+    case notifier
+}

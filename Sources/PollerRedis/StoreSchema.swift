@@ -328,23 +328,6 @@ enum DeliveryPart: Int, CaseIterable {
     case owed
 }
 
-/// The first word of an error a script answers.
-enum ScriptError: String, CaseIterable {
-    /// An event does not follow the last one: ``StoreError/outOfOrder(_:)``.
-    case outOfOrder = "BADSEQ"
-    /// Another source has this id.
-    case idClash = "IDCLASH"
-    /// Who calls places lanes otherwise than the partition: among how many they are.
-    case split = "SPLIT"
-    /// The partition is being split; it is over in a moment.
-    case splitting = "SPLITTING"
-}
-
-/// The consumer groups of the outbox.
-enum OutboxGroup: String, CaseIterable {
-    case notifier
-}
-
 /// Where scripts tell others of news; the namespace stands before it, the payload is the partition.
 enum NewsChannel: String, CaseIterable {
     /// Something became due earlier than workers were told.

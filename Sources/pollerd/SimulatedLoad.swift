@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
-import RedisClient
+import PollerRedis
 
 /// What a plan is told of a traffic beside its payments: who is told, who listens, what is remembered.
 struct SimulatedLoad: ParsableArguments {
@@ -101,7 +101,7 @@ struct SimulatedRun: Encodable {
             using: SystemRandomNumberGenerator()
         )
         month = planned.run()
-        cluster = PlannedCluster(month, load, hottest: Self.hottest)
+        cluster = PlannedCluster(month, load, hottest: PartitionSpread.hottest(partitions:masters:))
     }
 
     /// Writes the month's members, and the cluster as one beside them.
@@ -109,17 +109,6 @@ struct SimulatedRun: Encodable {
         try month.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(cluster, forKey: .cluster)
-    }
-
-    /// Partitions of the fullest of masters with equal shares of a Redis Cluster's slots, as a multiple of the mean.
-    static func hottest(_ partitions: Int, _ masters: Int) -> Double {
-        var counts = Array(repeating: 0, count: masters)
-        for partition in 0..<partitions {
-            // A partition's keys have its number in braces, which is what Redis hashes.
-            let slot = Int(CRC16.checksum(String(partition).utf8)) % 16_384
-            counts[slot * masters / 16_384] += 1
-        }
-        return Double((counts.max() ?? 0) * masters) / Double(partitions)
     }
 
     private enum CodingKeys: String, CodingKey {
