@@ -13,7 +13,7 @@ import Poller
 /// was added meanwhile (fold.lua).
 ///
 /// *Shape*: ``mark``, how many events (1 byte), length unpacked (3, big-endian, of which the first bits are
-/// ``isRestored`` and ``isWhole``), the stream: summaries with a line feed between. It stands before what is
+/// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), how many are restored where only some are (1), the stream: summaries with a line feed between. It stands before what is
 /// recorded once the watch was opened again: first in the log, or in the item where it is short (folding.lua).
 ///
 /// What comes back from an archive (restore.lua) is one entry, too: whole as it was while its events have
@@ -25,6 +25,8 @@ enum FoldedEvents {
     private static let headLength = 5
     /// They came back from an archive: nobody is to be told of them.
     private static let isRestored: UInt8 = 0x80
+    /// The first of them did; how many stands behind the head.
+    private static let isPartlyRestored: UInt8 = 0x20
     /// They are the events themselves instead of their summaries.
     private static let isWhole: UInt8 = 0x40
     private static let dictionary = Array((EventDictionary.text + FoldedDictionary.text).utf8)
@@ -37,9 +39,7 @@ enum FoldedEvents {
     ///
     /// - Returns: nothing when they cannot be: then they stay as they are.
     static func bytes(of events: some Collection<Event>) -> [UInt8] {
-        // Of those that follow some who is told may be behind them, and is told all of them.
-        let areRestored = events.allSatisfy(\.isRestored)
-        return bytes(of: events.map(\.shortSummary), marks: areRestored ? isRestored : 0)
+        bytes(of: events.map(\.shortSummary), restored: events.prefix(while: \.isRestored).count)
     }
 
     /// Packs events of an archive, oldest first, as they are; without their bodies where they are too long together.
@@ -49,17 +49,28 @@ enum FoldedEvents {
         // A line feed in JSON stands between its parts alone.
         let texts = events.map { $0.json.replacing("\r", with: " ").replacing("\n", with: " ") }
         let isFaded = events.allSatisfy { $0.withoutBody.json == $0.json }
-        let whole = isFaded ? [] : bytes(of: texts, marks: isRestored | isWhole)
+        let whole = isFaded ? [] : bytes(of: texts, restored: texts.count, marks: isWhole)
         return whole.isEmpty ? bytes(of: events) : whole
     }
 
-    private static func bytes(of texts: [String], marks: UInt8) -> [UInt8] {
+    private static func bytes(
+        of texts: [String],
+        restored: Int,
+        marks: UInt8 = 0
+    ) -> [UInt8] {
         let text = Array(texts.joined(separator: "\n").utf8)
         guard (1...countMax).contains(texts.count), text.count <= bytesMax,
             let packed = PackedEvent.pack(text, with: dictionary)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
-        return [mark, UInt8(texts.count), length[0] | marks] + length[1...] + packed
+        var (marks, few): (UInt8, [UInt8]) = (marks, [])
+        if restored == texts.count {
+            marks |= isRestored
+        } else if restored > 0 {
+            marks |= isPartlyRestored
+            few = [UInt8(restored)]
+        }
+        return [mark, UInt8(texts.count), length[0] | marks] + length[1...] + few + packed
     }
 
     /// Whether a log's only entry has nothing more to lose.
@@ -70,16 +81,19 @@ enum FoldedEvents {
     /// Reads them back; nothing when they are none of ours.
     static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
         guard stored.count > headLength, stored.first == mark else { return [] }
-        let marks = stored[2] & (isRestored | isWhole)
+        let marks = stored[2] & (isRestored | isPartlyRestored | isWhole)
+        let isPart = marks & isPartlyRestored != 0
+        let restored = isPart ? Int(stored[headLength]) : marks & isRestored != 0 ? countMax : 0
+        let start = headLength + (isPart ? 1 : 0)
         let length = stored[2..<headLength].reduce(0) { $0 << 8 | Int($1) } ^ Int(marks) << 16
         guard length <= bytesMax,
-            let text = PackedEvent.unpack(stored[headLength...], count: length, with: dictionary)
+            let text = PackedEvent.unpack(stored[start...], count: length, with: dictionary)
         else { return [] }
-        return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+        return text.split(separator: UInt8(ascii: "\n")).enumerated().compactMap { index, line in
             let line = String(decoding: line, as: UTF8.self)
             var event =
                 marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
-            event?.isRestored = marks & isRestored != 0
+            event?.isRestored = index < restored
             return event
         }
     }

@@ -59,20 +59,30 @@ final class PartitionMap: Sendable, Hashable {
 
     /// What a call to a partition says of how its caller places lanes; empty where it was never split.
     func mark(of partition: Int) -> String {
-        let count = former.map { isSplit(partition % $0) ? partitions : $0 } ?? partitions
-        return count == base ? "" : String(count)
+        guard let former, !isSplit(partition % former) else {
+            return partitions == base ? "" : String(partitions)
+        }
+        // What is new is nobody's before it is opened.
+        return partition >= former || former == base ? "" : String(former)
     }
 
     /// Hears from a partition among how many its lanes are, 0 where it was never split; whether that is something
     /// this map can follow.
     func hear(_ count: Int, from partition: Int) -> Bool {
         guard let former else { return false }
-        switch count == 0 ? base : count {
+        let unsplit = partition >= former || former == base ? 0 : former
+        switch count {
         case partitions: split.withLock { _ = $0.insert(partition % former) }
-        case former: split.withLock { _ = $0.remove(partition % former) }
+        case unsplit: split.withLock { _ = $0.remove(partition % former) }
         default: return false
         }
         return true
+    }
+
+    /// The former ones that are not known to be split.
+    var unsplit: [Int] {
+        guard let former else { return [] }
+        return (0..<former).filter { !isSplit($0) }
     }
 
     private func isSplit(_ root: Int) -> Bool { split.withLock { $0.contains(root) } }

@@ -20,8 +20,9 @@ struct PartitionSplit: Sendable {
     let partition: Int
     let children: [Int]
 
-    /// How far it is, and among how many partitions its lanes are.
-    func stage() async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int) {
+    /// How far a partition is, and among how many its lanes are.
+    func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
+    {
         let parts = try await run(.splitStage, partition, [""])
         guard parts.count == 3 else { throw .corrupt("split_stage.lua answered \(parts)") }
         return (
@@ -60,6 +61,28 @@ struct PartitionSplit: Sendable {
         )
     }
 
+    /// Which history the server of each partition writes: another one after a failover and a start, and it may
+    /// lack the last writes of the one before.
+    func histories() async throws(StoreError) -> [String] {
+        var histories: [String] = []
+        for place in [partition] + children {
+            let parts = try await run(.ledger, place, ["", ""])
+            histories.append(parts.first?.string ?? "")
+        }
+        return histories
+    }
+
+    /// Throws where this user of Redis may not write what is copied, before anything stands still for it.
+    func tryRights() async throws(StoreError) {
+        let key = RedisArgument.string(partitions.keys.declared(children[0])[1])
+        let reply = try await partitions.client.ask([RedisCommand("RESTORE", [key, 0, "x"])])
+        if let error = reply.first?.error, error.kind == .notPermitted {
+            throw .corrupt(
+                "Redis does not let this user copy: ACL SETUSER NAME +restore (\(error))"
+            )
+        }
+    }
+
     /// Gives the new partitions the clock of the one they come from.
     func passClock() async throws(StoreError) {
         let told = try await run(.splitClock, partition, [])
@@ -89,8 +112,12 @@ struct PartitionSplit: Sendable {
             }
         }
         for list in [KeyKind.closed, .orders, .quarantine] {
-            try await eachItem(of: list, in: "", body)
+            try await eachItem(of: list, in: "") { part throws(StoreError) in
+                lanes.formUnion(part.lanes)
+                try await body(part)
+            }
         }
+        // Of what has ended, too: where it was told is remembered for some days.
         let names = lanes.sorted()
         for start in stride(from: 0, to: names.count, by: Self.batch) {
             let part = Array(names[start..<min(start + Self.batch, names.count)])
@@ -128,7 +155,8 @@ struct PartitionSplit: Sendable {
             let reply = try await partitions.run(
                 partitions.scripts[.splitWrite],
                 partition: home,
-                arguments
+                arguments,
+                isDurable: true
             )
             guard let count = reply.int, count >= 0 else {
                 throw .unavailable(
@@ -146,7 +174,8 @@ struct PartitionSplit: Sendable {
             [part.word]
                 + zip(part.names, part.lanes).flatMap { name, lane in
                     [.string(name), .string(lane)]
-                }
+                },
+            isDurable: true
         )
         guard let count = reply.int, count >= 0 else {
             throw .unavailable(

@@ -38,6 +38,7 @@ extension RedisWatchStore: AccountBook {
     package func openWatches(
         of accounts: [AccountID]
     ) async throws(StoreError) -> [Int] {
+        try await redis.hearOfSplits()
         var lanes: [Int: [(account: AccountID, name: String)]] = [:]
         for account in accounts {
             for kind in SourceKind.allCases {
@@ -64,6 +65,7 @@ extension RedisWatchStore: AccountBook {
     }
 
     package func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
+        try await redis.hearOfSplits()
         let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
         let calls = Self.parts(of: byPartition, Self.watchesAsked)
         let replies = try await each(calls) { call in

@@ -77,6 +77,7 @@ extension RedisQueue {
         for (partition, ids) in items.sorted(by: { $0.key < $1.key }) {
             let found = try await audit(partition, repairing, ["items"] + ids)
             faults += found.faults
+            faults += try await misplaced(ids, in: partition)
             checked += found.checked
         }
         var next = page.next.map { "items.\(partition).\($0)" }
@@ -84,6 +85,29 @@ extension RedisQueue {
             next = "items.\(partition + 1).0"
         }
         return AuditPage(checked: checked, faults: faults, next: next)
+    }
+
+    /// Items whose lane is in another partition; while partitions are split that may be for a moment.
+    private func misplaced(
+        _ ids: [RedisArgument],
+        in partition: Int
+    ) async throws(StoreError) -> [String] {
+        guard redis.keys.map.former == nil else { return [] }
+        let names = ids.map { id in
+            guard case .string(let name) = id else { return "" }
+            return name
+        }
+        let field = RedisArgument.string(String(ItemField.lane.rawValue))
+        let lanes = try await redis.client.ask(
+            names.map { RedisCommand("HGET", [.string(redis.keys.item($0, partition)), field]) }
+        )
+        return zip(names, lanes).compactMap { name, reply in
+            guard let lane = reply.string else { return nil }
+            let home = redis.keys.partition(of: lane)
+            return home == partition
+                ? nil
+                : "partition \(partition): item \(name) is of lane \(lane), which is in \(home)"
+        }
     }
 
     /// Some keys of the server that holds a key.

@@ -174,6 +174,7 @@ extension RedisDeliveryQueue: DeliveryBook {
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         let lane = query.endpoint.map { LaneID(endpoint: $0).description }
+        if lane != nil { try await redis.hearOfSplits() }
         let home = lane.map { redis.keys.partition(of: $0) }
         let start = ListPosition(cursor: query.cursor, of: query.state, in: home)
         guard let start else { throw .unknownCursor }
@@ -206,6 +207,7 @@ extension RedisDeliveryQueue: DeliveryBook {
         of endpoint: EndpointID,
         limit: Int
     ) async throws(StoreError) -> DeadLetters {
+        try await redis.hearOfSplits()
         let home = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
         return try await deadLetters(in: home..<home + 1, limit: limit)
     }
@@ -279,6 +281,7 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
+        try await redis.hearOfSplits()
         let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
         let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
         guard let text = reply.string else { return nil }
@@ -287,6 +290,7 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func record(_ job: ReplayJob) async throws(StoreError) {
+        try await redis.hearOfSplits()
         let key = redis.keys.replay(of: job.endpoint)
         let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
         // Numbers, booleans and text: nothing that cannot be written.

@@ -4,6 +4,8 @@ import RedisClient
 
 /// The outbox: one stream a partition, read by the consumer group `notifier`.
 extension RedisWatchStore: Outbox {
+    package var basePartitions: Int { redis.keys.map.base }
+
     private static var group: RedisArgument { .string(OutboxGroup.notifier.rawValue) }
 
     package func unacknowledged(

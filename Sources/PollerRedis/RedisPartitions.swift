@@ -93,6 +93,15 @@ struct RedisPartitions: Sendable {
         }
     }
 
+    /// Hears of all partitions that were split, before it is decided where to look for what is of a lane.
+    ///
+    /// It costs nothing but while a store is given more of them.
+    func hearOfSplits() async throws(StoreError) {
+        for partition in keys.map.unsplit {
+            _ = try await run(scripts[.held], partition: partition, ["0"])
+        }
+    }
+
     private func ask(
         _ script: RedisScript,
         _ partition: Int,
@@ -135,7 +144,7 @@ struct RedisPartitions: Sendable {
                 // Placed as we are told now, it is there at once; what is being split takes a moment.
                 let isOver = error.code == ScriptError.split.rawValue
                 do {
-                    try await Task.sleep(for: isOver ? .milliseconds(1) : .milliseconds(50))
+                    try await Task.sleep(for: isOver ? .milliseconds(5) : .milliseconds(50))
                 } catch {
                     throw .unavailable("cancelled while a partition was being split")
                 }

@@ -72,8 +72,15 @@ package struct RedisRepartition: Sendable {
             partition: partition,
             children: Array(stride(from: partition + former, to: layout.partitions, by: former))
         )
-        let standing = try await work.stage()
-        if standing.stage == nil, standing.lanesAmong == layout.partitions { return nil }
+        let standing = try await work.stage(of: partition)
+        if standing.stage == nil, standing.lanesAmong == layout.partitions {
+            // A failover may have lost that they were.
+            for child in work.children where try await work.stage(of: child).stage != nil {
+                try await work.reach(.open, in: child)
+            }
+            return nil
+        }
+        try await work.tryRights()
         var outcome = Outcome()
         let began = ContinuousClock.now
         if standing.stage != .frozen, standing.stage != .copied {
@@ -84,22 +91,58 @@ package struct RedisRepartition: Sendable {
         let frozen = ContinuousClock.now
         let endpoints = queue == .deliveries ? try await registered() : []
         if standing.stage != .copied {
-            try await work.passClock()
-            try await work.eachMoving(endpoints) { part throws(StoreError) in
-                try await work.copy(part)
+            try await whole(work) { () throws(StoreError) in
+                try await work.passClock()
+                try await work.eachMoving(endpoints) { part throws(StoreError) in
+                    try await work.copy(part)
+                }
             }
             try await work.reach(.copied, in: partition)
         }
-        try await work.eachMoving(endpoints) { part throws(StoreError) in
-            try await work.forget(part)
-            outcome.items += part.isItems ? part.names.count : 0
-            outcome.lanes += part.isItems ? 0 : part.names.count
+        try await whole(work) { () throws(StoreError) in
+            try await work.eachMoving(endpoints) { part throws(StoreError) in
+                try await work.forget(part)
+                outcome.items += part.isItems ? part.names.count : 0
+                outcome.lanes += part.isItems ? 0 : part.names.count
+            }
         }
         for child in work.children { try await work.reach(.open, in: child) }
         try await work.reach(.open, in: partition)
         outcome.frozen = ContinuousClock.now - frozen
         outcome.closed = ContinuousClock.now - began
         return outcome
+    }
+
+    /// Does something until no server has changed meanwhile, of which the one before may have had more of it.
+    private func whole(
+        _ work: PartitionSplit,
+        _ body: () async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var before: [String]
+        repeat {
+            before = try await work.histories()
+            try await body()
+        } while try await work.histories() != before
+    }
+
+    /// Opens what is still shut of a store whose partitions are all split: a failover may have lost that.
+    ///
+    /// - Returns: how many were.
+    package func reopen() async throws(StoreError) -> Int {
+        guard layout.former == nil, layout.partitions > layout.base else { return 0 }
+        var count = 0
+        for queue in Queue.allCases {
+            let work = PartitionSplit(partitions: partitions(of: queue), partition: 0, children: [])
+            for partition in 0..<layout.partitions {
+                let standing = try await work.stage(of: partition)
+                guard standing.stage != nil || standing.lanesAmong != layout.partitions else {
+                    continue
+                }
+                try await work.reach(.open, in: partition)
+                count += 1
+            }
+        }
+        return count
     }
 
     /// Waits until nothing of a partition is leased, and freezes it.

@@ -19,6 +19,7 @@ extension RedisWatchStore {
     }
 
     package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+        try await redis.hearOfSplits()
         let name = redis.keys.notes(of: key.id.description, partition(of: key))
         let reply = try await redis.client.ask(
             RedisCommand("LRANGE", [.string(name), 0, -1])

@@ -102,8 +102,8 @@ struct ArchiveLines {
     private static let countMax = 500
     /// Bytes of a part, unless one line has more.
     private static let bytesMax = 2_097_152
-    /// What the server takes at all.
-    private static let lineBytesMax = 8_388_608
+    /// A line with its story; the server takes 8 MiB without.
+    private static let readLineMax = 33_554_432
     private static let readBytes = 1_048_576
     private static let mistakesMax = 10
 
@@ -114,6 +114,8 @@ struct ArchiveLines {
     private var start = 0
     private var isAtEnd = false
     private var number = 0
+    /// A line that begins the next part.
+    private var held: [UInt8]?
 
     /// Opens a file; `-` is the standard input.
     init(of file: String) throws {
@@ -145,7 +147,8 @@ struct ArchiveLines {
         var part = Part()
         var bytes = 0
         var wrong: [String] = []
-        while part.lines.count < Self.countMax, bytes < Self.bytesMax, let line = try nextLine() {
+        while part.lines.count < Self.countMax, let line = try held ?? nextLine() {
+            held = nil
             if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
             guard RawJSON(line)?.kind == .object else {
                 if wrong.count < Self.mistakesMax {
@@ -153,12 +156,26 @@ struct ArchiveLines {
                 }
                 continue
             }
-            bytes += line.count
-            part.lines.append(String(decoding: line, as: UTF8.self))
+            let text = Self.needed(line)
+            // A part ends before a line with which it would be too long: one alone may have as much as is taken.
+            if bytes + text.utf8.count > Self.bytesMax, !part.lines.isEmpty {
+                held = line
+                break
+            }
+            bytes += text.utf8.count
+            part.lines.append(text)
             part.numbers.append(number)
         }
         guard wrong.isEmpty else { throw Self.mistakes(wrong) }
         return part.lines.isEmpty ? nil : part
+    }
+
+    /// What the server reads of a line; the story of its events it tells anew.
+    private static func needed(_ line: [UInt8]) -> String {
+        guard let json = RawJSON(line), let watch = json.member("watch"),
+            let events = json.member("events")
+        else { return String(decoding: line, as: UTF8.self) }
+        return "{\"watch\":\(watch),\"events\":\(events)}"
     }
 
     private mutating func nextLine() throws -> [UInt8]? {
@@ -173,8 +190,8 @@ struct ArchiveLines {
             buffer.removeFirst(start)
             start = 0
             looked = buffer.count
-            guard looked <= Self.lineBytesMax else {
-                throw ValidationError("\(file) line \(number + 1) is longer than 8 MiB")
+            guard looked <= Self.readLineMax else {
+                throw ValidationError("\(file) line \(number + 1) is longer than 32 MiB")
             }
             if isAtEnd {
                 guard !buffer.isEmpty else { return nil }

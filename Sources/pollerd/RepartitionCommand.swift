@@ -61,7 +61,18 @@ struct Repartition: AsyncParsableCommand {
             } catch let error as InvalidInput {
                 throw ConfigurationError(error.message)
             }
-            guard layout.former != nil else { return print(Self.standing(layout)) }
+            guard layout.former != nil else {
+                let work = RedisRepartition(
+                    client: client,
+                    layout: layout,
+                    durability: settings.durability,
+                    owner: cluster.owner,
+                    logger: logger
+                )
+                let opened = try await work.reopen()
+                if opened > 0 { print("\(opened) partitions were still shut, and are open") }
+                return print(Self.standing(layout))
+            }
             try await awaitProcesses(of: layout, cluster.members, for: patience)
             try await split(layout, cluster, settings, logger)
         }
@@ -102,6 +113,23 @@ struct Repartition: AsyncParsableCommand {
         }
     }
 
+    /// Tries again while the store cannot be reached, or has no memory left: nobody is to be woken for a failover.
+    private static func patiently(
+        _ work: @Sendable () async throws -> RedisRepartition.Outcome?
+    ) async throws -> RedisRepartition.Outcome? {
+        while true {
+            do {
+                return try await work()
+            } catch let error as StoreError {
+                switch error {
+                case .unavailable, .full: print("\(error): trying again")
+                default: throw error
+                }
+                try await Task.sleep(for: look)
+            }
+        }
+    }
+
     private func split(
         _ layout: StoreLayout,
         _ cluster: Cluster,
@@ -125,14 +153,19 @@ struct Repartition: AsyncParsableCommand {
             group.addTask {
                 while true {
                     try await Task.sleep(for: Self.hold / 3)
-                    _ = try await work.hold(for: Self.hold)
+                    // Who does not hold it any more is refused what would do harm.
+                    _ = try? await work.hold(for: Self.hold)
                 }
             }
             group.addTask {
                 let former = layout.former ?? layout.partitions
                 for queue in RedisRepartition.Queue.allCases {
                     for partition in 0..<former {
-                        guard let outcome = try await work.split(queue, partition) else { continue }
+                        guard
+                            let outcome = try await Self.patiently({
+                                try await work.split(queue, partition)
+                            })
+                        else { continue }
                         print(
                             "\(queue.rawValue) \(partition + 1)/\(former): \(outcome.items) items and "
                                 + "\(outcome.lanes) lanes moved; nothing claimed for \(outcome.closed.text), "

@@ -1,6 +1,9 @@
 """A store is given more partitions while it is worked on, whatever is killed meanwhile."""
 
+import os
+import re
 import subprocess
+from collections import Counter
 
 import pytest
 from chaos.run import Plan, Run
@@ -8,6 +11,8 @@ from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 
+# How many watches are moved where it is measured how long that takes.
+MOVED = int(os.environ.get("POLLER_MOVED", "2000"))
 KILLED = frozenset({"worker killed", "worker frozen", "notifier frozen", "api killed", "redis killed"})
 
 
@@ -81,6 +86,30 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
     last = {api.events(source)[-1]["id"] for source in sources}
     wait_until(lambda: last <= cluster.webhook.receipts.ids(), 30, "all is delivered")
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+
+
+def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
+    # None is polled, so that all there is to do is to move them.
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1"}, workers=0, listen=False)
+    for first in range(0, MOVED, 1000):
+        watches = [
+            {"source": f"src_{number}", "account": f"acct_{number % 50}", "metadata": {"order": f"A-{number}"}}
+            for number in range(first, min(first + 1000, MOVED))
+        ]
+        done = cluster.api.request("POST", "/v1/watches/batch", json=watches)
+        assert done.ok, done.text
+    assert repartition(cluster, "16", "--wait", "0s").returncode == 78
+    for role in [*cluster.apis, *cluster.notifiers]:
+        assert role.terminate() == 0
+        role.start().wait_ready()
+    done = repartition(cluster, "16")
+    assert done.returncode == 0, done
+    told = re.search(r"watches 1/1: (\d+) items .* nothing written for (\S+)", done.stdout)
+    print(f"\n{told[1]} of {MOVED} watches moved, nothing written for {told[2]}")
+    with cluster.redis.client() as client:
+        homes = Counter(key.split("}")[0] for key in client.scan_iter("poller:w{*", count=1000))
+    assert sum(homes.values()) == MOVED and MOVED - homes["poller:w{0"] == int(told[1])
+    assert cluster.fsck().returncode == 0
 
 
 def test_a_number_that_does_not_fit_changes_nothing(chaos):

@@ -128,6 +128,12 @@ import Testing
         let faded = FoldedEvents.bytes(of: PackedEvent.events(whole, of: Self.key))
         #expect(PackedEvent.events(faded, of: Self.key) == events.map(\.withoutBody))
         #expect(FoldedEvents.isFolded(faded))
+        // Some were recorded since: which is known, also once all are folded.
+        var later = events
+        for index in 3..<5 { later[index].isRestored = false }
+        let both = PackedEvent.events(FoldedEvents.bytes(of: later), of: Self.key)
+        #expect(both.map(\.isRestored) == [true, true, true, false, false])
+        #expect(both.map(\.id) == later.map(\.id))
     }
 
     @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)

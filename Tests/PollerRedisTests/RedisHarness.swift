@@ -49,7 +49,8 @@ final class RedisHarness: StoreHarness {
         client: RedisClient,
         scripts: Scripts = .virtual,
         form: Int = StoreVersion.current,
-        former: Int? = nil
+        former: Int? = nil,
+        partitions: Int = partitionCount
     ) async throws {
         let namespace = "t\(UUID().uuidString.prefix(8))"
         let formed = RedisCommand("HSET", ["\(namespace):layout", "reader", RedisArgument(form)])
@@ -57,11 +58,11 @@ final class RedisHarness: StoreHarness {
         let made = try await StoreLayout.agreed(
             on: client,
             namespace: namespace,
-            partitions: former ?? Self.partitionCount
+            partitions: former ?? partitions
         )
         let layout = try await RedisRepartition.begin(
             made,
-            partitions: Self.partitionCount,
+            partitions: partitions,
             on: client
         )
         try self.init(client: client, layout: layout, scripts: scripts)

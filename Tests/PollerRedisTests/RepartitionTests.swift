@@ -30,10 +30,10 @@ struct RepartitionTests {
             #expect(homes.count > 1, "all is in one partition")
             #expect(homes.values.reduce(0, +) == RedisHarness.filled, "an item is there twice")
             // Enqueued again by one that still believes in one partition: joined, not made anew.
-            let again = try await early.enqueue([NewWatch(key: RedisHarness.key(1))])
+            let again = try await early.enqueue([NewWatch(key: RedisHarness.watchKey(1))])
             #expect(again.map(\.outcome) == [.joined])
-            #expect(try await early.cancel(RedisHarness.key(2)))
-            #expect(try await late.snapshot(of: RedisHarness.key(2))?.closed == .cancelled)
+            #expect(try await early.cancel(RedisHarness.watchKey(2)))
+            #expect(try await late.snapshot(of: RedisHarness.watchKey(2))?.closed == .cancelled)
             #expect(try await harness.audit() == [])
         }
     }
@@ -62,14 +62,14 @@ struct RepartitionTests {
             #expect(try await harness.store.commit(commits) == [.done, .done])
             #expect(try await work.reach(.frozen, in: 0))
             // What only reads is answered.
-            #expect(try await harness.store.snapshot(of: RedisHarness.key(1)) != nil)
+            #expect(try await harness.store.snapshot(of: RedisHarness.watchKey(1)) != nil)
             let before = try await harness.homes()
-            async let enqueued = harness.store.enqueue([NewWatch(key: RedisHarness.key(999))])
+            async let enqueued = harness.store.enqueue([NewWatch(key: RedisHarness.watchKey(999))])
             try await Task.sleep(for: .milliseconds(200))
             #expect(try await harness.homes() == before, "something was written")
             try await harness.split([0])
             #expect(try await enqueued.map(\.outcome) == [.created])
-            #expect(try await harness.store.snapshot(of: RedisHarness.key(999)) != nil)
+            #expect(try await harness.store.snapshot(of: RedisHarness.watchKey(999)) != nil)
         }
     }
 
@@ -81,10 +81,10 @@ struct RepartitionTests {
             let work = harness.work()
             try await harness.split(upTo: .copying)
             try await harness.split([0])
-            let lane = RedisHarness.key(1).lane
+            let lane = RedisHarness.watchKey(1).lane
             let part = PartitionSplit.Part(
                 isItems: true,
-                names: [RedisHarness.key(1).id.description],
+                names: [RedisHarness.watchKey(1).id.description],
                 lanes: [lane.description]
             )
             await #expect(throws: StoreError.self) { try await work.forget(part) }
@@ -98,6 +98,92 @@ struct RepartitionTests {
             )
             #expect(written.int == -1)
             #expect(try await harness.audit() == [])
+        }
+    }
+
+    @Test("a store is given more a second time, and works all the while")
+    func again() async throws {
+        try await withRedis { client in
+            let first = try await RedisHarness(client: client, former: 1, partitions: 2)
+            try await first.fill()
+            let before = try await first.pictures(of: first.store)
+            try await first.split([0])
+            try await first.repartition.end()
+            let half = try await StoreLayout.agreed(on: client, namespace: first.layout.namespace)
+            #expect(half.partitions == 2 && half.base == 1 && half.former == nil)
+            let more = try await RedisRepartition.begin(half, partitions: 4, on: client)
+            let second = try RedisHarness(client: client, layout: more)
+            // The new ones hold nothing yet, and refuse nobody.
+            for partition in 2..<4 { #expect(try await second.claim(1, in: partition).isEmpty) }
+            #expect(try await second.pictures(of: second.store) == before)
+            try await second.split([0, 1])
+            #expect(
+                try await second.pictures(of: first.store) == before,
+                "one that knows two alone"
+            )
+            #expect(try await second.pictures(of: second.store) == before)
+            #expect(try await second.homes().values.reduce(0, +) == RedisHarness.filled)
+            #expect(try await second.audit() == [])
+        }
+    }
+
+    @Test("a part whose opening was lost is opened by the same command, also when all is done")
+    func lostOpening() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            try await harness.split([0])
+            let meta = RedisArgument.string(harness.layout.watchKeys.meta(3))
+            let lose = [
+                RedisCommand("HSET", [meta, "splitting", "f"]),
+                RedisCommand("HDEL", [meta, "split"]),
+            ]
+            _ = try await client.pipeline(lose)
+            try await harness.split([0])
+            #expect(try await client.send(RedisCommand("HGET", [meta, "split"])).string == "4")
+            try await harness.repartition.end()
+            _ = try await client.pipeline(lose)
+            let layout = try await StoreLayout.agreed(
+                on: client,
+                namespace: harness.layout.namespace
+            )
+            let done = try RedisHarness(client: client, layout: layout)
+            #expect(try await done.repartition.reopen() == 1)
+            #expect(try await done.repartition.reopen() == 0)
+            #expect(try await client.send(RedisCommand("HGET", [meta, "split"])).string == "4")
+        }
+    }
+
+    @Test("who may not copy is told before anything stands still")
+    func rights() async throws {
+        let user = ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-restore"]
+        try await withRedis(user) { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            await #expect(throws: StoreError.self) { try await harness.split([0]) }
+            #expect(try await harness.work().stage(of: 0).stage == nil)
+            #expect(try await harness.claim(1).count == 1)
+        }
+    }
+
+    @Test("an audit finds what is in another partition than its lane")
+    func misplaced() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            try await harness.fill()
+            #expect(try await harness.audit() == [])
+            let keys = harness.layout.watchKeys
+            let (id, lane) = (
+                RedisHarness.watchKey(0).id.description, RedisHarness.watchKey(0).lane.description
+            )
+            let home = keys.partition(of: lane)
+            let copy = RedisCommand(
+                "COPY",
+                [.string(keys.item(id, home)), .string(keys.item(id, (home + 1) % 4))]
+            )
+            #expect(try await client.send(copy).int == 1)
+            let faults = try await harness.audit()
+            #expect(faults.contains { $0.contains("which is in \(home)") }, "\(faults)")
         }
     }
 
@@ -145,182 +231,5 @@ struct RepartitionTests {
                 "\(name)"
             )
         }
-    }
-}
-
-/// Where an earlier try has stopped.
-enum Stop: CaseIterable {
-    case beginning, closing, copying, copied, forgetting
-}
-
-@Suite("where lanes are")
-struct PartitionMapTests {
-    @Test("a lane goes from its partition to one of those it is split into, once that is heard")
-    func hearing() {
-        let settled = PartitionMap(partitions: 64)
-        let map = PartitionMap(partitions: 64, base: 16, former: 16)
-        for number in 0..<500 {
-            let lane = "acct_\(number)/source"
-            let (former, now) = (map.partition(of: lane), map.finalPartition(of: lane))
-            #expect(former < 16 && now % 16 == former && now == settled.partition(of: lane))
-            #expect(map.descendants(of: former).contains(now))
-            #expect(map.fixedPartition(of: lane) == former)
-        }
-        #expect(map.mark(of: 7) == "" && map.mark(of: 23) == "")
-        #expect(map.hear(64, from: 7))
-        #expect(map.mark(of: 7) == "64" && map.mark(of: 23) == "64" && map.mark(of: 8) == "")
-        let moved = (0..<500).map { "acct_\($0)/source" }.filter {
-            map.finalPartition(of: $0) == 23
-        }
-        #expect(moved.allSatisfy { map.partition(of: $0) == 23 } && !moved.isEmpty)
-        // A failover has lost that it was split.
-        #expect(map.hear(0, from: 23) && map.mark(of: 7) == "")
-        #expect(!map.hear(256, from: 7) && !settled.hear(256, from: 7), "start it again")
-        #expect(PartitionMap(partitions: 64, base: 16).mark(of: 40) == "64")
-        #expect(PartitionMap(partitions: 256, base: 16, former: 64).mark(of: 3) == "64")
-    }
-
-    @Test("incidents stay beside their board")
-    func incidents() {
-        let lane = Incident.lane.description
-        let map = PartitionMap(partitions: 64, base: 1, former: 1)
-        #expect(map.hear(64, from: 0) && map.partition(of: lane) == 0)
-    }
-}
-
-extension RedisHarness {
-    fileprivate static let filled = 60
-
-    fileprivate static func key(_ number: Int) -> WatchKey {
-        WatchKey(
-            account: AccountID(unchecked: "acct_\(number % 7)"),
-            source: SourceID(unchecked: "src_\(number)"),
-            kind: .source
-        )
-    }
-
-    /// Watches of several accounts, some closed, some with names, a note and a lane with a limit.
-    fileprivate func fill() async throws {
-        _ = try await store.enqueue(
-            (0..<Self.filled).map {
-                try NewWatch(key: Self.key($0), metadata: "{\"order\":\"A-\($0)\"}")
-            }
-        )
-        for number in stride(from: 0, to: Self.filled, by: 3) {
-            _ = try await store.cancel(Self.key(number))
-        }
-        let limit = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
-        _ = try await store.limit(Self.key(4).lane, to: limit, instead: nil)
-        try await store.pause(Self.key(5).lane)
-    }
-
-    /// What is known of each watch, of its log, of what it is found by, and of the lanes.
-    fileprivate func pictures(of store: RedisWatchStore) async throws -> [String] {
-        var pictures: [String] = []
-        for number in 0..<Self.filled {
-            let key = Self.key(number)
-            let snapshot = try #require(try await store.snapshot(of: key))
-            let events = try await store.events(of: key, after: 0, limit: 9).map(\.id)
-            let query = try SearchQuery("order=A-\(number)", keys: .standard, now: Timestamp(ms: 0))
-            let found = try await store.list(ListQuery(search: query)).items.map(\.watch.key.source)
-            pictures.append("\(snapshot) \(events) \(found)")
-        }
-        for lane in Set((0..<7).map { Self.key($0).lane.description }).sorted() {
-            let report = try await store.report(on: LaneID(unchecked: lane))
-            pictures.append(
-                "\(lane) \(report.waiting) \(report.isPaused) \(String(describing: report.limit))"
-            )
-        }
-        return pictures
-    }
-
-    fileprivate func work() -> PartitionSplit {
-        PartitionSplit(
-            partitions: RedisPartitions(
-                client: client,
-                keys: layout.watchKeys,
-                scripts: .virtual,
-                logger: Logger(label: "split"),
-                durability: nil
-            ),
-            partition: 0,
-            children: [1, 2, 3]
-        )
-    }
-
-    /// Begins to split the watches' only partition, and is killed on the way.
-    fileprivate func split(upTo stop: Stop) async throws {
-        if stop == .beginning { return }
-        let work = work()
-        for child in work.children { try await work.reach(.frozen, in: child) }
-        try await work.reach(.closing, in: 0)
-        if stop == .closing { return }
-        try await work.reach(.frozen, in: 0)
-        try await work.passClock()
-        try await some(work, of: stop == .copying) { part throws(StoreError) in
-            try await work.copy(part)
-        }
-        if stop == .copying { return }
-        try await work.reach(.copied, in: 0)
-        if stop == .copied { return }
-        try await some(work, of: true) { part throws(StoreError) in try await work.forget(part) }
-    }
-
-    /// Does something with all that is to move, or with the first of it.
-    private func some(
-        _ work: PartitionSplit,
-        of isFirst: Bool,
-        _ body: (PartitionSplit.Part) async throws(StoreError) -> Void
-    ) async throws {
-        var calls = 0
-        try await work.eachMoving([]) { part throws(StoreError) in
-            calls += 1
-            if !isFirst || calls <= 3 { try await body(part) }
-        }
-    }
-
-    /// Splits partitions of both queues to the end.
-    func split(_ partitions: [Int]) async throws {
-        let repartition = RedisRepartition(
-            client: client,
-            layout: layout,
-            scripts: .virtual,
-            owner: OwnerID(unchecked: "BBBBBBBBBBB"),
-            logger: Logger(label: "split")
-        )
-        for queue in RedisRepartition.Queue.allCases {
-            for partition in partitions { _ = try await repartition.split(queue, partition) }
-        }
-    }
-
-    /// What the first call to each partition would have them hear.
-    func hear(of partitions: [Int]) {
-        for partition in partitions {
-            _ = store.redis.keys.map.hear(Self.partitionCount, from: partition)
-            _ = queue.redis.keys.map.hear(Self.partitionCount, from: partition)
-        }
-    }
-
-    fileprivate func claim(_ limit: Int) async throws -> [Lease<Watch>] {
-        try await store.claim(
-            ClaimRequest(
-                partition: 0,
-                limit: limit,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(10),
-                lane: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 10)
-            )
-        ).leases
-    }
-
-    /// How many watches each partition has.
-    fileprivate func homes() async throws -> [Int: Int] {
-        let keys = try await client.send(RedisCommand("KEYS", [.string("\(layout.namespace):w*")]))
-        var homes: [Int: Int] = [:]
-        for key in (keys.array ?? []).compactMap(\.string) {
-            let tag = key.split(separator: "{")[1].prefix { $0 != "}" }
-            homes[Int(tag) ?? -1, default: 0] += 1
-        }
-        return homes
     }
 }

@@ -91,6 +91,8 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
                 try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
             }
         } catch {
+            // Its partition was split: from the beginning.
+            if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
             logger.warning(
                 "fallbacks not called yet",
                 metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"]

@@ -34,6 +34,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         var ended = false
         /// Whether the last read failed.
         var isDelayed = false
+        /// The partitions that could not be read last.
+        var away: Set<Int> = []
     }
 
     /// A feed of everything recorded from the moment it runs.
@@ -121,14 +123,24 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
                 for follower in followers { follower.began(at: positions) }
             }
-            // One that was split is read to its end before what it was split into: a payment's earlier events are in it.
-            var waiting = partitions.sorted()[...]
-            while !waiting.isEmpty, !Task.isCancelled {
-                var now = Array(waiting.prefix(partitionsAtOnce))
-                waiting = waiting.dropFirst(partitionsAtOnce)
-                while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
-                state.withLock { $0.isDelayed = false }
+            var failure: StoreError?
+            for group in groups(of: partitions) where !Task.isCancelled {
+                do throws(StoreError) {
+                    try await readOut(group)
+                } catch {
+                    // One master that is away does not silence the others.
+                    for partition in group where !Task.isCancelled {
+                        do throws(StoreError) {
+                            try await readOut([partition])
+                        } catch {
+                            failure = error
+                            state.withLock { _ = $0.away.insert(partition) }
+                        }
+                    }
+                }
             }
+            if let failure { throw failure }
+            state.withLock { $0.isDelayed = false }
         } catch {
             guard !Task.isCancelled else { return }
             let isNews = state.withLock { state in
@@ -141,6 +153,39 @@ where C.Duration == Duration, C.Instant: Sendable {
                 metadata: ["error": "\(error)"]
             )
         }
+    }
+
+    /// Partitions that are read side by side, one group after the other; those that could not be read last behind
+    /// the others.
+    ///
+    /// One that was split is read to its end before what it was split into: a payment's earlier events are in it.
+    private func groups(of partitions: Set<Int>) -> [[Int]] {
+        let away = state.withLock(\.away)
+        let base = outbox.basePartitions
+        func isLate(_ partition: Int) -> Bool {
+            away.contains { $0 <= partition && ($0 - partition) % base == 0 }
+        }
+        var groups: [[Int]] = []
+        for isLateOnes in [false, true] {
+            var group: [Int] = []
+            for partition in partitions.sorted() where isLate(partition) == isLateOnes {
+                let isFull = group.count == partitionsAtOnce
+                if isFull || group.contains(where: { ($0 - partition) % base == 0 }) {
+                    groups.append(group)
+                    group = []
+                }
+                group.append(partition)
+            }
+            if !group.isEmpty { groups.append(group) }
+        }
+        return groups
+    }
+
+    /// Reads some partitions to their ends.
+    private func readOut(_ partitions: [Int]) async throws(StoreError) {
+        var now = partitions
+        while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
+        state.withLock { $0.away.subtract(partitions) }
     }
 
     /// Reads on in some partitions, in one go; those in which there is more.

@@ -7,6 +7,9 @@ package protocol Outbox: Sendable {
     /// Partitions 0 ..< `partitions` exist.
     var partitions: Int { get }
 
+    /// How many there were when the store was made: what was split from one of them is a multiple of this behind it.
+    var basePartitions: Int { get }
+
     /// Entries nobody has acknowledged: new ones, and those another consumer has sat on for
     /// longer than `idle`. The consumer group is made when it is missing, from the start of the
     /// stream.
@@ -76,6 +79,9 @@ package protocol Outbox: Sendable {
 }
 
 extension Outbox {
+    /// Of a store that was never given more.
+    package var basePartitions: Int { partitions }
+
     /// What stands behind a position of one partition, oldest first, without its events.
     package func references(
         partition: Int,

@@ -7,10 +7,14 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     /// ``span``, and then only by what others wait before they help out.
     static var beat: Duration { .seconds(2) }
     /// How long one beat counts: two may be lost.
+    ///
+    /// Where there are many, others see with their next list that one is gone.
     static var span: Duration { .seconds(6) }
     /// Processes among which each beat asks for the list of all; among so many more it asks at every second
     /// beat, and so on, so that what the lists cost grows with the processes and not with their square.
     static var listed: Int { 50 }
+    /// Beats between two lists at most.
+    static var quietMax: Int { 10 }
 
     /// A loop that shares partitions with the same loop of other processes.
     package struct Loop: Sendable {
@@ -68,7 +72,7 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
                     await announce()
                     quiet -= 1
                 } else {
-                    quiet = await beatOnce() / Self.listed
+                    quiet = min(await beatOnce() / Self.listed, Self.quietMax)
                 }
                 try? await self.clock.sleep(for: Self.beat)
             }

@@ -20,6 +20,8 @@ package struct ArchivedWatch: Hashable, Sendable {
 
     /// As many events as a log keeps.
     package static let eventsMax = 100
+    /// More has never happened to anything; a JSON reader takes every whole number up to it.
+    package static let countMax = 1 << 53
 
     /// Puts together what an archive says of a watch.
     ///
@@ -35,6 +37,19 @@ package struct ArchivedWatch: Hashable, Sendable {
         func refuse(_ message: String) -> InvalidInput {
             InvalidInput(field: "events", message: message)
         }
+        guard notify.count <= NewWatch.notifyMax else {
+            throw InvalidInput(field: "notify", message: "names more than \(NewWatch.notifyMax)")
+        }
+        guard metadata.utf8.count <= NewWatch.metadataBytesMax else {
+            throw InvalidInput(
+                field: "metadata",
+                message: "is larger than \(NewWatch.metadataBytesMax) bytes as JSON"
+            )
+        }
+        guard (0...Self.countMax).contains(watch.seq), (1...Self.countMax).contains(watch.run)
+        else {
+            throw InvalidInput(field: "seq", message: "and run count what has happened")
+        }
         guard events.count <= Self.eventsMax else {
             throw refuse("are more than a log keeps, \(Self.eventsMax)")
         }
@@ -47,7 +62,8 @@ package struct ArchivedWatch: Hashable, Sendable {
             throw refuse("are not the last of the \(watch.seq) that the watch has recorded")
         }
         self.watch = watch
-        self.closed = closed
+        // Nobody is to look at it again: as one that somebody has dismissed.
+        self.closed = closed == .dead ? .cancelled : closed
         self.lastError = lastError
         self.notify = notify
         self.metadata = metadata

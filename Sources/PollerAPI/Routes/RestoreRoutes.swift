@@ -39,7 +39,8 @@ struct RestoreRoutes {
                     [
                         "type": "object", "required": ["watch", "events"],
                         "properties": [
-                            "watch": ["type": "object"], "events": ["type": "array"],
+                            "watch": ["type": "object"],
+                            "events": ["type": "array", "items": ["type": "object"]],
                         ],
                     ]
                 ),

@@ -61,7 +61,11 @@ extension ArchivedWatch {
                 Poller.Watch(wire, key),
                 closed: closed,
                 lastError: wire.lastError,
-                notify: try wire.notify.map { text throws(InvalidInput) in try NotifyURL(text) },
+                notify: try wire.notify.map { text throws(InvalidInput) in
+                    let url = try NotifyURL(text)
+                    try url.check(for: caller, of: account, field: "notify")
+                    return url
+                },
                 metadata: wire.metadata.isEmpty ? "" : wire.metadata.json.description,
                 events: recorded
             )
@@ -72,9 +76,6 @@ extension ArchivedWatch {
 extension Poller.Watch {
     /// A watch as readers were told of it, with what they are told only for an archive.
     fileprivate init(_ wire: PollerWire.Watch, _ key: WatchKey) throws(InvalidInput) {
-        guard wire.seq >= 0, wire.run > 0 else {
-            throw InvalidInput(field: "seq", message: "and run count what has happened")
-        }
         let charge = ChargeProgress(
             name: wire.charge?.state.rawValue ?? "none",
             charge: wire.charge?.id.map(ChargeID.init(unchecked:))
@@ -88,16 +89,12 @@ extension Poller.Watch {
             deadline: Timestamp(ms: wire.deadlineAt.ms),
             run: wire.run,
             seq: wire.seq,
-            acts: try DeadlineActs(
-                authorisation: wire.authorisation?.rawValue,
-                abandoned: wire.abandoned?.rawValue
-            ),
             order: try wire.order.map { text throws(InvalidInput) in try OrderID(text) },
             trace: memory.trace,
             state: WatchState(
                 status: try wire.status.map { text throws(InvalidInput) in try SourceStatus(text) },
                 detail: memory.detail,
-                attempts: max(wire.attempts, 0),
+                attempts: min(max(wire.attempts, 0), ArchivedWatch.countMax),
                 lastPolledAt: wire.lastPolledAt.map { Timestamp(ms: $0.ms) },
                 charge: charge
             ),

@@ -13,8 +13,8 @@ package import Poller
 /// Version 2, of a release before, was the same in the clear with 16 bytes of HMAC-SHA256 behind; it is
 /// still taken.
 package struct GatewayCursor: EventCursors {
-    /// Longer texts are not looked at: 256 partitions fit.
-    private static let textMax = 8192
+    /// Longer texts are not looked at: 1,024 partitions of six bytes, of which some are of last month, in base64.
+    private static let textMax = 12_288
     /// 128 bits: enough that none can be forged, and short, because every event carries one.
     private static let macBytes = 16
     /// An ``ItemID``'s length.

@@ -50,7 +50,6 @@ local function restore(first, log)
   call('ZADD', key(KEY.knownLanes), '0', lane)
   if terms ~= '' then add_to_index(id, terms) end
   call('ZADD', key(KEY.closed), int(wall), id)
-  if closed == CLOSED.dead then call('ZADD', key(KEY.quarantine), int(wall), id) end
   return 1
 end
 

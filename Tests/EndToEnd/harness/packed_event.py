@@ -14,7 +14,7 @@ from redis.crc import key_slot
 SUMMED, ONCE, FOLDED = 1, 2, 3
 SWIFT = Path(__file__).resolve().parents[3] / "Sources/PollerRedis"
 # Before the length of what is folded: nobody is to be told of it, and it has its bodies.
-MARKS = 0xC0
+MARKS, PARTLY = 0xE0, 0x20
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def left_of(stored: bytes) -> list[dict]:
     """What an entry of a log says of events whose bodies are forgotten."""
     assert stored[0] == FOLDED
     length, words = bytes([stored[2] & ~MARKS]) + stored[3:5], dictionary() + dictionary("FoldedDictionary")
-    events = [json.loads(line) for line in unpacked(stored[5:], length, words).split(b"\n")]
+    events = [json.loads(line) for line in unpacked(stored[6 if stored[2] & PARTLY else 5 :], length, words).split(b"\n")]
     assert len(events) == stored[1]
     return events
 

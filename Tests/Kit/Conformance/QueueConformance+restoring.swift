@@ -49,7 +49,12 @@ extension QueueConformance {
                 try bench.equal(claim.leases.map(\.item.key), [], "what is due")
             }
             let aside = try await bench.watches.list(ListQuery(state: .quarantined))
-            try bench.equal(aside.items.map(\.watch.key), [dead], "what is in quarantine")
+            try bench.equal(aside.items.map(\.watch.key), [], "what is in quarantine")
+            try bench.equal(
+                try await bench.snapshot(dead).closed,
+                .cancelled,
+                "why what was dead is closed"
+            )
         },
         ConformanceCase("what is there already stays as it is, open or closed") { bench in
             let (open, closed, new) = (bench.key("1"), bench.key("2"), bench.key("3"))

@@ -14,7 +14,6 @@ extension MemoryStore {
                     phase: .closed(archived.closed, at: now),
                     record: WatchRecord(archived)
                 )
-                if archived.closed == .dead { state.queue[partition].quarantine.append(key.id) }
                 if state.flaws.contains(.tellsWhatIsRestored) {
                     for event in archived.events {
                         state.outbox[partition].append(event, notify: archived.notify, now: now)

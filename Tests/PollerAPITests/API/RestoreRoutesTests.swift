@@ -99,6 +99,31 @@ struct RestoreRoutesTests {
         }
     }
 
+    @Test(
+        "a number that nothing ever counted to is refused, and what is to be done before a deadline is left out"
+    )
+    func hostile() async throws {
+        try await LiveAPI.run { api in
+            let line = Archive.line("src_1")
+            for wrong in ["seq", "run"] {
+                let huge = line.replacing(
+                    wrong == "seq" ? #""final":true,"seq":2"# : #""seq":2,"run":1,"attempts""#,
+                    with: wrong == "seq"
+                        ? #""final":true,"seq":9223372036854775807"#
+                        : #""seq":2,"run":9223372036854775807,"attempts""#
+                )
+                #expect(huge != line)
+                let answer = try await send(api, [huge])
+                #expect(answer.status == 422 && answer.code == "invalid_batch", "\(answer.text)")
+            }
+            let acts = #","authorisation":"capture","abandoned":"cancel""#
+            let money = Archive.line("src_2", more: acts)
+            #expect(try await send(api, [money]).number("restored") == 1)
+            let watch = try await api.get("/v1/watches/src_2")
+            #expect(watch["authorisation"] == nil && watch["abandoned"] == nil)
+        }
+    }
+
     @Test("a part has a bound, and is not empty")
     func bounds() async throws {
         try await LiveAPI.run { api in

@@ -1,0 +1,46 @@
+import Poller
+import Testing
+
+@testable import PollerRedis
+
+@Suite("where lanes are")
+struct PartitionMapTests {
+    @Test("a lane goes from its partition to one of those it is split into, once that is heard")
+    func hearing() {
+        let settled = PartitionMap(partitions: 64)
+        let map = PartitionMap(partitions: 64, base: 16, former: 16)
+        for number in 0..<500 {
+            let lane = "acct_\(number)/source"
+            let (former, now) = (map.partition(of: lane), map.finalPartition(of: lane))
+            #expect(former < 16 && now % 16 == former && now == settled.partition(of: lane))
+            #expect(map.descendants(of: former).contains(now))
+            #expect(map.fixedPartition(of: lane) == former)
+        }
+        #expect(map.mark(of: 7) == "" && map.mark(of: 23) == "")
+        #expect(map.hear(64, from: 7))
+        #expect(map.mark(of: 7) == "64" && map.mark(of: 23) == "64" && map.mark(of: 8) == "")
+        let moved = (0..<500).map { "acct_\($0)/source" }.filter {
+            map.finalPartition(of: $0) == 23
+        }
+        #expect(moved.allSatisfy { map.partition(of: $0) == 23 } && !moved.isEmpty)
+        // A failover has lost that it was split.
+        #expect(map.hear(0, from: 23) && map.mark(of: 7) == "")
+        #expect(map.hear(64, from: 7) && map.hear(0, from: 7) && map.mark(of: 7) == "")
+        #expect(!map.hear(256, from: 7) && !settled.hear(256, from: 7), "start it again")
+        #expect(PartitionMap(partitions: 64, base: 16).mark(of: 40) == "64")
+        let again = PartitionMap(partitions: 256, base: 16, former: 64)
+        #expect(again.mark(of: 3) == "64" && again.mark(of: 67) == "", "a new one is not open")
+        #expect(again.hear(0, from: 67) && again.hear(64, from: 3) && again.mark(of: 67) == "")
+        #expect(
+            again.hear(256, from: 67) && again.mark(of: 3) == "256" && again.mark(of: 67) == "256"
+        )
+        #expect(!again.hear(0, from: 3), "it was split once")
+    }
+
+    @Test("incidents stay beside their board")
+    func incidents() {
+        let lane = Incident.lane.description
+        let map = PartitionMap(partitions: 64, base: 1, former: 1)
+        #expect(map.hear(64, from: 0) && map.partition(of: lane) == 0)
+    }
+}
