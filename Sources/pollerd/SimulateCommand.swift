@@ -16,7 +16,9 @@ struct Simulate: AsyncParsableCommand {
 
             The second table is the cluster for it, by what units were measured to cost (--costs):
             memory of Redis with the retention of the configuration, masters and partitions, and
-            cores and processes of each role. `ops/plan` holds such a plan against a real cluster.
+            cores and processes of each role: as many as fill a core each at most when one has died,
+            or "not possible" where no number does. `ops/plan` holds such a plan against a real
+            cluster.
             """
     )
 

@@ -29,14 +29,15 @@ extension Simulate {
         return table(head, rows)
     }
 
-    /// What all accounts need: cores and, in brackets, processes.
+    /// What all accounts need: cores and, in brackets, processes; below it why something is not possible, if it is not.
     static func clusters(_ runs: [SimulatedRun]) -> String {
         let head = [
             "LIFE", "WHO TELLS", "PAYMENTS/s", "POLLS/s", "DELIVERIES/s", "REDIS", "MASTERS",
             "PARTITIONS", "CORES: REDIS", "WORKERS", "NOTIFIERS", "API", "GATEWAYS",
         ]
         func role(_ role: PlannedCluster.Role) -> String {
-            role.processes == 0 ? "–" : "\(number(role.cores)) (\(role.processes))"
+            guard let processes = role.processes else { return "not possible" }
+            return processes == 0 ? "–" : "\(number(role.cores)) (\(processes))"
         }
         let rows = runs.map { run in
             let cluster = run.cluster
@@ -49,7 +50,10 @@ extension Simulate {
                 role(cluster.gateway),
             ]
         }
-        return table(head, rows)
+        let roles = runs.map(\.cluster).flatMap { [$0.worker, $0.notifier, $0.api, $0.gateway] }
+        guard roles.contains(where: { $0.processes == nil }) else { return table(head, rows) }
+        let why = "each hears of every event, and that alone fills the core"
+        return table(head, rows) + "\n\n\(PlannedCluster.Role.impossible): \(why)"
     }
 
     /// What each unit costs.

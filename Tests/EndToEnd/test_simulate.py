@@ -83,6 +83,18 @@ def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic()
     assert crowd["gateway"]["processes"] == 9 and abs(crowd["frames_per_s"] - 150) < 1
 
 
+def test_what_no_number_of_processes_can_do_is_called_impossible():
+    traffic = ("--payments", "500", "--accounts", "100")
+    plan = cluster(*traffic)
+    # 2,500 events a second, of which each notifier hears all.
+    assert plan["notifier"].pop("cores") > 2
+    assert plan["notifier"] == {"processes": None, "problem": "not possible with processes of one core"}
+    assert set(plan["api"]) == {"cores", "processes"} and plan["api"]["processes"] >= 2
+    lines = simulate("--lives", "1h", "--sample", "100", *traffic, POLLER_STRIPE_SWEEP="off").stdout.splitlines()
+    assert "not possible" in lines[-3] and lines[-2] == ""
+    assert lines[-1].startswith("not possible with processes of one core: each hears of every event")
+
+
 def test_partitions_are_enough_for_the_fullest_of_the_masters():
     """By another hand: CRC16 of a partition's number, in equal shares of the slots."""
     for payments in ("30", "100"):

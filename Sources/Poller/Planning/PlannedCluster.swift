@@ -37,10 +37,28 @@ package struct PlannedLoad: Hashable, Sendable {
 package struct PlannedCluster: Hashable, Sendable, Encodable {
     /// Cores of one role, all of its processes together, and how many processes that makes.
     package struct Role: Hashable, Sendable, Encodable {
-        /// Cores they fill.
+        /// What is said where no number of processes is enough.
+        package static let impossible = "not possible with processes of one core"
+
+        /// Cores they fill; where no number of them is enough, those of the fewest there may be.
         package let cores: Double
-        /// Processes, of which one may die; each fills a core at most.
-        package let processes: Int
+        /// Processes, of which one may die: each of the others fills a core at most.
+        ///
+        /// As many as were named, if they were. Nil: no number is enough, because to hear of every event, which each
+        /// of them does, fills a core.
+        package let processes: Int?
+
+        /// As `{"cores": 4.3, "processes": null, "problem": "not possible …"}`, the problem only where there is one.
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(cores, forKey: .cores)
+            try container.encode(processes, forKey: .processes)
+            if processes == nil { try container.encode(Self.impossible, forKey: .problem) }
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case cores, processes, problem
+        }
     }
 
     /// Bytes that a payment takes in each age.
@@ -133,17 +151,11 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         pollsPerSecond = pace.polls
         deliveriesPerSecond = pace.deliveries
         framesPerSecond = pace.frames
-        func role(_ role: PlannedPace.Role) -> Role {
-            // A core each, and one that may die.
-            let least = max(2, Int(pace.cores(role, processes: 2).rounded(.up)) + 1)
-            let count = load.processes ?? least
-            return Role(cores: pace.cores(role, processes: count), processes: count)
-        }
-        worker = role(.worker)
-        notifier = role(.notifier)
-        api = role(.api)
+        worker = Self.role(.worker, load, pace)
+        notifier = Self.role(.notifier, load, pace)
+        api = Self.role(.api, load, pace)
         gateway = Self.gateways(load, pace)
-        let all = worker.processes + notifier.processes + api.processes + gateway.processes
+        let all = [worker, notifier, api, gateway].reduce(0) { $0 + ($1.processes ?? Self.fewest) }
         redisCores = pace.cores(.redis, processes: all)
         // Who began half a life ago ends now.
         let age = load.age.map { $0 - .milliseconds(Int64(month.lifeSeconds * 500)) }
@@ -176,16 +188,25 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
             + seconds(watch, max(watch, spans.afterlife)) * bytes.afterlife * load.returnable / 100
     }
 
-    /// As many as hold the listeners when one has died, and as many as the work of all of them takes a core each of.
+    /// Of each role: one that works, and one that may die.
+    private static let fewest = 2
+
+    /// As many as the work takes a core each of when one has died, and no fewer than `least`.
+    private static func role(
+        _ role: PlannedPace.Role,
+        _ load: PlannedLoad,
+        _ pace: PlannedPace,
+        least: Int = Self.fewest
+    ) -> Role {
+        let count = load.processes ?? pace.processes(role).map { max(least, $0 + 1) }
+        return Role(cores: pace.cores(role, processes: count ?? least), processes: count)
+    }
+
+    /// As many as hold the listeners, too, when one has died.
     private static func gateways(_ load: PlannedLoad, _ pace: PlannedPace) -> Role {
         guard load.listeners > 0 else { return Role(cores: 0, processes: 0) }
-        let holding = Int((load.listeners / PlannedCost.gatewayListeners.value).rounded(.up)) + 1
-        // Each reads every event: more of them do not share that work.
-        let (one, two) = (pace.cores(.gateway, processes: 1), pace.cores(.gateway, processes: 2))
-        let shared = max(0, 2 * one - two)
-        let working = Int((shared / max(0.1, 1 - (one - shared))).rounded(.up)) + 1
-        let count = load.processes ?? max(2, holding, working)
-        return Role(cores: pace.cores(.gateway, processes: count), processes: count)
+        let holding = Int((load.listeners / PlannedCost.gatewayListeners.value).rounded(.up))
+        return role(.gateway, load, pace, least: max(Self.fewest, holding + 1))
     }
 
     /// As few masters as the fullest of them has room on, and as few partitions as spread the work that evenly.

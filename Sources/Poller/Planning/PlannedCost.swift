@@ -169,6 +169,24 @@ struct PlannedPace: Hashable, Sendable {
         return (work.up.value * count + work.wake.value * wakes + units) / 1_000_000
     }
 
+    /// The fewest processes each of which fills a core at most; nil where no number of them is enough.
+    ///
+    /// What one has to do becomes less with each that is added, but never less than what they do not share: to be up,
+    /// and to hear of every event. So where some number is not enough, no smaller one is, and halving finds the least.
+    func processes(_ role: Role) -> Int? {
+        func areEnough(_ count: Int) -> Bool { cores(role, processes: count) <= Double(count) }
+        var (few, enough) = (0, Self.processesMax)
+        guard areEnough(enough) else { return nil }
+        while enough - few > 1 {
+            let middle = (few + enough) / 2
+            if areEnough(middle) { enough = middle } else { few = middle }
+        }
+        return enough
+    }
+
+    /// More than any cluster has: what these cannot share, none can.
+    private static let processesMax = 1_000_000
+
     /// What a role does in a second.
     private struct Work {
         let up: PlannedCost

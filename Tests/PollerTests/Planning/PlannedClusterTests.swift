@@ -70,6 +70,44 @@ struct PlannedClusterTests {
         #expect(plan(1) { ($0.listeners, $0.heard) = (10, 0) }.framesPerSecond == 0)
     }
 
+    @Test(
+        "of the processes of a role one may die, each of the others fills a core at most, and none is too many",
+        arguments: [1.0, 30, 100, 250, 400, 450]
+    )
+    func fills(payments: Double) throws {
+        let crowd: (Int?) -> PlannedCluster = { count in
+            plan(payments) { ($0.listeners, $0.heard, $0.processes) = (1000, 20, count) }
+        }
+        let planned = crowd(nil)
+        let roles: [KeyPath<PlannedCluster, PlannedCluster.Role>] = [
+            \.worker, \.notifier, \.api, \.gateway,
+        ]
+        for role in roles {
+            let count = try #require(planned[keyPath: role].processes)
+            #expect(planned[keyPath: role].cores <= Double(count), "\(role) \(planned)")
+            #expect(count >= 2)
+            let left = crowd(count - 1)[keyPath: role]
+            #expect(left.cores <= Double(count - 1), "\(role) \(left) of \(count)")
+            guard count > 2 else { continue }
+            let few = crowd(count - 2)[keyPath: role]
+            #expect(few.cores > Double(count - 2), "\(role) \(few) of \(count)")
+        }
+    }
+
+    @Test("where hearing of all events fills a core, no number of processes is said to be enough")
+    func impossible() {
+        // 2,500 events a second: too many to be heard by a notifier, not by the others.
+        let planned = plan(500) { $0.listeners = 10 }
+        #expect(planned.notifier.processes == nil && planned.notifier.cores > 2, "\(planned)")
+        #expect([planned.worker, planned.api, planned.gateway].allSatisfy { $0.processes != nil })
+        let all = plan(3000) { $0.listeners = 10 }
+        #expect([all.notifier, all.api, all.gateway].allSatisfy { $0.processes == nil }, "\(all)")
+        // Work that is shared is never too much.
+        #expect((all.worker.processes ?? 0) > 9, "\(all)")
+        // Those that are named are what they are.
+        #expect(plan(500) { $0.processes = 4 }.notifier.processes == 4)
+    }
+
     @Test("what is too much for one master is spread by enough partitions for the fullest of them")
     func masters() {
         let small = plan(1)
