@@ -1,5 +1,5 @@
 """What Redis remembers of a payment, and what many processes ask of it: the figures of the guide *Capacity*, and
-those of `pollerd simulate`, which must be these within a fifth.
+those of `pollerd simulate`, which must be these within a fifth, up to the age that has no deliveries any more.
 
 `pytest -s Tests/EndToEnd/test_costs.py` prints them.
 """

@@ -1,9 +1,9 @@
 /// What a unit takes, as it was measured: the one table that plans go by.
 ///
 /// *Bytes* are those of Redis' own count (`MEMORY USAGE`) for a payment under Stripe's ids; `test_costs.py` measures them
-/// anew and holds a plan against them within a fifth. *Microseconds* are of one core, of release programs on a machine of
-/// two cores that others used too, and are the machine's as much as the program's: `ops/plan --measure` prints those of
-/// yours, and `ops/plan` what a plan is worth there.
+/// anew and holds a plan against them within a fifth, up to the age that still has deliveries. *Microseconds* are of one
+/// core, of release programs on a machine of two cores that others used too, and are the machine's as much as the
+/// program's: `ops/plan --measure` prints those of yours, and `ops/plan` what a plan is worth there.
 package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
     // Bytes of a payment, by how long ago it ended.
     case openPayment = "open.payment"
@@ -61,7 +61,7 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
         package let value: Double
         /// What is counted.
         package let unit: String
-        /// The command that measured it, or why it is so.
+        /// The command that measured it, or what it was estimated from, or why it is so.
         package let source: String
     }
 
@@ -84,7 +84,12 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
         case .closedName: .bytes(155)
         case .closedEvent: .bytes(37)
         case .closedDelivery: .bytes(521)
-        case .afterlifePayment: .bytes(565)
+        case .afterlifePayment:
+            Entry(
+                value: 300,
+                unit: "bytes",
+                source: "estimate: closed.payment, without the fold of its log"
+            )
         case .redisEmpty: Entry(value: 2.45e6, unit: "bytes", source: "ops/plan")
         case .redisAllocated: Entry(value: 1.13, unit: "of the bytes of keys", source: "ops/plan")
         case .processWakes:
