@@ -23,24 +23,9 @@ struct Fsck: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        let settings = try Settings(try flags.configuration())
-        LoggingSystem.bootstrap { label in
-            LineLogHandler(label: label, format: .text, level: .error)
-        }
-        let logger = Logger(label: "fsck")
-        let client = RedisClient(url: settings.redisURL, logger: logger)
-        let faults = try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await client.run() }
-            let cluster = try await Cluster.join(
-                client,
-                namespace: settings.namespace,
-                partitions: settings.partitions,
-                logger: logger
-            )
+        let faults = try await Cluster.visit(flags, as: "fsck") { cluster, _, _ in
             let watches = try await audit(cluster.watches, "watches")
-            let deliveries = try await audit(cluster.deliveries, "deliveries")
-            group.cancelAll()
-            return watches + deliveries
+            return try await watches + audit(cluster.deliveries, "deliveries")
         }
         if faults > 0, !repair {
             print("run pollerd fsck --repair to mend \(faults == 1 ? "it" : "them")")

@@ -110,23 +110,13 @@ private struct Migration {
         _ flags: Flags,
         _ body: (Migration) async throws -> Void
     ) async throws {
-        let settings = try Settings(try flags.configuration())
-        LoggingSystem.bootstrap { label in
-            LineLogHandler(label: label, format: .text, level: .error)
-        }
-        let logger = Logger(label: "migrate")
-        let client = RedisClient(url: settings.redisURL, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await client.run() }
-            defer { group.cancelAll() }
-            let cluster = try await Cluster.join(
-                client,
-                namespace: settings.namespace,
-                partitions: settings.partitions,
-                logger: logger
-            )
+        try await Cluster.visit(flags, as: "migrate") { cluster, _, _ in
             try await body(
-                Migration(client: client, layout: cluster.layout, members: cluster.members)
+                Migration(
+                    client: cluster.client,
+                    layout: cluster.layout,
+                    members: cluster.members
+                )
             )
         }
     }

@@ -20,21 +20,7 @@ struct Reindex: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        let settings = try Settings(try flags.configuration())
-        LoggingSystem.bootstrap { label in
-            LineLogHandler(label: label, format: .text, level: .error)
-        }
-        let logger = Logger(label: "reindex")
-        let client = RedisClient(url: settings.redisURL, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await client.run() }
-            let cluster = try await Cluster.join(
-                client,
-                namespace: settings.namespace,
-                partitions: settings.partitions,
-                search: settings.searchKeys,
-                logger: logger
-            )
+        try await Cluster.visit(flags, as: "reindex") { cluster, settings, _ in
             var count = 0
             var cursor: String?
             repeat {
@@ -42,7 +28,6 @@ struct Reindex: AsyncParsableCommand {
                 count += step.count
                 cursor = step.next
             } while cursor != nil
-            group.cancelAll()
             let names = settings.searchKeys.names.joined(separator: ", ")
             print("\(count) watches are found by source, order, charge, sum and by \(names)")
         }

@@ -34,36 +34,21 @@ struct Repartition: AsyncParsableCommand {
         guard let patience = Duration(text: wait) else {
             throw ValidationError("--wait is a span as 15m or 0s")
         }
-        let settings = try Settings(try flags.configuration())
-        LoggingSystem.bootstrap { label in
-            LineLogHandler(label: label, format: .text, level: .error)
-        }
-        let logger = Logger(label: "repartition")
-        let client = RedisClient(url: settings.redisURL, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await client.run() }
-            defer { group.cancelAll() }
-            let cluster = try await Cluster.join(
-                client,
-                namespace: settings.namespace,
-                partitions: nil,
-                durability: settings.durability,
-                logger: logger
-            )
+        try await Cluster.visit(flags, as: "repartition") { cluster, settings, logger in
             guard let partitions else { return print(Self.standing(cluster.layout)) }
             let layout: StoreLayout
             do {
                 layout = try await RedisRepartition.begin(
                     cluster.layout,
                     partitions: partitions,
-                    on: client
+                    on: cluster.client
                 )
             } catch let error as InvalidInput {
                 throw ConfigurationError(error.message)
             }
             guard layout.former != nil else {
                 let work = RedisRepartition(
-                    client: client,
+                    client: cluster.client,
                     layout: layout,
                     durability: settings.durability,
                     owner: cluster.owner,

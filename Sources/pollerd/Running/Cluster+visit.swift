@@ -1,0 +1,34 @@
+import Logging
+import RedisClient
+
+extension Cluster {
+    /// Opens the store of a configuration for as long as a command is at work on it.
+    ///
+    /// What goes wrong is told by the command; the log has errors alone.
+    static func visit<Answer: Sendable>(
+        _ flags: Flags,
+        as label: String,
+        _ body: (Cluster, Settings, Logger) async throws -> Answer
+    ) async throws -> Answer {
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .error)
+        }
+        let logger = Logger(label: label)
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            // The connection's own loop, which ends with the command.
+            group.addTask { try await client.run() }
+            defer { group.cancelAll() }
+            let cluster = try await join(
+                client,
+                namespace: settings.namespace,
+                partitions: settings.partitions,
+                durability: settings.durability,
+                search: settings.searchKeys,
+                logger: logger
+            )
+            return try await body(cluster, settings, logger)
+        }
+    }
+}
