@@ -14,7 +14,8 @@ import Synchronization
 /// between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries of a partition read at a time, and partitions at a time: some MiB at most.
+    /// Entries read at a time, and partitions: of a store of an older form, whose entries have their bodies, some
+    /// MiB.
     private let batch = 256
     private let partitionsAtOnce = 16
 
@@ -195,7 +196,8 @@ where C.Duration == Duration, C.Instant: Sendable {
                 OutboxPlace(partition: $0, position: state.positions?[$0] ?? "0-0")
             }
         }
-        let pages = try await outbox.references(behind: places, limit: batch)
+        let limit = batch / partitions.count
+        let pages = try await outbox.references(behind: places, limit: limit)
         let references = pages.flatMap(\.self)
         guard !references.isEmpty else { return [] }
         var (isHeard, followers) = state.withLock { state in
@@ -225,7 +227,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         for (event, buffers) in told {
             for buffer in buffers { buffer.offer(event) }
         }
-        return zip(partitions, pages).filter { $0.1.count == batch }.map(\.0)
+        return zip(partitions, pages).filter { $0.1.count == limit }.map(\.0)
     }
 
     private func events(
