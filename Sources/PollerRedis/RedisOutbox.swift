@@ -49,7 +49,11 @@ extension RedisWatchStore: Outbox {
         }
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
         let records = (abandoned + fresh).compactMap(OutboxRecord.init)
-        let entries = try await self.entries(records, partition: partition)
+        let entries = try await self.entries(
+            records,
+            partition: partition,
+            isConfirmed: redis.durability != nil
+        )
         let known = Set(entries.map(\.id))
         let unreadable = records.map(\.id).filter { !known.contains($0) }
         if !unreadable.isEmpty {
@@ -141,14 +145,15 @@ extension RedisWatchStore: Outbox {
     /// What records of the stream tell; without those of which nothing is known any more.
     private func entries(
         _ records: [OutboxRecord],
-        partition: Int
+        partition: Int,
+        isConfirmed: Bool = false
     ) async throws(StoreError) -> [OutboxEntry] {
         let named = records.compactMap { record in
             record.seq.map { seq in
                 RecordedEvent(item: record.item, lane: LaneID(unchecked: record.lane), seq: seq)
             }
         }
-        var next = try await recorded(named).makeIterator()
+        var next = try await recorded(named, isConfirmed: isConfirmed).makeIterator()
         return records.compactMap { record in
             record.entry(partition, told: record.seq == nil ? nil : next.next())
         }
@@ -157,9 +162,16 @@ extension RedisWatchStore: Outbox {
     /// What recorded.lua answers of events that stand in their items' logs, one answer for each.
     ///
     /// An item may have moved since to another partition than that of the outbox that names it.
-    func recorded(_ named: [RecordedEvent]) async throws(StoreError) -> [RedisValue] {
+    func recorded(
+        _ named: [RecordedEvent],
+        isConfirmed: Bool = false
+    ) async throws(StoreError) -> [RedisValue] {
         var told = [RedisValue](repeating: .null, count: named.count)
-        try await redis.run(redis.scripts[.recorded], for: named.map(\.lane)) { group in
+        try await redis.run(
+            redis.scripts[isConfirmed ? .recordedConfirmed : .recorded],
+            for: named.map(\.lane),
+            isDurable: isConfirmed
+        ) { group in
             group.flatMap { [.string(named[$0].item), RedisArgument(named[$0].seq)] }
         } _: { group, reply throws(StoreError) in
             guard let found = reply.array, found.count == group.count else {

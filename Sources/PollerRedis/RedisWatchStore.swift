@@ -203,10 +203,28 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
+        try await events(of: key, after: seq, limit: limit, isConfirmed: false)
+    }
+
+    package func eventsToTell(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event] {
+        try await events(of: key, after: seq, limit: limit, isConfirmed: redis.durability != nil)
+    }
+
+    private func events(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int,
+        isConfirmed: Bool
+    ) async throws(StoreError) -> [Event] {
         let reply = try await redis.run(
-            redis.scripts[.log],
+            redis.scripts[isConfirmed ? .logConfirmed : .log],
             of: key.lane,
-            [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
+            [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))],
+            isDurable: isConfirmed
         )
         // What is folded is one entry of the log, whatever of it is asked for.
         let found = (reply.array ?? []).flatMap { entry in

@@ -13,6 +13,7 @@ enum ScriptName: String, CaseIterable {
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
     case requestClaim, requestAct
+    case logConfirmed, recordedConfirmed
     case splitStage, splitClock, splitList, splitRead, splitWrite, splitForget
 
     /// What stands before it, in this order.
@@ -56,7 +57,7 @@ enum ScriptName: String, CaseIterable {
         case .beat: PackageResources.beat_lua
         case .read: PackageResources.read_lua
         case .list: PackageResources.list_lua
-        case .log: PackageResources.log_lua
+        case .log, .logConfirmed: PackageResources.log_lua
         case .stats: PackageResources.stats_lua
         case .search: PackageResources.search_lua
         case .index: PackageResources.index_lua
@@ -69,7 +70,7 @@ enum ScriptName: String, CaseIterable {
         case .outboxGroup: PackageResources.outbox_group_lua
         case .outboxHold: PackageResources.outbox_hold_lua
         case .confirm: PackageResources.confirm_lua
-        case .recorded: PackageResources.recorded_lua
+        case .recorded, .recordedConfirmed: PackageResources.recorded_lua
         case .bodies: PackageResources.bodies_lua
         case .fold: PackageResources.fold_lua
         case .accepted: PackageResources.accepted_lua
@@ -108,7 +109,8 @@ enum ScriptName: String, CaseIterable {
         case .hint: [.prelude, .opening]
         case .enqueue, .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
         case .restore: [.prelude, .searching, .folding]
-        case .log, .read, .recorded, .bodies, .fold: [.prelude, .folding]
+        case .log, .logConfirmed, .read, .recorded, .recordedConfirmed, .bodies, .fold:
+            [.prelude, .folding]
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .recording, .opening, .searching, .claiming]
         case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .recording]
@@ -130,12 +132,19 @@ extension ScriptName {
     /// are when a partition is split, or lists what is in all of them, need not.
     var asksPlace: Bool {
         switch self {
-        case .log, .recorded, .named, .held, .dismiss, .index, .bodies, .fold, .fade, .accepted,
+        case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
+            .bodies, .fold, .fade, .accepted,
             .purge, .orderList:
             true
         default: false
         }
     }
+}
+
+extension ScriptName {
+    /// Those that read what is to be told, and write something beside, so that it can be waited for that the
+    /// server which was read has replicas: a master that was cut off has what nobody else will ever have.
+    fileprivate var confirms: Bool { self == .logConfirmed || self == .recordedConfirmed }
 }
 
 /// What Redis is sent: the same files as scripts and as a library of functions.
@@ -205,8 +214,11 @@ struct ScriptTexts {
     /// What a body begins with.
     private func entrance(_ name: ScriptName, _ flags: String?) -> String {
         if name.prefaces.isEmpty { return "" }
-        let enter = flags == "no-writes" ? "enter(KEYS, true)" : "enter(KEYS)"
-        return name.asksPlace ? "\(enter) placed()" : enter
+        let isReading = flags == "no-writes" || name.confirms
+        let enter = isReading ? "enter(KEYS, true)" : "enter(KEYS)"
+        let placed = name.asksPlace ? "\(enter) placed()" : enter
+        return name.confirms
+            ? "\(placed) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : placed
     }
 
     /// What Redis is to allow a script, and the lines after that.
@@ -217,7 +229,7 @@ struct ScriptTexts {
         // What is registered may change and go also in a store that is full, and what an operator does
         // about that is told apart from its repeat.
         let isAllowed = name == .endpointWrite || name == .keyWrite || name == .requestAct
-        return (isAllowed ? "allow-oom" : flags, String(text[lineEnd...]))
+        return (isAllowed || name.confirms ? "allow-oom" : flags, String(text[lineEnd...]))
     }
 
     private static func rendered(_ file: [UInt8]) -> String {

@@ -70,6 +70,45 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
 
 
+@needs_owners
+@pytest.mark.parametrize("wait_replicas", [0, 1])
+def test_a_delivery_on_an_island_goes_no_farther_than_its_replicas(chaos, wait_replicas: int):
+    env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
+    cluster: Cluster = chaos(store="divided", apis=2, workers=1, listen=False, env=env)
+    inside, outside = (PollerAPI(role.address("api")) for role in cluster.apis)
+    source = cluster.sandbox.create_source()
+    # What everybody has is refused until behind it stands what the island alone has, and tried again then.
+    cluster.webhook.refuse(1000)
+    cluster.enqueue(source, notify=[cluster.webhook.url])
+    wait_until(lambda: cluster.webhook.attempts, 20, "the first event is tried")
+    old = cluster.redis.master()
+    cluster.redis.cut_off(old, [cluster.apis[0], cluster.workers[0], cluster.notifiers[0]])
+    try:
+        cluster.sandbox.set_status(source, "chargeable")
+        found = wait_until(lambda: _with_status(inside, source, "chargeable"), 60, "the island records it")
+        cluster.webhook.refuse(0)
+        stray = found["id"]
+        if wait_replicas:
+            held = "replicas have it in time"
+            wait_until(lambda: held in inside.request("GET", "/v1/deliveries").text, 200, "it says why it waits")
+        else:
+            wait_until(lambda: stray in cluster.webhook.receipts.ids(), 200, "the island tells it")
+        # Nobody outside polls, so that this is never recorded where it stays.
+        cluster.sandbox.set_status(source, "failed")
+        cluster.redis.wait_failover(old)
+    finally:
+        cluster.redis.join()
+    cluster.redis.wait_replicas(2)
+    wait_until(lambda: outside.watch(source)["status"] == "failed", 60, "what is true is recorded")
+    cluster.wait_delivered([source], mail=False)
+    assert stray not in {event["id"] for event in outside.events(source)}, "the island's was kept"
+    assert (stray in cluster.webhook.receipts.ids()) == (not wait_replicas)
+
+
+def _with_status(api: PollerAPI, source: str, status: str) -> dict | None:
+    return next((event for event in api.events(source) if event["status"] == status), None)
+
+
 def _is_recorded(api: PollerAPI, source: str) -> bool:
     answer = api.request("GET", f"/v1/watches/{source}/events")
     return answer.ok and bool(answer.json()["data"])

@@ -140,6 +140,16 @@ extension RedisHarness {
         ).leases
     }
 
+    /// Waits until a partition has refused somebody because it is being split.
+    func waitForRefusal() async throws {
+        for _ in 0..<2000 {
+            let stats = try await client.send(RedisCommand("INFO", ["errorstats"])).string ?? ""
+            if stats.contains("errorstat_SPLITTING") { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("nobody was refused")
+    }
+
     /// How many watches each partition has.
     func homes() async throws -> [Int: Int] {
         let keys = try await client.send(RedisCommand("KEYS", [.string("\(layout.namespace):w*")]))

@@ -65,7 +65,7 @@ struct RepartitionTests {
             #expect(try await harness.store.snapshot(of: RedisHarness.watchKey(1)) != nil)
             let before = try await harness.homes()
             async let enqueued = harness.store.enqueue([NewWatch(key: RedisHarness.watchKey(999))])
-            try await Task.sleep(for: .milliseconds(200))
+            try await harness.waitForRefusal()
             #expect(try await harness.homes() == before, "something was written")
             try await harness.split([0])
             #expect(try await enqueued.map(\.outcome) == [.created])

@@ -239,7 +239,7 @@ extension DeliveryHandler {
         // The event that was told last is read once more: another one in its place is of a lineage
         // that a failover has begun.
         let known = state.told == nil ? 0 : 1
-        var events = try await store.events(
+        var events = try await store.eventsToTell(
             of: delivery.watch,
             after: state.cursor - known,
             limit: Self.readAhead + known
@@ -304,7 +304,7 @@ extension DeliveryHandler {
 extension WatchStore {
     /// One event of a watch; nil when its log has let go of it.
     func event(_ seq: Int, of key: WatchKey) async throws(StoreError) -> Event? {
-        try await events(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
+        try await eventsToTell(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
     }
 }
 

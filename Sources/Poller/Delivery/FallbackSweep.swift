@@ -108,7 +108,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         now: Timestamp
     ) async throws(StoreError) {
         var state = snapshot.delivery.state
-        let events = try await watches.events(
+        let events = try await watches.eventsToTell(
             of: snapshot.delivery.watch,
             after: max(state.cursor, state.escalated),
             limit: Self.eventsMax

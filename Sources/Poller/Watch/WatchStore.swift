@@ -46,6 +46,13 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [Event]
 
+    /// The same, once as many replicas have them as the store is to wait for before an event is told.
+    func eventsToTell(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event]
+
     /// Forgets the bodies of events (``Event/withoutBody``) of some watches that ended longer ago than
     /// `retention`; true when there may be more.
     ///
@@ -87,6 +94,15 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 }
 
 extension WatchStore {
+    /// Of a store that waits for nobody.
+    package func eventsToTell(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event] {
+        try await events(of: key, after: seq, limit: limit)
+    }
+
     /// Hints that something may have happened, and nobody knows what.
     package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await hint(key, of: .anything)
