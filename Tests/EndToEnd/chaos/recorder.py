@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import redis
-from harness.packed_event import outbox_event
+from harness.packed_event import outbox_events
 
 PAGE = 2000
 PAUSE_S = 0.05
@@ -60,8 +60,7 @@ class Recorder:
         """Whether there may be more."""
         start = self._streams[stream]
         entries = client.xrange(stream, min=start if start == "-" else f"({start}", count=PAGE)
-        for entry, fields in entries:
-            told = outbox_event(client, stream, fields)
+        for (entry, _), told in zip(entries, outbox_events(client, stream, entries)):
             assert told, f"{entry} of {stream} is in no log any more: the recorder has fallen behind"
             self._take(told, int(entry.split("-")[0]))
             self._streams[stream] = entry

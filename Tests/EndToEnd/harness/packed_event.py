@@ -53,21 +53,50 @@ def left_of(stored: bytes) -> list[dict]:
     return events
 
 
-def outbox_event(client: redis.Redis, stream: str, fields: dict[str, str]) -> dict | None:
-    """The event that an entry of the outbox tells, from itself or from its item's log; None once it has left that.
+# As many of a log are asked for first: an event that is read soon is one of the newest.
+NEWEST = 3
+
+
+def outbox_events(client: redis.Redis, stream: str, entries: list[tuple[str, dict[str, str]]]) -> list[dict | None]:
+    """The events that entries of the outbox tell, from themselves or from their items' logs; None for one that has left that.
 
     Texts are of bytes: what is no UTF-8 in them can be had back.
     """
-    if stored := fields.get("p") or fields.get("e"):
-        return event(stored.encode(errors="surrogateescape"))
     namespace, partition = re.fullmatch(r"(.*:)e\{(\d+)\}", stream).groups()
-    for home in (int(partition), moved_to(client, namespace, fields["l"])):
-        log = client.lrange(f"{namespace}l{{{home}}}{fields['i']}", 0, -1)
-        # The newest stands last, and one that is read late is soon behind others.
-        for stored in reversed(log):
-            told = event(stored.encode(errors="surrogateescape"))
-            if told["seq"] == int(fields["q"]):
-                return told
+    pipeline = client.pipeline(transaction=False)
+    for _, fields in entries:
+        if not inline(fields):
+            pipeline.lrange(f"{namespace}l{{{partition}}}{fields['i']}", -NEWEST, -1)
+    logs = iter(pipeline.execute())
+    found = []
+    for _, fields in entries:
+        if stored := inline(fields):
+            found.append(event(stored.encode(errors="surrogateescape")))
+        else:
+            told = logged(next(logs), fields)
+            found.append(told or older_event(client, namespace, int(partition), fields))
+    return found
+
+
+def inline(fields: dict[str, str]) -> str | None:
+    """What an entry of an older form carries itself."""
+    return fields.get("p") or fields.get("e")
+
+
+def older_event(client: redis.Redis, namespace: str, partition: int, fields: dict[str, str]) -> dict | None:
+    """The event of an entry from the whole of its log, wherever that is."""
+    for home in (partition, moved_to(client, namespace, fields["l"])):
+        if told := logged(client.lrange(f"{namespace}l{{{home}}}{fields['i']}", 0, -1), fields):
+            return told
+    return None
+
+
+def logged(log: list[str], fields: dict[str, str]) -> dict | None:
+    """The event of an entry among those of a log, of which the newest stands last."""
+    for stored in reversed(log):
+        told = event(stored.encode(errors="surrogateescape"))
+        if told["seq"] == int(fields["q"]):
+            return told
     return None
 
 
