@@ -36,10 +36,22 @@ class Recorder:
         self._streams = {f"{namespace}:e{{{p}}}": None for p in range(partitions)}
         self._recorded = recorded
         self._closing = threading.Event()
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
+        try:
+            self._follow()
+        except BaseException as error:
+            self._error = error
+
+    def check(self) -> None:
+        """Fails once it can follow no more, since all that comes later would look lost."""
+        if self._error:
+            raise self._error
+
+    def _follow(self) -> None:
         client, discovered = None, 0.0
         while not self._closing.is_set():
             try:
@@ -62,7 +74,11 @@ class Recorder:
         start = self._streams[stream]
         entries = client.xrange(stream, min=start if start == "-" else f"({start}", count=PAGE)
         for (entry, _), told in zip(entries, outbox_events(client, stream, entries)):
-            assert told, f"{entry} of {stream} is in no log any more: the recorder has fallen behind"
+            if not told:
+                # A failover may have come in between, to a server that knows of neither.
+                known = client.xrange(stream, min=entry, max=entry)
+                assert not known, f"{entry} of {stream} is in no log any more: the recorder has fallen behind"
+                return True
             self._take(told, int(entry.split("-")[0]))
             self._streams[stream] = entry
         return len(entries) == PAGE

@@ -190,6 +190,7 @@ class Run:
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
+            self._recorder.check()
             # In time: the sandbox forgets what is a million changes old.
             self._cluster.sandbox.history()
             ended = len(self._recorder.closed)
@@ -265,6 +266,7 @@ class Run:
     def _judge(self, faults: Faults) -> None:
         recorder, cluster, figures = self._recorder, self._cluster, self.figures
         recorder.close()
+        recorder.check()
         recorded = {source: recorder.events.get(source, []) for source in self._all}
         if self._may_lose:
             recorded = {source: recorded[source] + self._logs[source] for source in self._all}

@@ -63,7 +63,7 @@ def outbox_events(client: redis.Redis, stream: str, entries: list[tuple[str, dic
     Texts are of bytes: what is no UTF-8 in them can be had back.
     """
     namespace, partition = re.fullmatch(r"(.*:)e\{(\d+)\}", stream).groups()
-    pipeline = client.pipeline(transaction=False)
+    pipeline = server_of(client, stream).pipeline(transaction=False)
     for _, fields in entries:
         if not inline(fields):
             pipeline.lrange(f"{namespace}l{{{partition}}}{fields['i']}", -NEWEST, -1)
@@ -76,6 +76,13 @@ def outbox_events(client: redis.Redis, stream: str, entries: list[tuple[str, dic
             told = logged(next(logs), fields)
             found.append(told or older_event(client, namespace, int(partition), fields))
     return found
+
+
+def server_of(client: redis.Redis, key: str) -> redis.Redis:
+    """The one that has a key: a pipeline of the client of a whole cluster takes milliseconds a command."""
+    if isinstance(client, redis.RedisCluster):
+        return client.get_redis_connection(client.get_node_from_key(key))
+    return client
 
 
 def inline(fields: dict[str, str]) -> str | None:
