@@ -82,6 +82,12 @@ extension Outbox {
     /// Of a store that was never given more.
     package var basePartitions: Int { partitions }
 
+    /// Whether nothing was ever recorded in a partition because it was split from another: a place in it may be
+    /// that of the other one, and is the beginning.
+    package func isUntouched(_ partition: Int, _ bounds: OutboxBounds) -> Bool {
+        partition >= basePartitions && OutboxPosition(bounds.newest) ?? .start == .start
+    }
+
     /// What stands behind a position of one partition, oldest first, without its events.
     package func references(
         partition: Int,
@@ -208,10 +214,10 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
         count > 0 && count <= partitions && partitions % count == 0
     }
 
-    /// Places in all partitions of a store, for one of which it had before it was given more: in the new ones all
-    /// was recorded later.
+    /// Places in all partitions of a store, for one of which it had before it was given more: in a new one all was
+    /// recorded later than in the one that it was split from, and goes on behind its numbers.
     package static func extended(_ places: [Self], to partitions: Int) -> [Self] {
-        places + Array(repeating: .start, count: max(0, partitions - places.count))
+        (0..<max(places.count, partitions)).map { places[$0 % places.count] }
     }
 }
 

@@ -53,7 +53,9 @@ struct OutboxReading: Sendable {
         for (partition, bounds) in try await outbox.bounds().enumerated() {
             let newest = OutboxPosition(bounds.newest) ?? .start
             let trimmed = OutboxPosition(bounds.trimmed) ?? .start
-            if cursor.positions[partition] > newest {
+            if outbox.isUntouched(partition, bounds) {
+                cursor.positions[partition] = .start
+            } else if cursor.positions[partition] > newest {
                 // The store lost its last writes, or is another one: begin again.
                 cursor.positions[partition] = .start
                 hasGap = true

@@ -55,10 +55,11 @@ extension CatchUp {
             )
             if let cursor, let mark = cursor.mark, mark.watch == subscription.watch?.id {
                 history = mark.seq
-                state.positions = cursor.positions
+                state.positions = reachable(cursor.positions, bounds)
             } else if let cursor {
-                lost = unreachable(cursor.positions, bounds)
-                if lost == nil { state.positions = cursor.positions }
+                let positions = reachable(cursor.positions, bounds)
+                lost = unreachable(positions, bounds)
+                if lost == nil { state.positions = positions }
             } else {
                 lost = "this is not a cursor for these credentials"
             }
@@ -117,6 +118,16 @@ extension CatchUp {
         }
         state.positions = newest
         return state
+    }
+
+    /// Positions as they are in this store: at the beginning of what was split from others and has nothing yet.
+    private func reachable(
+        _ positions: [OutboxPosition],
+        _ bounds: [OutboxBounds]
+    ) -> [OutboxPosition] {
+        zip(positions, bounds).enumerated().map { partition, place in
+            store.outbox.isUntouched(partition, place.1) ? .start : place.0
+        }
     }
 
     /// Why nobody can go on from these positions; nil when one can.

@@ -75,9 +75,9 @@ struct RequestJSONTests {
         let cursor = OutboxCursor(positions: [.init(ms: 9, n: 1), .init(ms: 10, n: 0), .start])
         #expect(OutboxCursor(cursor.text, partitions: 3) == cursor)
         #expect(OutboxCursor(cursor.text, partitions: 4) == nil)
-        // Of a store that has been given more since: in the new ones all is later.
+        // Of a store that has been given more since: the new ones go on where they come from.
         let more = OutboxCursor(cursor.text, partitions: 6)
-        #expect(more?.positions == cursor.positions + [.start, .start, .start])
+        #expect(more?.positions == cursor.positions + cursor.positions)
         #expect(OutboxCursor("", partitions: 1) == nil)
         for plain in [
             "1:", "1:1", "2:1-1", "1:1--1", "1:+1-1", "1:1-1,", "1:99999999999999999999-1",

@@ -1,0 +1,90 @@
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+/// Cursors of events in a store that was given more partitions since they were told.
+@Suite("recorded events of a store that was given more partitions")
+struct SplitOutboxTests {
+    /// Of two partitions, of which the second was split from the first.
+    private struct Split: Outbox {
+        let second: OutboxBounds
+        let partitions = 2
+        let basePartitions = 1
+
+        func bounds() async throws(StoreError) -> [OutboxBounds] {
+            [OutboxBounds(oldest: "9-0", newest: "9-0", trimmed: "0-0"), second]
+        }
+
+        func entries(
+            partition: Int,
+            after position: String,
+            limit: Int
+        ) async throws(StoreError) -> [OutboxEntry] { [] }
+
+        func unacknowledged(
+            partition: Int,
+            consumer: OwnerID,
+            idle: Duration,
+            limit: Int
+        ) async throws(StoreError) -> [OutboxEntry] { [] }
+
+        func hold(
+            partition: Int,
+            consumer: OwnerID,
+            _ entries: [PendingEntry]
+        ) async throws(StoreError) -> Set<String> { [] }
+
+        func positions(
+            partition: Int,
+            of ids: [String]
+        ) async throws(StoreError) -> [String: FanOutPosition] { [:] }
+
+        func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {}
+
+        func settled(partition: Int) async throws(StoreError) -> Timestamp { Timestamp(ms: 0) }
+
+        func references(
+            behind places: [OutboxPlace],
+            limit: Int
+        ) async throws(StoreError) -> [[OutboxReference]] { places.map { _ in [] } }
+
+        func events(of references: [OutboxReference]) async throws(StoreError) -> [Poller.Event?] {
+            references.map { _ in nil }
+        }
+
+        func trim(partition: Int, retention: Duration) async throws(StoreError) {}
+
+        func arrivals() -> AsyncStream<Int?> { AsyncStream { nil } }
+    }
+
+    private func page(after text: String, _ second: OutboxBounds) async throws -> OutboxPage {
+        let outbox = Split(second: second)
+        let reading = OutboxReading(
+            outbox: outbox,
+            limit: 10,
+            filter: try EventFilter(sources: [], accounts: .all, types: []),
+            isOfAll: true
+        )
+        let cursor = try #require(OutboxCursor(text, partitions: outbox.partitions))
+        return try await reading.page(after: cursor)
+    }
+
+    @Test("what was recorded in a new partition and is gone is missed, and said to be")
+    func trimmed() async throws {
+        let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
+        let gone = OutboxBounds(oldest: "0-0", newest: "20-0", trimmed: "20-0")
+        #expect(try await page(after: told, gone).hasGap)
+        let kept = OutboxBounds(oldest: "10-0", newest: "20-0", trimmed: "0-0")
+        #expect(try await !page(after: told, kept).hasGap)
+    }
+
+    @Test("a new partition in which nothing was recorded yet has lost nothing")
+    func untouched() async throws {
+        let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
+        let empty = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
+        let page = try await page(after: told, empty)
+        #expect(!page.hasGap)
+        #expect(page.next.positions == [.init(ms: 9, n: 0), .start])
+    }
+}
