@@ -1,4 +1,3 @@
-import Foundation
 package import Logging
 package import Poller
 package import RedisClient
@@ -144,11 +143,6 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
 
 /// How deliveries stand, and trying them again.
 extension RedisDeliveryQueue: DeliveryBook {
-    /// A replay of which nothing was heard for so long has lost its process.
-    private static var replaySilence: Duration { .seconds(180) }
-    /// How long the outcome of a replay can be read.
-    private static var replayKept: Duration { .seconds(7 * 86_400) }
-
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
             partition: redis.keys.partition(of: LaneID(endpoint: endpoint).description),
@@ -236,72 +230,6 @@ extension RedisDeliveryQueue: DeliveryBook {
             if count > limit { found.leaveOut() }
         }
         return found
-    }
-
-    package func revise(
-        _ revisions: [DeliveryRevision],
-        endingHolds: Bool
-    ) async throws(StoreError) -> [RevisionResult] {
-        try await revise(revisions, how: endingHolds ? "1" : "0")
-    }
-
-    package func dismiss(
-        _ revisions: [DeliveryRevision]
-    ) async throws(StoreError) -> [RevisionResult] {
-        try await revise(revisions, how: "-")
-    }
-
-    /// `how`: what revise.lua does with them besides.
-    private func revise(
-        _ revisions: [DeliveryRevision],
-        how: RedisArgument
-    ) async throws(StoreError) -> [RevisionResult] {
-        guard let partition = revisions.first?.id.partition else { return [] }
-        precondition(
-            revisions.allSatisfy { $0.id.partition == partition },
-            "the revisions of one operation belong to one partition"
-        )
-        guard partition < partitions else { return revisions.map { _ in .missing } }
-        var results: [RevisionResult] = []
-        for start in stride(from: 0, to: revisions.count, by: RedisPartitions.chunk) {
-            let end = min(start + RedisPartitions.chunk, revisions.count)
-            var arguments: [RedisArgument] = [how]
-            for revision in revisions[start..<end] {
-                arguments.append(.string(revision.id.item.description))
-                arguments.append(.string(DeliveryRecord.text(of: revision.from)))
-                arguments.append(.string(DeliveryRecord.text(of: revision.to)))
-            }
-            let reply = try await redis.run(redis.scripts[.revise], partition: partition, arguments)
-            guard let flags = reply.array, flags.count == end - start else {
-                throw .corrupt("revise.lua answered \(reply)")
-            }
-            results += flags.map { $0.int == 1 ? .done : $0.int == 0 ? .busy : .missing }
-        }
-        return results
-    }
-
-    package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
-        try await redis.hearOfSplits()
-        let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
-        let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
-        guard let text = reply.string else { return nil }
-        // What another release has written is as good as gone.
-        return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
-    }
-
-    package func record(_ job: ReplayJob) async throws(StoreError) {
-        try await redis.hearOfSplits()
-        let key = redis.keys.replay(of: job.endpoint)
-        let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
-        // Numbers, booleans and text: nothing that cannot be written.
-        guard let json = try? JSONEncoder().encode(job) else { return }
-        let text = String(decoding: json, as: UTF8.self)
-        _ = try await redis.client.ask(
-            RedisCommand(
-                "SET",
-                [.string(key), .string(text), "EX", RedisArgument(seconds.ms / 1000)]
-            )
-        )
     }
 }
 

@@ -4,7 +4,7 @@ enum ScriptName: String, CaseIterable {
     case incidentTake, incidentStore, incidentList, deadLetters
     case enqueue, mark, revise, claim, commit, release, recall, hint, cancel, announce, redrive,
         dismiss
-    case note, restore
+    case note, restore, replayNote
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
     case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
@@ -50,6 +50,7 @@ enum ScriptName: String, CaseIterable {
         case .dismiss: PackageResources.dismiss_lua
         case .note: PackageResources.note_lua
         case .restore: PackageResources.restore_lua
+        case .replayNote: PackageResources.replay_note_lua
         case .lane: PackageResources.lane_lua
         case .control: PackageResources.control_lua
         case .explain: PackageResources.explain_lua
@@ -134,7 +135,7 @@ extension ScriptName {
         switch self {
         case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
             .bodies, .fold, .fade, .accepted,
-            .purge, .orderList:
+            .purge, .orderList, .replayNote:
             true
         default: false
         }

@@ -31,7 +31,7 @@ package protocol DeliveryBook: Sendable {
 
     /// Changes what deliveries remember and makes them due now; one result for each, in order.
     ///
-    /// All belong to one partition. With `endingHolds` their endpoints are tried at once even
+    /// All are of one lane, or of one partition. With `endingHolds` their endpoints are tried at once even
     /// while a circuit is open or a `Retry-After` runs; that stays so when the attempt fails.
     func revise(
         _ revisions: [DeliveryRevision],
@@ -41,7 +41,7 @@ package protocol DeliveryBook: Sendable {
     /// Changes what deliveries remember, and leaves each where it is: what rests goes on resting, no longer
     /// among the dead when it has no dead letters any more. One result for each, in order.
     ///
-    /// All belong to one partition.
+    /// As many as there may be of ``revise(_:endingHolds:)``.
     func dismiss(_ revisions: [DeliveryRevision]) async throws(StoreError) -> [RevisionResult]
 
     /// How the last replay of an endpoint stands; nil when there was none for a week, and three

@@ -47,7 +47,8 @@ package struct Replayer: Sendable {
 
     private func replay(_ job: inout ReplayJob, _ endpoint: Endpoint?) async throws {
         let id = EndpointID(unchecked: job.endpoint)
-        var seen: Set<DeliveryID> = []
+        // Not by their names: those of a partition that is split meanwhile get others.
+        var seen: Set<ItemID> = []
         var cursor: String?
         repeat {
             let page = try await deliveries.deliveries(
@@ -58,7 +59,7 @@ package struct Replayer: Sendable {
                     cursor: cursor
                 )
             )
-            let new = page.items.filter { seen.insert($0.id).inserted }
+            let new = page.items.filter { seen.insert($0.id.item).inserted }
             guard seen.count <= ReplayJob.lookedAtMax else {
                 throw InvalidInput(
                     field: "since",
@@ -109,7 +110,7 @@ package struct Replayer: Sendable {
                     done += 1
                     job.events += found.events
                 case .missing: break
-                case .busy: held += open.filter { $0.id == found.revision.id }
+                case .busy: held += open.filter { $0.id.item == found.revision.id.item }
                 }
             }
             job.matched += done
@@ -173,7 +174,7 @@ package struct Replayer: Sendable {
     private func markMissing(
         _ job: inout ReplayJob,
         _ endpoint: Endpoint,
-        _ seen: Set<DeliveryID>
+        _ seen: Set<ItemID>
     ) async throws {
         let since = max((job.sinceMs ?? 0) - 1, 0)
         var seen = seen
@@ -188,8 +189,8 @@ package struct Replayer: Sendable {
                 guard let last = entries.last else { break }
                 position = last.id
                 let missing = entries.filter { entry in
-                    let id = deliveries.id(of: endpoint.id, entry.event.key)
-                    return endpoint.wants(entry.event) && seen.insert(id).inserted
+                    let item = Delivery.id(endpoint: endpoint.id, watch: entry.event.key)
+                    return endpoint.wants(entry.event) && seen.insert(item).inserted
                 }
                 guard !missing.isEmpty else { continue }
                 job.lookedAt += missing.count

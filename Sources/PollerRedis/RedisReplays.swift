@@ -1,0 +1,90 @@
+import Foundation
+package import Poller
+import RedisClient
+
+/// Trying deliveries again, one by one and as a job.
+extension RedisDeliveryQueue {
+    /// A replay of which nothing was heard for so long has lost its process.
+    private static var replaySilence: Duration { .seconds(180) }
+    /// How long the outcome of a replay can be read.
+    private static var replayKept: Duration { .seconds(7 * 86_400) }
+
+    package func revise(
+        _ revisions: [DeliveryRevision],
+        endingHolds: Bool
+    ) async throws(StoreError) -> [RevisionResult] {
+        try await revise(revisions, how: endingHolds ? "1" : "0")
+    }
+
+    package func dismiss(
+        _ revisions: [DeliveryRevision]
+    ) async throws(StoreError) -> [RevisionResult] {
+        try await revise(revisions, how: "-")
+    }
+
+    /// `how`: what revise.lua does with them besides.
+    ///
+    /// Where one is not found in the partition that its name says, it is looked for in what that was split into.
+    private func revise(
+        _ revisions: [DeliveryRevision],
+        how: RedisArgument
+    ) async throws(StoreError) -> [RevisionResult] {
+        var results = [RevisionResult](repeating: .missing, count: revisions.count)
+        let named = Dictionary(grouping: revisions.indices) { revisions[$0].id.partition }
+        for (partition, indices) in named where partition < partitions {
+            var left = indices
+            for place in redis.keys.map.descendants(of: partition) where !left.isEmpty {
+                let found = try await revise(left.map { revisions[$0] }, in: place, how)
+                for (index, result) in zip(left, found) { results[index] = result }
+                left = left.filter { results[$0] == .missing }
+            }
+        }
+        return results
+    }
+
+    private func revise(
+        _ revisions: [DeliveryRevision],
+        in partition: Int,
+        _ how: RedisArgument
+    ) async throws(StoreError) -> [RevisionResult] {
+        var results: [RevisionResult] = []
+        for start in stride(from: 0, to: revisions.count, by: RedisPartitions.chunk) {
+            let end = min(start + RedisPartitions.chunk, revisions.count)
+            var arguments: [RedisArgument] = [how]
+            for revision in revisions[start..<end] {
+                arguments.append(.string(revision.id.item.description))
+                arguments.append(.string(DeliveryRecord.text(of: revision.from)))
+                arguments.append(.string(DeliveryRecord.text(of: revision.to)))
+            }
+            let reply = try await redis.run(redis.scripts[.revise], partition: partition, arguments)
+            guard let flags = reply.array, flags.count == end - start else {
+                throw .corrupt("revise.lua answered \(reply)")
+            }
+            results += flags.map { $0.int == 1 ? .done : $0.int == 0 ? .busy : .missing }
+        }
+        return results
+    }
+
+    package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
+        try await redis.hearOfSplits()
+        let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
+        let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
+        guard let text = reply.string else { return nil }
+        // What another release has written is as good as gone.
+        return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
+    }
+
+    package func record(_ job: ReplayJob) async throws(StoreError) {
+        let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
+        // Numbers, booleans and text: nothing that cannot be written.
+        guard let json = try? JSONEncoder().encode(job) else { return }
+        _ = try await redis.run(
+            redis.scripts[.replayNote],
+            of: LaneID(endpoint: EndpointID(unchecked: job.endpoint)),
+            [
+                .string(job.endpoint), .string(String(decoding: json, as: UTF8.self)),
+                RedisArgument(seconds.ms / 1000),
+            ]
+        )
+    }
+}
