@@ -57,6 +57,33 @@ final class PartitionMap: Sendable, Hashable {
         return [partition] + all.filter { $0 != partition }
     }
 
+    /// Among how many partitions the lanes of one are, as far as that is known.
+    func lanesAmong(in partition: Int) -> Int {
+        guard let former, !isSplit(partition % former) else { return partitions }
+        return former
+    }
+
+    /// What a list that begins now walks through, one after the other: the former ones while they may be split, so
+    /// that whatever moves meanwhile stays in the same step.
+    var steps: Int { former ?? partitions }
+
+    /// The partitions in which there may be what was in a partition when there were so many.
+    func parts(of step: Int, among steps: Int) -> [Int] {
+        Array(stride(from: step, to: partitions, by: steps))
+    }
+
+    /// Whether a list may have been begun when there were so many, and be at one of them.
+    func hasStep(_ step: Int, among steps: Int) -> Bool {
+        steps > 0 && step >= 0 && step < steps && partitions % steps == 0 && steps % base == 0
+    }
+
+    /// How far what there is of a step was split; a place inside of it that is none of an item's is good for as long
+    /// as that stays the same.
+    func picture(of step: Int, among steps: Int) -> String {
+        let unsplit = unsplit.filter { $0 % steps == step }
+        return "\(partitions)-\(unsplit.count)"
+    }
+
     /// What a call to a partition says of how its caller places lanes; empty where it was never split.
     func mark(of partition: Int) -> String {
         guard let former, !isSplit(partition % former) else {

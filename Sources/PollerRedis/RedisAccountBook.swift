@@ -15,7 +15,9 @@ extension RedisWatchStore: AccountBook {
         // Behind all lanes of an account: a zero is the next character after a slash.
         let start = try cursor.map { text throws(StoreError) in try Self.account(text) + "0" } ?? ""
         let most = min(max(limit, 1), 500)
-        let pages = try await laneNames(most: most, in: 0..<partitions) { _ in start }
+        let pages = try await redis.steadily { () throws(StoreError) in
+            try await laneNames(most: most, in: Array(0..<partitions)) { _ in start }
+        }
         // What is missing behind the end of one partition may stand before what others have named.
         let end = pages.filter(\.isCut).compactMap(\.names.last)
             .min(by: LaneNames.precedes)
@@ -38,6 +40,10 @@ extension RedisWatchStore: AccountBook {
     package func openWatches(
         of accounts: [AccountID]
     ) async throws(StoreError) -> [Int] {
+        try await redis.steadily { () throws(StoreError) in try await open(of: accounts) }
+    }
+
+    private func open(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
         try await redis.hearOfSplits()
         var lanes: [Int: [(account: AccountID, name: String)]] = [:]
         for account in accounts {
@@ -65,6 +71,10 @@ extension RedisWatchStore: AccountBook {
     }
 
     package func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
+        try await redis.steadily { () throws(StoreError) in try await open(among: keys) }
+    }
+
+    private func open(among keys: [WatchKey]) async throws(StoreError) -> Int {
         try await redis.hearOfSplits()
         let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
         let calls = Self.parts(of: byPartition, Self.watchesAsked)
@@ -79,10 +89,10 @@ extension RedisWatchStore: AccountBook {
     /// beginning where that is empty.
     func laneNames(
         most: Int,
-        in partitions: Range<Int>,
+        in partitions: [Int],
         from start: @Sendable (Int) -> String
     ) async throws(StoreError) -> [LaneNames] {
-        let replies = try await each(Array(partitions)) { partition in
+        let replies = try await each(partitions) { partition in
             let name = start(partition)
             let from = name.isEmpty ? "-" : "[\(name)"
             return (

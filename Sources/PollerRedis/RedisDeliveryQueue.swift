@@ -168,15 +168,14 @@ extension RedisDeliveryQueue: DeliveryBook {
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         let lane = query.endpoint.map { LaneID(endpoint: $0).description }
-        if lane != nil { try await redis.hearOfSplits() }
-        let home = lane.map { redis.keys.partition(of: $0) }
-        let start = ListPosition(cursor: query.cursor, of: query.state, in: home)
-        guard let start else { throw .unknownCursor }
-        let span = ListSpan(
-            home: home ?? 0,
-            end: home.map { $0 + 1 } ?? partitions,
-            afterOpen: query.state.afterOpen
+        let start = ListPosition(
+            cursor: query.cursor,
+            query.state == .done ? .closed : .leased,
+            of: redis.keys.map,
+            only: lane
         )
+        guard let start else { throw .unknownCursor }
+        let span = ListSpan(isOfOneLane: lane != nil, afterOpen: query.state.afterOpen)
         return try await page(
             from: start,
             span,
@@ -194,16 +193,19 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
-        try await deadLetters(in: 0..<partitions, limit: limit)
+        try await redis.steadily { () throws(StoreError) in
+            try await deadLetters(in: 0..<partitions, limit: limit)
+        }
     }
 
     package func deadLetters(
         of endpoint: EndpointID,
         limit: Int
     ) async throws(StoreError) -> DeadLetters {
-        try await redis.hearOfSplits()
-        let home = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
-        return try await deadLetters(in: home..<home + 1, limit: limit)
+        try await redis.steadily { () throws(StoreError) in
+            let home = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
+            return try await deadLetters(in: home..<home + 1, limit: limit)
+        }
     }
 
     private func deadLetters(

@@ -5,33 +5,28 @@ import RedisClient
 extension RedisQueue {
     package func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
     {
-        var (partition, rank) = (0, 0)
-        if let cursor {
-            let parts = cursor.split(separator: ".").compactMap { Int($0) }
-            guard parts.count == 2, (0..<redis.keys.partitions).contains(parts[0]), parts[1] != -1
-            else {
-                throw .unknownCursor
-            }
-            (partition, rank) = (parts[0], parts[1])
-        }
+        let map = redis.keys.map
+        guard var place = LanePlace(cursor: cursor, of: map) else { throw .unknownCursor }
         let most = min(max(limit, 1), 500)
         var reports: [LaneReport] = []
-        while partition < redis.keys.partitions, reports.count < most {
-            let reply = try await redis.run(
-                redis.scripts[.lane],
-                partition: partition,
-                ["", RedisArgument(rank), RedisArgument(most - reports.count)]
-            )
-            let page = try self.reports(reply, partition: partition)
-            reports += page.reports
-            if page.next == -1 {
-                (partition, rank) = (partition + 1, 0)
-            } else {
-                rank = page.next
+        while place.step < place.steps, reports.count < most {
+            let at = place
+            let page = try await redis.steadily { () throws(StoreError) in
+                // Of a step that was split meanwhile the ranks are others: it is begun again.
+                let now = at.isGood(in: map) ? at : LanePlace(at.step, among: at.steps, of: map)
+                let partition = now.step + now.part * now.steps
+                let reply = try await redis.run(
+                    redis.scripts[.lane],
+                    partition: partition,
+                    ["", RedisArgument(now.rank), RedisArgument(most - reports.count)]
+                )
+                let (found, next) = try self.reports(reply, partition: partition)
+                return (reports: found, next: now.following(next, of: map))
             }
+            reports += page.reports
+            place = page.next
         }
-        let next = partition < redis.keys.partitions ? "\(partition).\(rank)" : nil
-        return ListPage(items: reports, next: next)
+        return ListPage(items: reports, next: place.step < place.steps ? place.cursor : nil)
     }
 
     package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
@@ -156,7 +151,18 @@ extension RedisQueue {
     /// Counts for operators, over all partitions.
     package func stats() async throws(StoreError) -> StoreStats {
         var total = StoreStats()
-        for partition in 0..<redis.keys.partitions {
+        for step in 0..<redis.keys.map.steps {
+            total += try await redis.steadily { () throws(StoreError) in
+                try await counts(of: redis.keys.map.parts(of: step, among: redis.keys.map.steps))
+            }
+        }
+        return total
+    }
+
+    /// Counts of some partitions, the one first that the others are split from.
+    private func counts(of partitions: [Int]) async throws(StoreError) -> StoreStats {
+        var total = StoreStats()
+        for partition in partitions {
             var first = 0
             repeat {
                 let counts = try await redis.run(
@@ -183,5 +189,69 @@ extension RedisQueue {
             } while first >= 0
         }
         return total
+    }
+}
+
+/// Where a list of lanes stands: the step (``ListPosition``), the part of it, and lane.lua's place in that.
+///
+/// *Shape* as cursor: `step.part.rank.steps.picture`, of the release before `partition.rank`. Ranks are good as long
+/// as the step is not split; then it is begun again, and some of its lanes are told twice.
+private struct LanePlace {
+    let step: Int
+    let steps: Int
+    let picture: String
+    var part: Int
+    var rank: Int
+
+    /// The beginning of a step.
+    init(_ step: Int, among steps: Int, of map: PartitionMap) {
+        self.init(
+            step: step,
+            steps: steps,
+            picture: map.picture(of: step, among: steps),
+            part: 0,
+            rank: 0
+        )
+    }
+
+    private init(step: Int, steps: Int, picture: String, part: Int, rank: Int) {
+        (self.step, self.steps, self.picture) = (step, steps, picture)
+        (self.part, self.rank) = (part, rank)
+    }
+
+    /// The place that a cursor names, or the beginning; nil for one that is none of ours.
+    init?(cursor: String?, of map: PartitionMap) {
+        guard let cursor else {
+            self.init(0, among: map.steps, of: map)
+            return
+        }
+        var parts = cursor.split(separator: ".").map(String.init)
+        if parts.count == 2 {
+            parts = [parts[0], "0", parts[1], String(map.base), "\(map.base)-0"]
+        }
+        guard parts.count == 5, let step = Int(parts[0]), let part = Int(parts[1]), part >= 0,
+            let rank = Int(parts[2]), rank != -1, let steps = Int(parts[3]),
+            map.hasStep(step, among: steps), part < map.partitions / steps
+        else { return nil }
+        self.init(step: step, steps: steps, picture: parts[4], part: part, rank: rank)
+    }
+
+    var cursor: String { "\(step).\(part).\(rank).\(steps).\(picture)" }
+
+    func isGood(in map: PartitionMap) -> Bool {
+        picture == map.picture(of: step, among: steps)
+    }
+
+    /// The place behind a page, by what lane.lua says follows.
+    func following(_ next: Int, of map: PartitionMap) -> LanePlace {
+        var place = self
+        if next != -1 {
+            place.rank = next
+        } else if part + 1 < map.partitions / steps {
+            (place.part, place.rank) = (part + 1, 0)
+        } else {
+            place = LanePlace(step + 1, among: steps, of: map)
+        }
+        return place
     }
 }

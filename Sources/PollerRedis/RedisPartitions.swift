@@ -102,6 +102,21 @@ struct RedisPartitions: Sendable {
         }
     }
 
+    /// Does what reads several partitions, or a place that was found before; again where one was split meanwhile,
+    /// of which something would be missing or there twice.
+    ///
+    /// Whoever reads a partition is told that it was split, and of one that is being filled nothing is told. So where
+    /// nothing was heard all was read as it was before, or all as it is after.
+    func steadily<Answer>(
+        _ body: () async throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        while true {
+            let before = keys.map.unsplit
+            let answer = try await body()
+            if keys.map.unsplit == before { return answer }
+        }
+    }
+
     private func ask(
         _ script: RedisScript,
         _ partition: Int,

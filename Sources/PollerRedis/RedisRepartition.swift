@@ -84,7 +84,7 @@ package struct RedisRepartition: Sendable {
         var outcome = Outcome()
         let began = ContinuousClock.now
         if standing.stage != .frozen, standing.stage != .copied {
-            for child in work.children { try await work.reach(.frozen, in: child) }
+            for child in work.children { try await work.reach(.filling, in: child) }
             try await work.reach(.closing, in: partition)
             try await drain(work)
         }

@@ -17,21 +17,28 @@ extension RedisWatchStore {
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        if let lookup = query.search?.lookup { return try await found(query, lookup) }
+        if let lookup = query.search?.lookup {
+            return try await redis.steadily { () throws(StoreError) in
+                try await found(query, lookup)
+            }
+        }
+        let map = redis.keys.map
         let place: WatchPlace
         if let cursor = query.cursor {
-            guard let known = WatchPlace(cursor: cursor) else { throw .unknownCursor }
+            guard let known = WatchPlace(cursor: cursor, of: map) else { throw .unknownCursor }
             place = known
         } else {
-            place = query.isOfClosed ? .closed(score: "", id: "") : .start(of: query.state)
+            place = query.isOfClosed ? .closed(score: "", id: "") : .start(of: query.state, map)
         }
         switch place {
         case .closed(let score, let id):
-            return try await closed(query, query.limit, score, id)
+            return try await redis.steadily { () throws(StoreError) in
+                try await closed(query, query.limit, score, id)
+            }
         case .found, .named:
             throw .unknownCursor
         case .listed(let position):
-            let span = ListSpan(home: 0, end: partitions, afterOpen: nil)
+            let span = ListSpan(isOfOneLane: false, afterOpen: nil)
             let page = try await page(
                 from: position,
                 span,
@@ -50,7 +57,9 @@ extension RedisWatchStore {
                 let next = WatchPlace.closed(score: "", id: "").cursor
                 return ListPage(items: page.items, next: next, looked: page.looked)
             }
-            let rest = try await closed(query, left, "", "")
+            let rest = try await redis.steadily { () throws(StoreError) in
+                try await closed(query, left, "", "")
+            }
             return ListPage(
                 items: page.items + rest.items,
                 next: rest.next,
@@ -67,27 +76,21 @@ extension RedisWatchStore {
         from cursor: String?
     ) async throws(StoreError) -> (count: Int, next: String?) {
         let page = try await list(ListQuery(limit: 500, cursor: cursor))
-        let byPartition = Dictionary(grouping: page.items) { partition(of: $0.watch.key) }
-        for (partition, snapshots) in byPartition {
-            for start in stride(from: 0, to: snapshots.count, by: RedisPartitions.chunk) {
-                let end = min(start + RedisPartitions.chunk, snapshots.count)
-                _ = try await redis.run(
-                    redis.scripts[.index],
-                    partition: partition,
-                    snapshots[start..<end].flatMap { snapshot -> [RedisArgument] in
-                        let key = snapshot.watch.key
-                        let terms = SearchTerm.terms(of: snapshot, keys: searchKeys)
-                        let former = SearchTerm.former(of: key).flatMap { term in
-                            terms.contains(term) ? nil : term.description
-                        }
-                        return [
-                            .string(key.id.description),
-                            .string(terms.map(\.description).joined()),
-                            .string(former ?? ""),
-                        ]
-                    }
-                )
+        let snapshots = page.items
+        try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
+            group.flatMap { index -> [RedisArgument] in
+                let key = snapshots[index].watch.key
+                let terms = SearchTerm.terms(of: snapshots[index], keys: searchKeys)
+                let former = SearchTerm.former(of: key).flatMap { term in
+                    terms.contains(term) ? nil : term.description
+                }
+                return [
+                    .string(key.id.description),
+                    .string(terms.map(\.description).joined()),
+                    .string(former ?? ""),
+                ]
             }
+        } _: { _, _ in
         }
         return (page.items.count, page.next)
     }
@@ -108,16 +111,15 @@ extension RedisWatchStore {
         _ query: ListQuery,
         _ lookup: SearchLookup
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let lookups = (0..<partitions).flatMap { partition in
-            lookup.terms.map { (partition, $0) }
-        }
+        let map = redis.keys.map
         var page = ListPage<WatchSnapshot>(items: [], next: nil)
-        var names = NamePlace.start
-        switch query.cursor.map(WatchPlace.init(cursor:)) {
+        var names = NamePlace(of: map)
+        let terms = lookup.terms
+        switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: terms.count) }) {
         case nil:
-            page = try await entered(query, lookups, from: EntryPlace())
-        case .found(let place)? where place.at < lookups.count:
-            page = try await entered(query, lookups, from: place)
+            page = try await entered(query, terms, from: EntryPlace(of: map))
+        case .found(let place)?:
+            page = try await entered(query, terms, from: place)
         case .named(let place)?: names = place
         default: throw .unknownCursor
         }
@@ -141,26 +143,53 @@ extension RedisWatchStore {
         items.sorted { $0.watch.createdAt > $1.watch.createdAt }
     }
 
+    /// An entry of the index in one partition.
+    private struct EntryLookup {
+        /// Its beginning.
+        let place: EntryPlace
+        let partition: Int
+        let term: SearchTerm
+    }
+
+    /// What is to be looked up from a step on, one step after the other.
+    private func lookups(_ terms: [SearchTerm], from start: EntryPlace) -> [EntryLookup] {
+        let map = redis.keys.map
+        return (start.step..<start.steps).flatMap { step in
+            var place = EntryPlace(of: map, step: step, among: start.steps)
+            return map.parts(of: step, among: start.steps).flatMap { partition in
+                terms.map { term in
+                    defer { place.at += 1 }
+                    return EntryLookup(place: place, partition: partition, term: term)
+                }
+            }
+        }
+    }
+
     /// What is under entries of the index.
     private func entered(
         _ query: ListQuery,
-        _ lookups: [(partition: Int, term: SearchTerm)],
+        _ terms: [SearchTerm],
         from start: EntryPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        var place = start
+        let all = lookups(terms, from: start)
+        guard var place = all.first?.place else { return ListPage(items: [], next: nil) }
+        // A step that was split since is begun again.
+        if place.picture == start.picture { place = start }
+        let lookups = all[min(place.at, all.count)...]
+        guard lookups.first?.place.step == start.step else { throw .unknownCursor }
         // What one of them begins with, all at once: of most there is nothing else.
-        let first = place.at
-        let heads = try await each(Array(lookups[first...])) { lookup in
+        let heads = try await each(Array(lookups)) { lookup in
             (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0", query))
         }
         var items: [WatchSnapshot] = []
         var seen: Set<WatchKey> = []
         var looked = 0
-        while place.at < lookups.count, looked < Self.looksMax, items.count < query.limit {
-            let (partition, term) = lookups[place.at]
+        var index = lookups.startIndex
+        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit {
+            let (partition, term) = (lookups[index].partition, lookups[index].term)
             let reply =
                 place.scan == "0"
-                ? heads[place.at - first]
+                ? heads[index - lookups.startIndex]
                 : try await redis.run(
                     redis.scripts[.search],
                     partition: partition,
@@ -187,10 +216,12 @@ extension RedisWatchStore {
                 if items.count >= query.limit || looked >= Self.looksMax { break }
             }
             guard isWhole, place.skipped >= values.count - 1 else { break }
-            place =
-                next == "0" ? EntryPlace(at: place.at + 1) : EntryPlace(at: place.at, scan: next)
+            if next == "0" { index += 1 }
+            guard index < lookups.endIndex else { break }
+            place = lookups[index].place
+            place.scan = next
         }
-        let isEnd = place.at >= lookups.count
+        let isEnd = index == lookups.endIndex
         return ListPage(
             items: items,
             next: isEnd ? nil : WatchPlace.found(place).cursor,

@@ -14,6 +14,7 @@ extension RedisWatchStore {
     /// A watch that there may be.
     private struct Candidate {
         let place: NamePlace
+        let partition: Int
         let id: ItemID
         let term: SearchTerm
     }
@@ -36,7 +37,7 @@ extension RedisWatchStore {
                 return ListPage(items: items, next: next, looked: looked)
             }
             let part = found[looked..<min(looked + left, found.count)]
-            let read = try await read(part.map { ($0.place.partition, $0.id) }, query)
+            let read = try await read(part.map { ($0.partition, $0.id) }, query)
             items += read.compactMap(\.self)
             looked += part.count
         }
@@ -53,23 +54,39 @@ extension RedisWatchStore {
         _ sources: [SearchedSource],
         behind start: NamePlace
     ) async throws(StoreError) -> (candidates: [Candidate], end: NamePlace?) {
-        guard start.partition < partitions else { throw .unknownCursor }
+        let steps = start.steps
         let names = try await laneNames(from: start, most: nameBounds.lanes)
         var candidates: [Candidate] = []
-        for (partition, page) in zip(start.partition..<partitions, names) {
-            for lane in page.names {
+        for step in start.step..<steps {
+            let parts = redis.keys.map.parts(of: step, among: steps)
+            // Behind the end of one part something may stand before what others have named.
+            let end = parts.compactMap { names[$0] }.filter(\.isCut).compactMap(\.names.last)
+                .min(by: LaneNames.precedes)
+            let lanes = parts.flatMap { part in names[part]?.names.map { (part, $0) } ?? [] }
+                .filter { lane in end.map { !LaneNames.precedes($0, lane.1) } ?? true }
+                .sorted { LaneNames.precedes($0.1, $1.1) }
+            for (partition, lane) in lanes {
                 for (index, source) in sources.enumerated() {
-                    let place = NamePlace(partition: partition, lane: lane, source: index)
+                    let place = NamePlace(step: step, among: steps, lane: lane, source: index)
                     guard start < place, let key = source.key(in: LaneID(unchecked: lane)),
                         query.accounts.contains(key.account), query.kind ?? key.kind == key.kind
                     else { continue }
-                    candidates.append(Candidate(place: place, id: key.id, term: source.term))
+                    candidates.append(
+                        Candidate(
+                            place: place,
+                            partition: partition,
+                            id: key.id,
+                            term: source.term
+                        )
+                    )
                     if candidates.count == nameBounds.names { return (candidates, place) }
                 }
             }
-            if page.isCut, let lane = page.names.last {
-                let place = NamePlace(partition: partition, lane: lane, source: sources.count)
-                return (candidates, place)
+            if let end {
+                let count = sources.count
+                return (
+                    candidates, NamePlace(step: step, among: steps, lane: end, source: count)
+                )
             }
         }
         return (candidates, nil)
@@ -78,7 +95,7 @@ extension RedisWatchStore {
     /// Those of some watches that there are and that no entry of the index finds, in their order.
     private func existing(_ candidates: [Candidate]) async throws(StoreError) -> [Candidate] {
         var calls: [(partition: Int, candidates: [Candidate])] = []
-        let byPartition = Dictionary(grouping: candidates, by: \.place.partition)
+        let byPartition = Dictionary(grouping: candidates, by: \.partition)
         for (partition, candidates) in byPartition {
             for start in stride(from: 0, to: candidates.count, by: nameBounds.asked) {
                 let end = min(start + nameBounds.asked, candidates.count)
@@ -95,14 +112,16 @@ extension RedisWatchStore {
         return candidates.filter { there.contains($0.id.description) }
     }
 
-    /// The names of lanes in each partition from a place on, in order.
+    /// The names of lanes from a place on, in order, by partition.
     private func laneNames(
         from start: NamePlace,
         most: Int
-    ) async throws(StoreError) -> [LaneNames] {
-        try await laneNames(most: most, in: start.partition..<partitions) { partition in
-            partition == start.partition ? start.lane : ""
+    ) async throws(StoreError) -> [Int: LaneNames] {
+        let places = (0..<partitions).filter { $0 % start.steps >= start.step }
+        let names = try await laneNames(most: most, in: places) { partition in
+            partition % start.steps == start.step ? start.lane : ""
         }
+        return Dictionary(uniqueKeysWithValues: zip(places, names))
     }
 }
 

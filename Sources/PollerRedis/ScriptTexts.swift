@@ -135,7 +135,7 @@ extension ScriptName {
         switch self {
         case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
             .bodies, .fold, .fade, .accepted,
-            .purge, .orderList, .replayNote:
+            .purge, .orderList, .replayNote, .list, .closed, .search, .laneNames, .deadLetters:
             true
         default: false
         }

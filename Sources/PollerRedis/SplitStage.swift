@@ -6,6 +6,8 @@ enum SplitStage: String, CaseIterable {
     case frozen = "f"
     /// All of it is copied, and leaves the partition.
     case copied = "m"
+    /// A new part: what it holds is a copy of what the other one has, and counts for nothing before it is opened.
+    case filling = "n"
     /// Over; never stored.
     case open = "o"
 }

@@ -3,8 +3,9 @@ import Poller
 /// Where a list of watches stands.
 ///
 /// *Shape* as cursor: that of ``ListPosition``, or base64url of `c|score|id` among the closed ones, of
-/// `s|lookup|place|skipped` among those that were found in the index, of `n|partition|lane|source` among
-/// those that are found by their names.
+/// `s|step|lookup|place|skipped|steps|picture` among those that were found in the index, of
+/// `n|step|lane|source|steps` among those that are found by their names. What the release before has made has no
+/// steps: it knew no others than the partitions that a store is made with.
 enum WatchPlace {
     case listed(ListPosition)
     case closed(score: String, id: String)
@@ -12,68 +13,118 @@ enum WatchPlace {
     case named(NamePlace)
 
     /// The place a cursor names; nil for one that is none of ours.
-    init?(cursor: String) {
+    ///
+    /// `terms`: how many entries are looked up.
+    init?(cursor: String, of map: PartitionMap, terms: Int = 0) {
         let bytes = Base64URL.decode(cursor) ?? []
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         switch (parts.first, parts.count) {
         case ("c", 3):
             guard parts[1].isEmpty || Double(parts[1]) != nil else { return nil }
             self = .closed(score: parts[1], id: parts[2])
-        case ("s", 4):
-            guard let at = Int(parts[1]), at >= 0, UInt64(parts[2]) != nil,
-                let skipped = Int(parts[3]), skipped >= 0
-            else { return nil }
-            self = .found(EntryPlace(at: at, scan: parts[2], skipped: skipped))
-        case ("n", 4):
-            guard let partition = Int(parts[1]), partition >= 0, let source = Int(parts[3]) else {
-                return nil
-            }
-            self = .named(NamePlace(partition: partition, lane: parts[2], source: source))
+        case ("s", 4), ("s", 7):
+            guard let place = EntryPlace(parts, of: map, terms: terms) else { return nil }
+            self = .found(place)
+        case ("n", 4), ("n", 5):
+            guard let place = NamePlace(parts, of: map) else { return nil }
+            self = .named(place)
         default:
-            guard let position = ListPosition(cursor: cursor, state: nil) else { return nil }
+            guard let position = ListPosition(cursor: cursor, of: map) else { return nil }
             self = .listed(position)
         }
     }
 
     /// Where a list begins.
-    static func start(of state: ListQuery.State?) -> Self {
-        .listed(ListPosition(of: state))
+    static func start(of state: ListQuery.State?, _ map: PartitionMap) -> Self {
+        let phase: ListPosition.Phase =
+            switch state {
+            case .closed: .closed
+            case .quarantined: .quarantine
+            case .open, nil: .leased
+            }
+        return .listed(ListPosition(phase, of: map))
     }
 
     var cursor: String {
         switch self {
         case .listed(let position): position.cursor
         case .closed(let score, let id): Base64URL.encode(Packed.join(["c", score, id]).utf8)
-        case .found(let place):
-            Base64URL.encode(
-                Packed.join(["s", String(place.at), place.scan, String(place.skipped)]).utf8
-            )
-        case .named(let place):
-            Base64URL.encode(
-                Packed.join(["n", String(place.partition), place.lane, String(place.source)]).utf8
-            )
+        case .found(let place): Base64URL.encode(Packed.join(["s"] + place.parts).utf8)
+        case .named(let place): Base64URL.encode(Packed.join(["n"] + place.parts).utf8)
         }
     }
 }
 
-/// Where a search stands among entries of the index: the entry in its partition, HSCAN's place in its
-/// bucket, and how many of those it told were passed.
+/// Where a search stands among entries of the index: the step (``ListPosition``), the entry in one of its partitions,
+/// HSCAN's place in its bucket, and how many of those it told were passed.
+///
+/// HSCAN's places are good for one bucket alone: when the step was split since, it is begun again, and what was told
+/// of that one step may be told twice.
 struct EntryPlace {
+    let step: Int
+    let steps: Int
+    /// How far the step was split (``PartitionMap/picture(of:among:)``).
+    let picture: String
     var at = 0
     var scan = "0"
     var skipped = 0
+
+    /// The beginning of a step; of the first one by default.
+    init(of map: PartitionMap, step: Int = 0, among steps: Int? = nil) {
+        self.step = step
+        self.steps = steps ?? map.steps
+        picture = map.picture(of: step, among: self.steps)
+    }
+
+    fileprivate init?(_ parts: [String], of map: PartitionMap, terms: Int) {
+        var values = Array(parts.dropFirst())
+        if values.count == 3, let row = Int(values[0]), row >= 0, terms > 0 {
+            // Of the release before: the entries of all partitions in one row.
+            values = [String(row / terms), String(row % terms)] + values[1...]
+            values += [String(map.base), "\(map.base)-0"]
+        }
+        guard values.count == 6, let step = Int(values[0]), let at = Int(values[1]), at >= 0,
+            UInt64(values[2]) != nil, let skipped = Int(values[3]), skipped >= 0,
+            let steps = Int(values[4]), map.hasStep(step, among: steps)
+        else { return nil }
+        (self.step, self.steps, picture) = (step, steps, values[5])
+        (self.at, scan, self.skipped) = (at, values[2], skipped)
+    }
+
+    fileprivate var parts: [String] {
+        [String(step), String(at), scan, String(skipped), String(steps), picture]
+    }
 }
 
-/// Where a search by names stands: the last one that was asked for, the source in its lane.
+/// Where a search by names stands: the last one that was asked for, the source in its lane, in a step
+/// (``ListPosition``).
 struct NamePlace: Hashable, Comparable {
-    static let start = NamePlace(partition: 0, lane: "", source: -1)
-
-    let partition: Int
+    let step: Int
+    let steps: Int
     let lane: String
     let source: Int
 
+    init(step: Int, among steps: Int, lane: String, source: Int) {
+        (self.step, self.steps, self.lane, self.source) = (step, steps, lane, source)
+    }
+
+    /// The beginning.
+    init(of map: PartitionMap) {
+        self.init(step: 0, among: map.steps, lane: "", source: -1)
+    }
+
+    fileprivate init?(_ parts: [String], of map: PartitionMap) {
+        guard let step = Int(parts[1]), let source = Int(parts[3]),
+            let steps = parts.count == 5 ? Int(parts[4]) : map.base,
+            map.hasStep(step, among: steps)
+        else { return nil }
+        self.init(step: step, among: steps, lane: parts[2], source: source)
+    }
+
+    fileprivate var parts: [String] { [String(step), lane, String(source), String(steps)] }
+
     static func < (lhs: NamePlace, rhs: NamePlace) -> Bool {
-        guard lhs.partition == rhs.partition else { return lhs.partition < rhs.partition }
+        guard lhs.step == rhs.step else { return lhs.step < rhs.step }
         guard lhs.lane == rhs.lane else { return LaneNames.precedes(lhs.lane, rhs.lane) }
         return lhs.source < rhs.source
     }

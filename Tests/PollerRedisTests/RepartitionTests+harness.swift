@@ -27,7 +27,10 @@ extension RedisHarness {
     func fill() async throws {
         _ = try await store.enqueue(
             (0..<Self.filled).map {
-                try NewWatch(key: Self.watchKey($0), metadata: "{\"order\":\"A-\($0)\"}")
+                try NewWatch(
+                    key: Self.watchKey($0),
+                    metadata: "{\"order\":\"A-\($0)\",\"customer\":\"c1\"}"
+                )
             }
         )
         for number in stride(from: 0, to: Self.filled, by: 3) {
@@ -58,11 +61,11 @@ extension RedisHarness {
         return pictures
     }
 
-    func work() -> PartitionSplit {
+    func work(_ queue: RedisRepartition.Queue = .watches) -> PartitionSplit {
         PartitionSplit(
             partitions: RedisPartitions(
                 client: client,
-                keys: layout.watchKeys,
+                keys: queue == .watches ? layout.watchKeys : layout.deliveryKeys,
                 scripts: .virtual,
                 logger: Logger(label: "split"),
                 durability: nil
@@ -76,7 +79,7 @@ extension RedisHarness {
     func split(upTo stop: Stop) async throws {
         if stop == .beginning { return }
         let work = work()
-        for child in work.children { try await work.reach(.frozen, in: child) }
+        for child in work.children { try await work.reach(.filling, in: child) }
         try await work.reach(.closing, in: 0)
         if stop == .closing { return }
         try await work.reach(.frozen, in: 0)

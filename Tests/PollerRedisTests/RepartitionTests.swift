@@ -48,7 +48,7 @@ struct RepartitionTests {
             let work = harness.work()
             let held = try await harness.claim(2)
             #expect(held.count == 2)
-            for child in work.children { try await work.reach(.frozen, in: child) }
+            for child in work.children { try await work.reach(.filling, in: child) }
             try await work.reach(.closing, in: 0)
             #expect(try await harness.claim(2).isEmpty)
             #expect(try await !work.reach(.frozen, in: 0), "it holds leases")
@@ -89,7 +89,7 @@ struct RepartitionTests {
             )
             await #expect(throws: StoreError.self) { try await work.forget(part) }
             for child in work.children {
-                await #expect(throws: StoreError.self) { try await work.reach(.frozen, in: child) }
+                await #expect(throws: StoreError.self) { try await work.reach(.filling, in: child) }
             }
             let written = try await work.partitions.run(
                 work.partitions.scripts[.splitWrite],
@@ -209,7 +209,7 @@ struct RepartitionTests {
 
     @Test("every script of a partition asks whether its caller knows where lanes are, or need not")
     func asking() {
-        // What stays where it is, lists that look everywhere, and the split itself.
+        // What stays where it is, and the split itself.
         let anywhere: Set<ScriptName> = [
             .outboxGroup, .outboxHold, .confirm, .settled, .trim, .ledger, .beat, .list, .closed,
             .search, .laneNames, .deadLetters, .incidentList, .endpointCreate, .endpointWrite,

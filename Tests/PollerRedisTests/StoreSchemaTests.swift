@@ -22,7 +22,7 @@ import Testing
         #expect(keys.declared(3) == ["poller:m{3}", "poller:never{3}"])
         let more = Keys(namespace: "poller:", map: PartitionMap(partitions: 64, base: 16))
         #expect(more.declared(3) == ["poller:m{3}", "poller:never{3}64"])
-        #expect(pinned(SplitStage.self) == "closing=c frozen=f copied=m open=o")
+        #expect(pinned(SplitStage.self) == "closing=c frozen=f copied=m filling=n open=o")
         #expect(keys.outbox(3) == "poller:e{3}")
         #expect(keys.attempts(of: "id", 3) == "poller:y{3}id")
         #expect(keys.registry == "poller:q{0}")

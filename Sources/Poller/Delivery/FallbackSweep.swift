@@ -91,7 +91,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
                 try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
             }
         } catch {
-            // Its partition was split: from the beginning.
+            // Another release's, before it was stopped: from the beginning.
             if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
             logger.warning(
                 "fallbacks not called yet",

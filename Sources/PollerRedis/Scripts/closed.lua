@@ -5,8 +5,9 @@
 -- ARGV     most items, score and id of the last item that was seen ('' and '' at the start), most to look
 --          at, accounts, each between spaces, or '' for all: what is of others is passed here
 -- RETURNS  {score, id, id, score, id, score, …}: at first the last that was looked at, '' and '' when
---          there is no more
+--          there is no more, and of a partition that is being filled
 -- COST     O(log n + looked at); with accounts one read for each
+if stage == STAGE.filling then return { '', '' } end
 local most, score, last = number(ARGV[1]), ARGV[2], ARGV[3]
 local looks, accounts = number(ARGV[4]), ARGV[5]
 local set, reply = key(KEY.closed), { '', '' }

@@ -3,8 +3,9 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     most items
--- RETURNS  {how many there are, id, lane, id, lane, …}
+-- RETURNS  {how many there are, id, lane, id, lane, …}; none of a partition that is being filled
 -- COST     a read an item
+if stage == STAGE.filling then return { 0 } end
 local ids = call('ZREVRANGE', key(KEY.quarantine), '0', number(ARGV[1]) - 1)
 local reply = { call('ZCARD', key(KEY.quarantine)) }
 for _, id in ipairs(ids) do

@@ -5,8 +5,9 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     where to begin, as BYLEX has it ('-', '[name'), most names of either sort
 -- RETURNS  {behind which of the first there may be more or '', the same of the second, name, name, …}, in
---          no order
+--          no order; none of a partition that is being filled
 -- COST     O(log n + names)
+if stage == STAGE.filling then return { '', '' } end
 local known, holding = key(KEY.knownLanes), key(KEY.occupiedLanes)
 local function names_of(set)
   local names = call('ZRANGE', set, ARGV[1], '+', 'BYLEX', 'LIMIT', '0', ARGV[2])

@@ -4,17 +4,20 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     most ids, phase (r|z|h|x), and the position in it: lane and wheel ('' outside z),
 --          score, id ('' at the start); then the one lane that is asked for, or ''; then accounts,
---          each between spaces, or '' for all: what is of others is passed here and never answered
--- RETURNS  {ids, phase, lane, score, id}: the position after the last id looked at, '' '' at the
+--          each between spaces, or '' for all: what is of others is passed here and never answered; 1 to tell
+--          where each stands, or ''
+-- RETURNS  {ids, phase, lane, score, id, places}: the position after the last id looked at, '' '' at the
 --          start of a lane; phase '' when the partition has no more. Leased (r) goes on to waiting
---          (z) by itself; x is quarantine. A page may be short, or empty, and not the last
+--          (z) by itself; x is quarantine. A page may be short, or empty, and not the last. Of places
+--          {phase, lane, score} for each id. Of a partition that is being filled nothing is told
 -- COST     O(log n + ids looked at), and two reads a lane, whatever the partition holds
 local limit, phase, lane, score, last = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local only, accounts = ARGV[6], ARGV[7]
+local only, accounts, is_telling = ARGV[6], ARGV[7], ARGV[8] == '1'
+if stage == STAGE.filling then return { {}, '', '', '', '', {} } end
 -- Ids and lanes looked at in one call: about two milliseconds of Redis.
 local looks = 1000
 local chunk = math.max(limit, 100)
-local ids = {}
+local ids, places = {}, {}
 
 -- Byte by byte, as a sorted set orders its members: Lua's own `<` follows the server's locale.
 local function before(a, b)
@@ -40,8 +43,8 @@ local function is_lane_wanted(name)
 end
 
 -- Appends members of a sorted set after (score, last), those that are wanted if `isMixed`; true
--- when the set has no more.
-local function page(set, isMixed)
+-- when the set has no more. `name`: the lane and the wheel.
+local function page(set, isMixed, name)
   local start = 0
   if last ~= '' then start = call('ZCOUNT', set, '-inf', '(' .. score) end
   while true do
@@ -52,7 +55,10 @@ local function page(set, isMixed)
       if not isSeen then
         if #ids >= limit or looks <= 0 then return false end
         looks = looks - 1
-        if not isMixed or is_wanted(id) then ids[#ids + 1] = id end
+        if not isMixed or is_wanted(id) then
+          ids[#ids + 1] = id
+          if is_telling then places[#ids] = { phase, name or '', part[at + 1] } end
+        end
         score, last = part[at + 1], id
       end
     end
@@ -62,12 +68,12 @@ local function page(set, isMixed)
 end
 
 if phase == KEY.leaseEnds then
-  if not page(key(KEY.leaseEnds), true) then return { ids, KEY.leaseEnds, '', score, last } end
+  if not page(key(KEY.leaseEnds), true) then return { ids, KEY.leaseEnds, '', score, last, places } end
   phase, lane, score, last = KEY.rest, '', '', ''
 end
 if phase ~= KEY.rest then
-  if not page(key(phase), true) then return { ids, phase, '', score, last } end
-  return { ids, '', '', '', '' }
+  if not page(key(phase), true) then return { ids, phase, '', score, last, places } end
+  return { ids, '', '', '', '', places }
 end
 
 -- Both wheels of each lane that holds something, in the order of their names; a place is the
@@ -88,11 +94,13 @@ for _, at in ipairs(names) do
       if at ~= name or next_wheel >= wheel then
         if at ~= name or next_wheel ~= wheel then name, wheel, score, last = at, next_wheel, '', '' end
         looks = looks - 1
-        if not page(key(wheel, name)) then return { ids, KEY.rest, name .. wheel, score, last } end
+        if not page(key(wheel, name), false, name .. wheel) then
+          return { ids, KEY.rest, name .. wheel, score, last, places }
+        end
       end
     end
   end
 end
-if #names < most then return { ids, '', '', '', '' } end
+if #names < most then return { ids, '', '', '', '', places } end
 -- Behind the last lane: a name with a zero byte is the next there can be.
-return { ids, KEY.rest, name .. '\0' .. URGENT, '', '' }
+return { ids, KEY.rest, name .. '\0' .. URGENT, '', '', places }

@@ -49,7 +49,8 @@ local function enter(keys, reads)
 end
 
 -- Refuses who places lanes otherwise than the partition does (PartitionMap.swift). While it is being split
--- nothing is written once its leases are gone, and nothing read while what has moved leaves it.
+-- nothing is written once its leases are gone, and nothing read while what has moved leaves it. One that is
+-- being filled with what moves can be read, and lists tell nothing of it.
 local function check_place(split, reached)
   if declared ~= (split and never .. split or never) then
     error({ err = ERROR.split .. ' ' .. (split or '0') })

@@ -1,16 +1,16 @@
 #!lua
 -- Writes items or lanes that were read from another partition, over what an earlier try has left of them.
 --
--- Only a partition that is frozen takes them: whoever comes late with what was read before it was opened would put
+-- Only a partition that is being filled takes them: whoever comes late with what was read before it was opened would put
 -- everything back that has become of it since.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each: name, its lane or '', entries in the index side by side, how many keys, how many lists; then
 --          of each key three values and of each list two, as split_read.lua tells them
--- RETURNS  how many; -1 where the partition is not frozen
+-- RETURNS  how many; -1 where the partition is not being filled
 -- USES     searching
 -- COST     a write for each key, list and entry
-if call('HGET', M, META.splitting) ~= STAGE.frozen then return -1 end
+if call('HGET', M, META.splitting) ~= STAGE.filling then return -1 end
 local at, count = 1, 0
 while at <= #ARGV do
   local name, lane, terms, keys, lists = ARGV[at], ARGV[at + 1], ARGV[at + 2], number(ARGV[at + 3]), number(ARGV[at + 4])

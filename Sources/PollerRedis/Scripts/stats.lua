@@ -5,9 +5,13 @@
 -- ARGV     rank of the first lane, most lanes
 -- RETURNS  {waiting, overdue, leased, closed (without orders and incidents), entries in the outbox, not yet acknowledged, lanes,
 --          quarantined, oldest due ms or -1, paused, held, circuits open of those not paused, next rank or -1}; all but
---          those of lanes are told with the first of them
+--          those of lanes are told with the first of them. Of a partition that is being filled there is nothing
 -- COST     five reads a lane, the groups of the outbox, and at most 100 of its entries
 local now, _, back = clocks()
+if stage == STAGE.filling then
+  -- What is in it is counted where it comes from.
+  return { 0, 0, 0, 0, 0, 0, 0, 0, '-1', 0, 0, 0, -1 }
+end
 local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
 local total = call('ZCARD', key(KEY.occupiedLanes))
