@@ -13,18 +13,19 @@ struct PartitionSplit: Sendable {
         var word: RedisArgument { isItems ? "items" : "lanes" }
     }
 
-    /// How many are looked at in one go, and how many of them are read: some hundred KiB.
-    private static let (listed, batch) = (512, 64)
-
     let partitions: RedisPartitions
     let partition: Int
     let children: [Int]
+    /// Who splits it, and in which try: what was sent by one before is refused.
+    let splitter: String
+    /// Whether all there is goes: what a try before has left in a new part.
+    var takesAll = false
 
     /// How far a partition is, and among how many its lanes are.
     func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
     {
-        let parts = try await run(.splitStage, partition, [""])
-        guard parts.count == 3 else { throw .corrupt("split_stage.lua answered \(parts)") }
+        let parts = try await run(.splitStage, partition, ["", "", ""])
+        guard parts.count == 4 else { throw .corrupt("split_stage.lua answered \(parts)") }
         return (
             parts[0].string.flatMap(SplitStage.init(rawValue:)),
             parts[1].string.flatMap { Int($0) } ?? partitions.keys.map.base
@@ -37,19 +38,24 @@ struct PartitionSplit: Sendable {
         let reply = try await partitions.run(
             partitions.scripts[.splitStage],
             partition: partition,
-            [.string(stage.rawValue), RedisArgument(partitions.keys.partitions)],
+            [
+                .string(stage.rawValue), RedisArgument(partitions.keys.partitions),
+                .string(splitter),
+            ],
             isDurable: true
         )
-        guard let parts = reply.array, parts.count == 3 else {
+        guard let parts = reply.array, parts.count == 4 else {
             throw .corrupt("split_stage.lua answered \(reply)")
         }
         let reached = parts[0].string ?? ""
+        let isOver = stage == .open || stage == .before
         if stage != .open, reached.isEmpty, parts[1].int == partitions.keys.partitions {
             throw .unavailable(
                 "another one has split partition \(partition) meanwhile; run it again"
             )
         }
-        return reached == (stage == .open ? "" : stage.rawValue)
+        if stage != .open, parts[3].string != splitter { throw Self.takenOver(partition) }
+        return reached == (isOver ? "" : stage.rawValue)
     }
 
     /// Puts leases back that have ended.
@@ -74,12 +80,22 @@ struct PartitionSplit: Sendable {
 
     /// Throws where this user of Redis may not write what is copied, before anything stands still for it.
     func tryRights() async throws(StoreError) {
-        let key = RedisArgument.string(partitions.keys.declared(children[0])[1])
-        let reply = try await partitions.client.ask([RedisCommand("RESTORE", [key, 0, "x"])])
-        if let error = reply.first?.error, error.kind == .notPermitted {
-            throw .corrupt(
-                "Redis does not let this user copy: ACL SETUSER NAME +restore (\(error))"
-            )
+        // Of a Cluster each server has its own list of rights.
+        for place in [partition] + children {
+            let key = RedisArgument.string(partitions.keys.declared(place)[1])
+            let commands = [
+                RedisCommand("DUMP", [key]), RedisCommand("RESTORE", [key, 0, "x"]),
+                RedisCommand("XSETID", [key, "1-1"]),
+            ]
+            let replies = try await partitions.client.ask(commands)
+            for (command, reply) in zip(commands, replies) {
+                guard let error = reply.error, error.kind == .notPermitted else { continue }
+                let right = command.name.lowercased()
+                throw .corrupt(
+                    "the server of partition \(place) does not let this user of Redis copy: "
+                        + "ACL SETUSER NAME +\(right) (\(error)); nothing stands still for it"
+                )
+            }
         }
     }
 
@@ -96,37 +112,11 @@ struct PartitionSplit: Sendable {
         }
     }
 
-    /// Calls `body` with everything that is to move, in parts: items first, then lanes; `others` are lanes that
-    /// may be remembered and hold nothing.
-    ///
-    /// `body` may take away what it is called with.
-    func eachMoving(
-        _ others: [LaneID],
-        _ body: (Part) async throws(StoreError) -> Void
-    ) async throws(StoreError) {
-        var lanes = try await lanes()
-        lanes.formUnion(others.map(\.description).filter(isMoving))
-        for lane in lanes.sorted() {
-            for wheel in [KeyKind.urgent, .rest] {
-                try await eachItem(of: wheel, in: lane, body)
-            }
-        }
-        for list in [KeyKind.closed, .orders, .quarantine] {
-            try await eachItem(of: list, in: "") { part throws(StoreError) in
-                lanes.formUnion(part.lanes)
-                try await body(part)
-            }
-        }
-        // Of what has ended, too: where it was told is remembered for some days.
-        let names = lanes.sorted()
-        for start in stride(from: 0, to: names.count, by: Self.batch) {
-            let part = Array(names[start..<min(start + Self.batch, names.count)])
-            try await body(Part(isItems: false, names: part, lanes: part))
-        }
-    }
-
     /// Copies items or lanes to where they belong.
-    func copy(_ part: Part) async throws(StoreError) {
+    ///
+    /// - Returns: by which it can be told later whether an item has changed, one for each.
+    @discardableResult
+    func copy(_ part: Part) async throws(StoreError) -> [String] {
         let found = try await run(
             .splitRead,
             partition,
@@ -135,14 +125,16 @@ struct PartitionSplit: Sendable {
         guard found.count == part.names.count else {
             throw .corrupt("split_read.lua answered \(found.count) of \(part.names.count)")
         }
+        var sums: [String] = []
         var written: [Int: [RedisArgument]] = [:]
         for (index, value) in found.enumerated() {
-            guard let parts = value.array, parts.count == 4, let keys = parts[2].array,
+            guard let parts = value.array, parts.count == 5, let keys = parts[2].array,
                 let lists = parts[3].array
             else { throw .corrupt("split_read.lua answered \(value)") }
+            sums.append(parts[4].string ?? "")
             if keys.isEmpty, lists.isEmpty { continue }
             let home = partitions.keys.map.finalPartition(of: part.lanes[index])
-            written[home, default: []] += [
+            written[home, default: [.string(splitter)]] += [
                 .string(part.names[index]), .string(part.lanes[index]),
                 .bytes(parts[1].bytes ?? []), RedisArgument(keys.count / 3),
                 RedisArgument(lists.count / 2),
@@ -152,117 +144,94 @@ struct PartitionSplit: Sendable {
             }
         }
         for (home, arguments) in written {
-            let reply = try await partitions.run(
-                partitions.scripts[.splitWrite],
-                partition: home,
-                arguments,
-                isDurable: true
-            )
-            guard let count = reply.int, count >= 0 else {
-                throw .unavailable(
-                    "another one has opened partition \(home) meanwhile; run it again"
-                )
-            }
+            try await write(.splitWrite, home, arguments)
         }
+        return sums
+    }
+
+    /// By which it can be told whether items have changed since they were copied.
+    func sums(of part: Part) async throws(StoreError) -> [String] {
+        let sums = try await run(
+            .splitRead,
+            partition,
+            ["sums"] + part.names.map { .string($0) }
+        )
+        guard sums.count == part.names.count else {
+            throw .corrupt("split_read.lua answered \(sums.count) of \(part.names.count)")
+        }
+        return sums.map { $0.string ?? "" }
     }
 
     /// Takes items or lanes out of the partition.
     func forget(_ part: Part) async throws(StoreError) {
-        let reply = try await partitions.run(
-            partitions.scripts[.splitForget],
-            partition: partition,
-            [part.word]
+        try await forget(part, in: partition)
+    }
+
+    /// Takes items out of where they were copied to, and have changed since.
+    func forgetCopies(_ part: Part) async throws(StoreError) {
+        let map = partitions.keys.map
+        let homes = Dictionary(grouping: part.names.indices) {
+            map.finalPartition(of: part.lanes[$0])
+        }
+        for (home, indices) in homes {
+            var copies = Part(isItems: part.isItems)
+            copies.names = indices.map { part.names[$0] }
+            copies.lanes = indices.map { part.lanes[$0] }
+            try await forget(copies, in: home)
+        }
+    }
+
+    private func forget(_ part: Part, in place: Int) async throws(StoreError) {
+        try await write(
+            .splitForget,
+            place,
+            [part.word, .string(splitter)]
                 + zip(part.names, part.lanes).flatMap { name, lane in
                     [.string(name), .string(lane)]
-                },
+                }
+        )
+    }
+
+    /// Takes everything out of the new parts: what an earlier try has left there may have changed since.
+    func emptyParts(_ others: [LaneID]) async throws(StoreError) {
+        for child in children { try await empty(child, others) }
+    }
+
+    /// The same of one of them.
+    func empty(_ child: Int, _ others: [LaneID]) async throws(StoreError) {
+        let part = PartitionSplit(
+            partitions: partitions,
+            partition: child,
+            children: [],
+            splitter: splitter,
+            takesAll: true
+        )
+        let map = partitions.keys.map
+        let here = others.filter { map.finalPartition(of: $0.description) == child }
+        try await part.eachMoving(here) { found throws(StoreError) in try await part.forget(found) }
+    }
+
+    private static func takenOver(_ partition: Int) -> StoreError {
+        .unavailable("another one splits partition \(partition) by now; run it again")
+    }
+
+    private func write(
+        _ script: ScriptName,
+        _ place: Int,
+        _ arguments: [RedisArgument]
+    ) async throws(StoreError) {
+        let reply = try await partitions.run(
+            partitions.scripts[script],
+            partition: place,
+            arguments,
             isDurable: true
         )
         guard let count = reply.int, count >= 0 else {
-            throw .unavailable(
-                "another one has opened partition \(partition) meanwhile; run it again"
-            )
+            throw Self.takenOver(place)
         }
     }
 
-    private func isMoving(_ lane: String) -> Bool {
-        !lane.isEmpty && partitions.keys.map.finalPartition(of: lane) != partition
-    }
-
-    /// The lanes that move, of those that the partition lists.
-    private func lanes() async throws(StoreError) -> Set<String> {
-        var lanes: Set<String> = []
-        for kind in [KeyKind.occupiedLanes, .knownLanes, .lanesWithSettings] {
-            var seen = 0
-            while true {
-                let names = try await list(kind, "", seen)
-                lanes.formUnion(names.filter(isMoving))
-                seen += names.count
-                if kind == .lanesWithSettings || names.count < Self.listed { break }
-            }
-        }
-        return lanes
-    }
-
-    private func eachItem(
-        of kind: KeyKind,
-        in lane: String,
-        _ body: (Part) async throws(StoreError) -> Void
-    ) async throws(StoreError) {
-        var seen = 0
-        while true {
-            let found = try await list(kind, lane, seen)
-            var moving = Part(isItems: true)
-            for at in stride(from: 0, to: found.count - 1, by: 2) {
-                // What is in a wheel is of its lane, also where nothing else is left of it.
-                let home = lane.isEmpty ? found[at + 1] : lane
-                guard isMoving(home) else { continue }
-                moving.names.append(found[at])
-                moving.lanes.append(home)
-            }
-            for start in stride(from: 0, to: moving.names.count, by: Self.batch) {
-                let end = min(start + Self.batch, moving.names.count)
-                var part = Part(isItems: true)
-                part.names = Array(moving.names[start..<end])
-                part.lanes = Array(moving.lanes[start..<end])
-                try await body(part)
-            }
-            if found.count < 2 * Self.listed { return }
-            seen += Self.listed
-            if !moving.names.isEmpty, try await isGone(moving.names[0], kind, lane) {
-                seen -= moving.names.count
-            }
-        }
-    }
-
-    /// Whether an item has left a list, as those do that were taken out.
-    private func isGone(
-        _ name: String,
-        _ kind: KeyKind,
-        _ lane: String
-    ) async throws(StoreError) -> Bool {
-        let key = partitions.keys.list(kind, lane, partition)
-        let reply = try await partitions.client.ask(
-            RedisCommand("ZSCORE", [.string(key), .string(name)])
-        )
-        return reply == .null
-    }
-
-    private func list(
-        _ kind: KeyKind,
-        _ lane: String,
-        _ seen: Int
-    ) async throws(StoreError) -> [String] {
-        try await run(
-            .splitList,
-            partition,
-            [
-                .string(kind.rawValue), RedisArgument(seen), RedisArgument(Self.listed),
-                .string(lane),
-            ]
-        ).map { $0.string ?? "" }
-    }
-
-    private func run(
+    func run(
         _ script: ScriptName,
         _ partition: Int,
         _ arguments: [RedisArgument]

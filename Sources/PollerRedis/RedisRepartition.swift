@@ -6,11 +6,15 @@ package import RedisClient
 ///
 /// *Problem*: how many partitions there are is part of every key, and says how many masters can share the work.
 /// *Approach*: the number grows to a multiple, so that each partition is split into itself and new ones, one at a
-/// time; the others do not notice. Of the one that is split nothing more is claimed, what is leased is waited for,
-/// then nothing is written (whoever asks waits), what belongs into new partitions is copied there, taken out here,
-/// and all of them are opened. Each stage stands in the partition (``SplitStage``) and each step may be done twice: whoever is
-/// killed is followed by the next who says the same. Who does not know yet where lanes are is refused, and told
-/// (``PartitionMap``).
+/// time; the others do not notice. What has ended, most of what there is, is copied while the partition goes on.
+/// Then nothing more is claimed of it, what is leased is waited for, and nothing is written (whoever asks waits):
+/// the rest is copied, and of what was before what has changed since; it is taken out here, and all of them are
+/// opened.
+///
+/// *Giving up*: whatever goes wrong before anything has left the partition, it goes on as it was (``SplitStage``),
+/// and another try begins anew. From then on only deletions are left, which need no memory. Whoever is killed is
+/// followed by the next who says the same; what an earlier one sends late is refused. Who does not know yet where
+/// lanes are is refused, and told (``PartitionMap``).
 ///
 /// What stays: the outbox, with its readers' places, since it names events by items and lanes; what is in partition
 /// 0; named requests and incidents (``PartitionMap/fixedPartition(of:)``).
@@ -34,12 +38,17 @@ package struct RedisRepartition: Sendable {
     /// How often leases are looked at.
     private static let look = Duration.milliseconds(50)
 
-    private let client: RedisClient
-    private let layout: StoreLayout
+    /// The share of its memory beyond which a server is given no copies.
+    private static let fullest = 0.95
+    /// After how many parts that are copied it is looked at again: about a thousand items, some MiB.
+    private static let partsBetween = 16
+
+    let client: RedisClient
+    let layout: StoreLayout
     private let scripts: Scripts
     private let durability: RedisDurability?
     private let logger: Logger
-    private let owner: OwnerID
+    let owner: OwnerID
 
     /// The store of `layout`, which has begun to be given more partitions.
     package init(
@@ -67,11 +76,7 @@ package struct RedisRepartition: Sendable {
         _ partition: Int
     ) async throws(StoreError) -> Outcome? {
         guard let former = layout.former else { return nil }
-        let work = PartitionSplit(
-            partitions: partitions(of: queue),
-            partition: partition,
-            children: Array(stride(from: partition + former, to: layout.partitions, by: former))
-        )
+        let work = work(queue, partition, former)
         let standing = try await work.stage(of: partition)
         if standing.stage == nil, standing.lanesAmong == layout.partitions {
             // A failover may have lost that they were.
@@ -81,23 +86,17 @@ package struct RedisRepartition: Sendable {
             return nil
         }
         try await work.tryRights()
-        var outcome = Outcome()
-        let began = ContinuousClock.now
-        if standing.stage != .frozen, standing.stage != .copied {
-            for child in work.children { try await work.reach(.filling, in: child) }
-            try await work.reach(.closing, in: partition)
-            try await drain(work)
-        }
-        let frozen = ContinuousClock.now
         let endpoints = queue == .deliveries ? try await registered() : []
+        var outcome = Outcome()
+        var closed = ContinuousClock.now
+        var frozen = closed
         if standing.stage != .copied {
-            try await whole(work) { () throws(StoreError) in
-                try await work.passClock()
-                try await work.eachMoving(endpoints) { part throws(StoreError) in
-                    try await work.copy(part)
-                }
+            do throws(StoreError) {
+                (closed, frozen) = try await copy(work, endpoints)
+            } catch {
+                await giveUp(work, endpoints)
+                throw error
             }
-            try await work.reach(.copied, in: partition)
         }
         try await whole(work) { () throws(StoreError) in
             try await work.eachMoving(endpoints) { part throws(StoreError) in
@@ -109,8 +108,98 @@ package struct RedisRepartition: Sendable {
         for child in work.children { try await work.reach(.open, in: child) }
         try await work.reach(.open, in: partition)
         outcome.frozen = ContinuousClock.now - frozen
-        outcome.closed = ContinuousClock.now - began
+        outcome.closed = ContinuousClock.now - closed
         return outcome
+    }
+
+    /// Copies all that moves; since when nothing is claimed, and since when nothing is written.
+    private func copy(
+        _ work: PartitionSplit,
+        _ endpoints: [LaneID]
+    ) async throws(StoreError) -> (closed: ContinuousClock.Instant, frozen: ContinuousClock.Instant)
+    {
+        try await work.reach(.before, in: work.partition)
+        for child in work.children { try await work.reach(.filling, in: child) }
+        try await work.emptyParts(endpoints)
+        let before = try await work.histories()
+        var copies = SplitCopies()
+        var parts = 0
+        try await work.eachEnded { part throws(StoreError) in
+            if parts % Self.partsBetween == 0 { try await keepRoom(in: work.children) }
+            parts += 1
+            copies.note(part, try await work.copy(part))
+        }
+        let closed = ContinuousClock.now
+        try await work.reach(.closing, in: work.partition)
+        try await drain(work)
+        let frozen = ContinuousClock.now
+        // Where a server has become another one since, it may lack some of them.
+        var isAgain = try await work.histories() != before
+        try await whole(work) { () throws(StoreError) in
+            if isAgain {
+                try await work.emptyParts(endpoints)
+                copies = SplitCopies()
+            }
+            isAgain = true
+            try await work.passClock()
+            try await work.eachMoving(endpoints) { part throws(StoreError) in
+                try await self.copyRest(part, work, &copies)
+            }
+            for gone in copies.gone { try await work.forgetCopies(gone) }
+        }
+        guard try await work.reach(.copied, in: work.partition) else {
+            throw .unavailable("another one splits partition \(work.partition) by now")
+        }
+        return (closed, frozen)
+    }
+
+    /// Copies what was not copied before as it is now.
+    private func copyRest(
+        _ part: PartitionSplit.Part,
+        _ work: PartitionSplit,
+        _ copies: inout SplitCopies
+    ) async throws(StoreError) {
+        guard part.isItems else {
+            try await work.copy(part)
+            return
+        }
+        let sums = copies.hasAny(of: part) ? try await work.sums(of: part) : []
+        let (changed, new) = copies.sort(part, sums)
+        if !changed.names.isEmpty { try await work.forgetCopies(changed) }
+        var rest = changed
+        rest.names += new.names
+        rest.lanes += new.lanes
+        if !rest.names.isEmpty { copies.note(rest, try await work.copy(rest), isSeen: true) }
+    }
+
+    /// Lets a partition go on as it was, and gives back the memory that copies of it take; as far as that can be
+    /// done now: whoever tries again begins with it.
+    private func giveUp(_ work: PartitionSplit, _ endpoints: [LaneID]) async {
+        do throws(StoreError) {
+            guard try await work.stage(of: work.partition).stage != .copied else { return }
+            try await work.reach(.before, in: work.partition)
+            try await work.emptyParts(endpoints)
+        } catch {
+            logger.warning(
+                "a partition may stand still, and copies of it may be left",
+                metadata: ["partition": "\(work.partition)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// Throws where copies would take what is left of a server's memory: it would refuse what is accepted, too.
+    private func keepRoom(in partitions: [Int]) async throws(StoreError) {
+        for partition in partitions {
+            let info = RedisCommand("INFO", ["memory"])
+            let reply = try await client.ask(info, key: layout.watchKeys.meta(partition))
+            let facts = (reply.string ?? "").split(whereSeparator: \.isNewline)
+            func figure(_ name: String) -> Double {
+                let line = facts.first { $0.hasPrefix("\(name):") }
+                return line.flatMap { Double($0.dropFirst(name.count + 1)) } ?? 0
+            }
+            let most = figure("maxmemory")
+            if most > 0, figure("used_memory") > most * Self.fullest { throw .full }
+        }
     }
 
     /// Does something until no server has changed meanwhile, of which the one before may have had more of it.
@@ -132,7 +221,7 @@ package struct RedisRepartition: Sendable {
         guard layout.former == nil, layout.partitions > layout.base else { return 0 }
         var count = 0
         for queue in Queue.allCases {
-            let work = PartitionSplit(partitions: partitions(of: queue), partition: 0, children: [])
+            let work = work(queue, 0, layout.partitions)
             for partition in 0..<layout.partitions {
                 let standing = try await work.stage(of: partition)
                 guard standing.stage != nil || standing.lanesAmong != layout.partitions else {
@@ -163,11 +252,20 @@ package struct RedisRepartition: Sendable {
     }
 
     /// The lanes of registered endpoints: of deliveries alone, and not all of them hold something.
-    private func registered() async throws(StoreError) -> [LaneID] {
+    func registered() async throws(StoreError) -> [LaneID] {
         let key = RedisArgument.string(layout.deliveryKeys.endpoints)
         let reply = try await client.ask(RedisCommand("HKEYS", [key]))
         return (reply.array ?? []).compactMap(\.string)
             .map { LaneID(endpoint: EndpointID(unchecked: $0)) }
+    }
+
+    func work(_ queue: Queue, _ partition: Int, _ former: Int) -> PartitionSplit {
+        PartitionSplit(
+            partitions: partitions(of: queue),
+            partition: partition,
+            children: Array(stride(from: partition + former, to: layout.partitions, by: former)),
+            splitter: "\(owner).\(UInt32.random(in: .min ... .max))"
+        )
     }
 
     private func partitions(of queue: Queue) -> RedisPartitions {
@@ -178,100 +276,5 @@ package struct RedisRepartition: Sendable {
             logger: logger,
             durability: durability
         )
-    }
-}
-
-/// The beginning and the end: what stands in the layout.
-extension RedisRepartition {
-    /// Says that the store is to have so many partitions; processes that start from now on know of it.
-    ///
-    /// - Returns: the layout; that which there is, when the store is being given as many already.
-    /// - Throws: ``InvalidInput`` when that many cannot be had, ``StoreError`` when Redis cannot be asked.
-    package static func begin(
-        _ layout: StoreLayout,
-        partitions: Int,
-        on client: RedisClient
-    ) async throws -> StoreLayout {
-        if layout.partitions == partitions { return layout }
-        if layout.former != nil {
-            throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store is being given \(layout.partitions) partitions: run pollerd repartition "
-                    + "\(layout.partitions) to the end first"
-            )
-        }
-        guard layout.form >= StoreVersion.eventsOnce else {
-            throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store has form \(layout.form), whose programs cannot follow: run pollerd migrate apply first"
-            )
-        }
-        guard partitions > layout.partitions, partitions % layout.partitions == 0,
-            partitions <= StoreLayout.partitionsMax
-        else {
-            let fitting = stride(
-                from: 2 * layout.partitions,
-                through: StoreLayout.partitionsMax,
-                by: layout.partitions
-            )
-            .prefix(4).map(String.init).joined(separator: ", ")
-            throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store has \(layout.partitions) partitions and can be given a multiple of them, "
-                    + "\(StoreLayout.partitionsMax) at most"
-                    + (fitting.isEmpty ? "" : ": \(fitting), …")
-            )
-        }
-        let key = RedisArgument.string("\(layout.namespace):layout")
-        _ = try await client.ask(
-            RedisCommand(
-                "HSET",
-                [
-                    key, .string(StoreLayout.partitionsField), RedisArgument(partitions),
-                    .string(StoreLayout.baseField), RedisArgument(layout.base),
-                    .string(StoreLayout.formerField), RedisArgument(layout.partitions),
-                ]
-            )
-        )
-        return StoreLayout(
-            namespace: layout.namespace,
-            partitions: partitions,
-            base: layout.base,
-            former: layout.partitions,
-            form: layout.form
-        )
-    }
-
-    /// Says that all partitions are split.
-    package func end() async throws(StoreError) {
-        let key = RedisArgument.string("\(layout.namespace):layout")
-        _ = try await client.ask(RedisCommand("HDEL", [key, .string(StoreLayout.formerField)]))
-    }
-
-    /// Keeps others from doing the same for a while; false where another one does.
-    ///
-    /// A courtesy: two at once are refused what would do harm (split_write.lua), and cost pauses.
-    package func hold(for span: Duration) async throws(StoreError) -> Bool {
-        let key = RedisArgument.string("\(layout.namespace):repartition")
-        let name = RedisArgument.string(owner.description)
-        let set = RedisCommand("SET", [key, name, "NX", "PX", RedisArgument(span.ms)])
-        if try await client.ask(set).string != nil { return true }
-        guard try await client.ask(RedisCommand("GET", [key])).string == owner.description else {
-            return false
-        }
-        _ = try await client.ask(RedisCommand("PEXPIRE", [key, RedisArgument(span.ms)]))
-        return true
-    }
-
-    /// Lets others.
-    package func letGo() async throws(StoreError) {
-        let key = RedisArgument.string("\(layout.namespace):repartition")
-        guard try await client.ask(RedisCommand("GET", [key])).string == owner.description else {
-            return
-        }
-        _ = try await client.ask(RedisCommand("DEL", [key]))
     }
 }

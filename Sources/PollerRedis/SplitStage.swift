@@ -8,6 +8,8 @@ enum SplitStage: String, CaseIterable {
     case copied = "m"
     /// A new part: what it holds is a copy of what the other one has, and counts for nothing before it is opened.
     case filling = "n"
+    /// As it was before; never stored.
+    case before = "b"
     /// Over; never stored.
     case open = "o"
 }

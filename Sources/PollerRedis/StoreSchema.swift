@@ -264,6 +264,8 @@ enum MetaField: String, CaseIterable {
     case split
     /// How far its split is (``SplitStage``), while it is being split.
     case splitting
+    /// Who splits it, the last one who began to: what another one sends late is refused.
+    case splitter
 }
 
 /// The fields of an entry of the outbox.

@@ -12,9 +12,10 @@ struct Repartition: AsyncParsableCommand {
         discussion: """
             The number grows to a multiple of what it is. First every process is to be started again, one after \
             the other, so that it knows of the new ones: this says which, and waits. Then one partition after \
-            the other is split: its watches wait until its leases are committed and what belongs elsewhere is \
-            copied, while all others go on. It may be killed at any moment: run it again, it goes on \
-            where it was. Have a backup; there is no way back to fewer.
+            the other is split: what has ended is copied while it goes on, then its watches wait until its \
+            leases are committed and the rest is copied. What goes wrong lets it go on as it was. It may be \
+            killed at any moment: run it again, it goes on where it was, or with --stop, and what stands still \
+            goes on undivided. Have a backup; there is no way back to fewer.
             """
     )
 
@@ -23,6 +24,9 @@ struct Repartition: AsyncParsableCommand {
 
     @ArgumentParser.Option(help: "How long to wait for processes that are to be started again.")
     var wait = "15m"
+
+    @Flag(help: "Let what a killed one has left standing still go on undivided, and split nothing.")
+    var stop = false
 
     @OptionGroup var flags: Flags
 
@@ -35,7 +39,10 @@ struct Repartition: AsyncParsableCommand {
             throw ValidationError("--wait is a span as 15m or 0s")
         }
         try await Cluster.visit(flags, as: "repartition") { cluster, settings, logger in
-            guard let partitions else { return print(Self.standing(cluster.layout)) }
+            if stop { return try await Self.stop(cluster, settings, logger) }
+            guard let partitions else {
+                return print(try await Self.standing(cluster.layout, cluster.client))
+            }
             let layout: StoreLayout
             do {
                 layout = try await RedisRepartition.begin(
@@ -56,20 +63,68 @@ struct Repartition: AsyncParsableCommand {
                 )
                 let opened = try await work.reopen()
                 if opened > 0 { print("\(opened) partitions were still shut, and are open") }
-                return print(Self.standing(layout))
+                return print(try await Self.standing(layout, cluster.client))
             }
             try await awaitProcesses(of: layout, cluster.members, for: patience)
             try await split(layout, cluster, settings, logger)
         }
     }
 
-    private static func standing(_ layout: StoreLayout) -> String {
-        guard let former = layout.former else {
-            return "the store has \(layout.partitions) partitions"
+    private static func standing(
+        _ layout: StoreLayout,
+        _ client: RedisClient
+    ) async throws(StoreError) -> String {
+        let standing = try await RedisRepartition.standing(layout, on: client)
+        guard let former = standing.former else {
+            return "the store has \(standing.partitions) partitions"
         }
-        return
-            "the store is being given \(layout.partitions) partitions, and had \(former); to go on: "
-            + "pollerd repartition \(layout.partitions)"
+        var lines = [
+            "the store is being given \(standing.partitions) partitions, and had \(former); "
+                + "\(standing.split) of \(2 * former) are split; to go on: "
+                + "pollerd repartition \(standing.partitions)"
+        ]
+        lines += standing.still.map { "\($0) stands still" }
+        if standing.isHeld { lines.append("another one is at work, or was a moment ago") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Waits until nobody else is at work, which a killed one is for a moment.
+    private static func take(_ work: RedisRepartition) async throws {
+        var hasSaidSo = false
+        do {
+            while try await !work.hold(for: hold) {
+                if !hasSaidSo { print("another one is at work, or was a moment ago: waiting") }
+                hasSaidSo = true
+                try await Task.sleep(for: look)
+            }
+        } catch StoreError.full {
+            throw ConfigurationError(
+                "Redis has no memory left, and nothing was done: give it more (maxmemory), then run this again"
+            )
+        }
+    }
+
+    private static func stop(
+        _ cluster: Cluster,
+        _ settings: Settings,
+        _ logger: Logger
+    ) async throws {
+        let work = RedisRepartition(
+            client: cluster.client,
+            layout: cluster.layout,
+            durability: settings.durability,
+            owner: cluster.owner,
+            logger: logger
+        )
+        try await take(work)
+        let (freed, left) = try await work.stop()
+        try await work.letGo()
+        print("\(freed) partitions stood still, and go on undivided")
+        guard left > 0 else { return }
+        throw ConfigurationError(
+            "\(left) cannot go back, because what moves is leaving them: run pollerd repartition "
+                + "\(cluster.layout.partitions), which needs no memory for that"
+        )
     }
 
     /// Waits until every live process knows of the new partitions.
@@ -98,7 +153,8 @@ struct Repartition: AsyncParsableCommand {
         }
     }
 
-    /// Tries again while the store cannot be reached, or has no memory left: nobody is to be woken for a failover.
+    /// Tries again while the store cannot be reached, or has no memory left: nobody is to be woken for a failover,
+    /// and meanwhile the partition goes on undivided, unless what moves is leaving it.
     private static func patiently(
         _ work: @Sendable () async throws -> RedisRepartition.Outcome?
     ) async throws -> RedisRepartition.Outcome? {
@@ -107,10 +163,18 @@ struct Repartition: AsyncParsableCommand {
                 return try await work()
             } catch let error as StoreError {
                 switch error {
-                case .unavailable, .full: print("\(error): trying again")
+                case .unavailable:
+                    print("\(error): trying again")
+                    try await Task.sleep(for: look)
+                case .full:
+                    print(
+                        "a server of Redis has no room for what moves to it: give it more (maxmemory), or end "
+                            + "this; nothing stands still for it, and it is tried again in \(hold.text)"
+                    )
+                    try await Task.sleep(for: hold)
+                case .corrupt(let reason): throw ConfigurationError(reason)
                 default: throw error
                 }
-                try await Task.sleep(for: look)
             }
         }
     }
@@ -128,12 +192,7 @@ struct Repartition: AsyncParsableCommand {
             owner: cluster.owner,
             logger: logger
         )
-        var hasSaidSo = false
-        while try await !work.hold(for: Self.hold) {
-            if !hasSaidSo { print("another one is at work, or was a moment ago: waiting") }
-            hasSaidSo = true
-            try await Task.sleep(for: Self.look)
-        }
+        try await Self.take(work)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {

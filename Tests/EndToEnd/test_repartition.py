@@ -11,8 +11,9 @@ from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 
-# How many watches are moved where it is measured how long that takes.
+# How many watches are moved where it is measured how long that takes, and how many of them have ended.
 MOVED = int(os.environ.get("POLLER_MOVED", "2000"))
+ENDED = int(os.environ.get("POLLER_ENDED", "500"))
 KILLED = frozenset({"worker killed", "worker frozen", "notifier frozen", "api killed", "redis killed"})
 
 
@@ -55,6 +56,9 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
     deliveries = api.get("/v1/deliveries?limit=100")["data"]
     place = api.get("/v1/events?from=oldest&limit=5")["next"]
     rest = told_after(api, place)
+    of_one = f"/v1/deliveries?endpoint={deliveries[0]['endpoint']}"
+    names = [each["source"] for each in api.get(f"{of_one}&limit=100")["data"]]
+    begun = api.get(f"{of_one}&limit=7")
     assert len(rest) == len(told_after(api, api.get("/v1/events?from=oldest&limit=1")["next"])) - 4
 
     behind = repartition(cluster, "8", "--wait", "0s")
@@ -77,6 +81,8 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
     assert told_after(api, place) == rest
     for delivery in deliveries:
         assert api.get(f"/v1/deliveries/{delivery['id']}")["source"] == delivery["source"]
+    others = api.get(f"{of_one}&limit=100&cursor={begun['next']}")["data"]
+    assert [each["source"] for each in begun["data"] + others] == names
     # And what is open goes on.
     for source in open_ones:
         cluster.sandbox.set_status(source, "failed")
@@ -90,14 +96,26 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
 
 def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
     # None is polled, so that all there is to do is to move them.
-    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1"}, workers=0, listen=False)
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1", "POLLER_INCIDENT_HOLD": "1h"}, workers=0, listen=False)
     for first in range(0, MOVED, 1000):
         watches = [
-            {"source": f"src_{number}", "account": f"acct_{number % 50}", "metadata": {"order": f"A-{number}"}}
+            {
+                "source": f"src_{number}",
+                "account": f"acct_{number % 50}",
+                "metadata": {"order": f"A-{number}", "customer": f"c-{number // 500}" if number < ENDED else "open"},
+            }
             for number in range(first, min(first + 1000, MOVED))
         ]
         done = cluster.api.request("POST", "/v1/watches/batch", json=watches)
         assert done.ok, done.text
+    for part in range((ENDED + 499) // 500):
+        selection, count = {"q": f"customer=c-{part}"}, 0
+        while selection:
+            done = cluster.api.request("POST", "/v1/watches/batch/cancel", json=selection)
+            assert done.ok, done.text
+            count += done.json()["done"]
+            selection = done.json().get("next") and selection | {"cursor": done.json()["next"]}
+        assert count == min(500, ENDED - 500 * part)
     assert repartition(cluster, "16", "--wait", "0s").returncode == 78
     for role in [*cluster.apis, *cluster.notifiers]:
         assert role.terminate() == 0
@@ -105,7 +123,7 @@ def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
     done = repartition(cluster, "16")
     assert done.returncode == 0, done
     told = re.search(r"watches 1/1: (\d+) items .* nothing written for (\S+)", done.stdout)
-    print(f"\n{told[1]} of {MOVED} watches moved, nothing written for {told[2]}")
+    print(f"\n{told[1]} of {MOVED} watches moved, {ENDED} of which had ended; nothing written for {told[2]}")
     with cluster.redis.client() as client:
         homes = Counter(key.split("}")[0] for key in client.scan_iter("poller:w{*", count=1000))
     assert sum(homes.values()) == MOVED and MOVED - homes["poller:w{0"] == int(told[1])

@@ -71,7 +71,8 @@ extension RedisHarness {
                 durability: nil
             ),
             partition: 0,
-            children: [1, 2, 3]
+            children: Array(1..<layout.partitions),
+            splitter: "AAAAAAAAAAA.1"
         )
     }
 
@@ -79,7 +80,7 @@ extension RedisHarness {
     func split(upTo stop: Stop) async throws {
         if stop == .beginning { return }
         let work = work()
-        for child in work.children { try await work.reach(.filling, in: child) }
+        try await work.begin()
         try await work.reach(.closing, in: 0)
         if stop == .closing { return }
         try await work.reach(.frozen, in: 0)
@@ -162,5 +163,13 @@ extension RedisHarness {
             homes[Int(tag) ?? -1, default: 0] += 1
         }
         return homes
+    }
+}
+
+extension PartitionSplit {
+    /// Takes the partition over, and lets the new parts be filled.
+    func begin() async throws {
+        try await reach(.before, in: partition)
+        for child in children { try await reach(.filling, in: child) }
     }
 }

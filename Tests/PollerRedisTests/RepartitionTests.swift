@@ -48,7 +48,7 @@ struct RepartitionTests {
             let work = harness.work()
             let held = try await harness.claim(2)
             #expect(held.count == 2)
-            for child in work.children { try await work.reach(.filling, in: child) }
+            try await work.begin()
             try await work.reach(.closing, in: 0)
             #expect(try await harness.claim(2).isEmpty)
             #expect(try await !work.reach(.frozen, in: 0), "it holds leases")

@@ -22,7 +22,9 @@ import Testing
         #expect(keys.declared(3) == ["poller:m{3}", "poller:never{3}"])
         let more = Keys(namespace: "poller:", map: PartitionMap(partitions: 64, base: 16))
         #expect(more.declared(3) == ["poller:m{3}", "poller:never{3}64"])
-        #expect(pinned(SplitStage.self) == "closing=c frozen=f copied=m filling=n open=o")
+        #expect(
+            pinned(SplitStage.self) == "closing=c frozen=f copied=m filling=n before=b open=o"
+        )
         #expect(keys.outbox(3) == "poller:e{3}")
         #expect(keys.attempts(of: "id", 3) == "poller:y{3}id")
         #expect(keys.registry == "poller:q{0}")
@@ -54,7 +56,8 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps listed=listed joined=joined confirmed=confirmed history=history \
-                whole=whole keysVersion=keys faded=faded split=split splitting=splitting
+                whole=whole keysVersion=keys faded=faded split=split splitting=splitting \
+                splitter=splitter
                 """
         )
         #expect(

@@ -1,14 +1,16 @@
 #!lua flags=allow-oom
--- Takes items or lanes out of a partition that are in another one now.
+-- Takes items or lanes out of a partition that are in another one now; or out of one that is being filled, where
+-- they were copied and have changed since.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     items or lanes, then of an item its name and its lane, of a lane its name and ''
--- RETURNS  how many; -1 where the partition has not got so far
+-- ARGV     items or lanes, who splits it, then of an item its name and its lane, of a lane its name and ''
+-- RETURNS  how many; -1 where the partition has not got so far, or is not being filled by that one
 -- USES     searching
 -- COST     a write for each list and entry of the index, and one for its keys
-if call('HGET', M, META.splitting) ~= STAGE.copied then return -1 end
+local m = call('HMGET', M, META.splitting, META.splitter)
+if m[1] ~= STAGE.copied and (m[1] ~= STAGE.filling or m[2] ~= ARGV[2]) then return -1 end
 local isItems = ARGV[1] == 'items'
-for at = 2, #ARGV, 2 do
+for at = 3, #ARGV, 2 do
   local name, lane = ARGV[at], ARGV[at + 1]
   if isItems then
     local terms = call('HGET', key(KEY.item, name), ITEM.terms)
@@ -25,4 +27,4 @@ for at = 2, #ARGV, 2 do
     call('UNLINK', key(KEY.rest, name), key(KEY.urgent, name), key(KEY.lane, name), key(KEY.replay, name))
   end
 end
-return (#ARGV - 1) / 2
+return (#ARGV - 2) / 2

@@ -2,28 +2,32 @@
 -- Reads items or lanes with all that is kept of them, to be written to another partition (split_write.lua).
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     items or lanes, then their names
+-- ARGV     items or lanes; or sums, to be told of items whether they have changed; then their names
 -- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, what it holds, …},
---          {list or wheel, score, …}}; of what is gone the last two are empty
--- COST     two reads a key that there is, one a list
-local isItems, reply = ARGV[1] == 'items', {}
+--          {list or wheel, score, …}, sum}; of what is gone the third and fourth are empty. Of sums that alone
+-- COST     two reads a key that there is, one a list, and a digest
+local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }
 local lists = isItems and { KEY.closed, KEY.quarantine, KEY.orders }
   or { KEY.readyRest, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }
 for at = 2, #ARGV do
-  local name, keys, places, w = ARGV[at], {}, {}, {}
+  local name, keys, places, w, held = ARGV[at], {}, {}, {}, {}
   local function note_place(kind, score)
     if score then
       places[#places + 1] = kind
       places[#places + 1] = score
+      held[#held + 1] = kind .. score
     end
   end
   for _, kind in ipairs(kinds) do
     local value = call('DUMP', key(kind, name))
     if value then
-      keys[#keys + 1] = kind
-      keys[#keys + 1] = max(call('PTTL', key(kind, name)), 0)
-      keys[#keys + 1] = value
+      held[#held + 1] = kind .. value
+      if not isSums then
+        keys[#keys + 1] = kind
+        keys[#keys + 1] = max(call('PTTL', key(kind, name)), 0)
+        keys[#keys + 1] = value
+      end
     end
   end
   for _, list in ipairs(lists) do note_place(list, call('ZSCORE', key(list), name)) end
@@ -35,6 +39,7 @@ for at = 2, #ARGV do
   elseif call('SISMEMBER', key(KEY.lanesWithSettings), name) == 1 then
     note_place(KEY.lanesWithSettings, '')
   end
-  reply[#reply + 1] = { w[1] or '', w[2] or '', keys, places }
+  local sum = isItems and sub(redis.sha1hex(table.concat(held, ' ')), 1, 15) or ''
+  reply[#reply + 1] = isSums and sum or { w[1] or '', w[2] or '', keys, places, sum }
 end
 return reply

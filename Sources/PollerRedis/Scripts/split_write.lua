@@ -1,17 +1,18 @@
 #!lua
 -- Writes items or lanes that were read from another partition, over what an earlier try has left of them.
 --
--- Only a partition that is being filled takes them: whoever comes late with what was read before it was opened would put
--- everything back that has become of it since.
+-- Only a partition that is being filled takes them, and from who began to last: whoever comes late would put back
+-- what has changed since it was read.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     for each: name, its lane or '', entries in the index side by side, how many keys, how many lists; then
+-- ARGV     who splits it; then for each: name, its lane or '', entries in the index side by side, how many keys, how many lists; then
 --          of each key three values and of each list two, as split_read.lua tells them
--- RETURNS  how many; -1 where the partition is not being filled
+-- RETURNS  how many; -1 where the partition is not being filled by that one
 -- USES     searching
 -- COST     a write for each key, list and entry
-if call('HGET', M, META.splitting) ~= STAGE.filling then return -1 end
-local at, count = 1, 0
+local m = call('HMGET', M, META.splitting, META.splitter)
+if m[1] ~= STAGE.filling or m[2] ~= ARGV[1] then return -1 end
+local at, count = 2, 0
 while at <= #ARGV do
   local name, lane, terms, keys, lists = ARGV[at], ARGV[at + 1], ARGV[at + 2], number(ARGV[at + 3]), number(ARGV[at + 4])
   at = at + 5
@@ -24,7 +25,10 @@ while at <= #ARGV do
     if list == KEY.lanesWithSettings then
       call('SADD', key(list), name)
     else
-      call('ZADD', key(list, (list == REST or list == URGENT) and lane or nil), ARGV[at + 1], name)
+      local is_wheel = list == REST or list == URGENT
+      call('ZADD', key(list, is_wheel and lane or nil), ARGV[at + 1], name)
+      -- So that it is found there also where its lane was never copied.
+      if is_wheel then call('ZADD', key(KEY.occupiedLanes), '0', lane) end
     end
     at = at + 2
   end

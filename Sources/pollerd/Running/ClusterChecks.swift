@@ -34,6 +34,7 @@ enum ClusterChecks {
             Check("redis scripts") { () throws(StoreError) in
                 try await scripts(cluster.client)
             },
+            Check("partitions") { () throws(StoreError) in try await partitions(cluster) },
             Check("secrets at rest") { () throws(StoreError) in
                 try await secrets(cluster.secrets, settings.masterKeys)
             },

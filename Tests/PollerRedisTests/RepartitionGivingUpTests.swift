@@ -1,0 +1,208 @@
+import Logging
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// What goes wrong while a partition is split, and what changes meanwhile.
+@Suite("a split goes on, or everything goes on without it", .timeLimit(.minutes(2)))
+struct RepartitionGivingUpTests {
+    @Test(
+        "without memory for the copies nothing stands still, and none of them is left",
+        arguments: [false, true]
+    )
+    func memory(_ hasEnded: Bool) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            if !hasEnded {
+                // Then there is nothing to copy before it stands still.
+                _ = try await harness.store.purge(
+                    partition: 0,
+                    retention: .zero,
+                    afterlife: .zero
+                )
+            }
+            let before = try await harness.homes()
+            try await harness.limitMemory(of: "1mb")
+            await #expect(throws: StoreError.full) { try await harness.split([0]) }
+            #expect(try await harness.work().stage(of: 0).stage == nil)
+            #expect(try await harness.homes() == before)
+            let lease = try #require(try await harness.claim(1).first)
+            _ = try await harness.store.release([lease.ref])
+            try await harness.limitMemory(of: "0")
+            try await harness.split([0])
+            let homes = try await harness.homes()
+            #expect(homes.count > 1 && homes.values.reduce(0, +) == before.values.reduce(0, +))
+            #expect(try await harness.audit() == [])
+        }
+    }
+
+    @Test("what changes after it was copied is as it is then, and what is forgotten stays so")
+    func changes() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            let store = harness.store
+            let held = try await harness.claim(1)
+            // It waits for what is leased; what has ended was copied by then.
+            async let outcome = harness.repartition.split(.watches, 0)
+            while try await harness.work().stage(of: 0).stage != .closing {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(try await harness.homes().count > 1, "nothing was copied before")
+            let again = stride(from: 0, to: 30, by: 3).map { RedisHarness.watchKey($0) }
+            let results = try await store.enqueue(again.map { try NewWatch(key: $0) })
+            #expect(results.allSatisfy { $0.outcome != .joined })
+            while try await store.purge(partition: 0, retention: .zero, afterlife: .zero) {}
+            let others = [1, 2, 4, 5].map { RedisHarness.watchKey($0) }
+                .filter { $0 != held.first?.item.key }
+            for key in others.prefix(3) { _ = try await store.cancel(key) }
+            let before = try await harness.snapshots()
+            let counts = try await store.stats()
+            _ = try await store.release(held.map(\.ref))
+            let moved = try #require(try await outcome)
+            #expect(moved.items > 10)
+            #expect(try await harness.snapshots() == before)
+            let homes = try await harness.homes()
+            #expect(homes.values.reduce(0, +) == before.count, "\(homes)")
+            var after = try await store.stats()
+            after.leased = counts.leased
+            after.oldestDue = counts.oldestDue
+            after.pending = counts.pending
+            after.overdue = counts.overdue
+            #expect(after == counts)
+            #expect(try await harness.audit() == [])
+            #expect(try await store.list(ListQuery(state: .closed)).items.count == 3)
+        }
+    }
+
+    @Test("what a killed one has left standing still goes on undivided", arguments: Stop.allCases)
+    func stopping(_ stop: Stop) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            let before = try await harness.pictures(of: harness.store)
+            try await harness.split(upTo: stop)
+            let hasLeft = stop == .copied || stop == .forgetting
+            let layout = harness.layout
+            var standing = try await RedisRepartition.standing(layout, on: client)
+            #expect(standing.still.count == (stop == .beginning ? 0 : 1))
+            #expect(standing.mayGoOn == (stop == .beginning || hasLeft ? 0 : 1))
+            #expect(standing.split == 0 && standing.former == 1 && !standing.isHeld)
+            let (freed, left) = try await harness.repartition.stop()
+            #expect(freed == (stop == .beginning || hasLeft ? 0 : 1))
+            #expect(left == (hasLeft ? 1 : 0))
+            if !hasLeft {
+                #expect(try await harness.homes() == [0: RedisHarness.filled])
+                let lease = try #require(try await harness.claim(1).first)
+                _ = try await harness.store.release([lease.ref])
+            }
+            try await harness.split([0])
+            standing = try await RedisRepartition.standing(layout, on: client)
+            #expect(standing.split == 2 && standing.still.isEmpty)
+            #expect(try await harness.pictures(of: harness.store) == before)
+            #expect(try await harness.audit() == [])
+        }
+    }
+
+    @Test("who was taken over copies nothing, and says nothing is done")
+    func takenOver() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            let early = harness.work()
+            try await harness.split(upTo: .copying)
+            let late = PartitionSplit(
+                partitions: early.partitions,
+                partition: 0,
+                children: early.children,
+                splitter: "BBBBBBBBBBB.1"
+            )
+            try await late.begin()
+            try await late.reach(.closing, in: 0)
+            try await late.reach(.frozen, in: 0)
+            await #expect(throws: StoreError.self) {
+                try await early.eachMoving([]) { part throws(StoreError) in
+                    try await early.copy(part)
+                }
+            }
+            await #expect(throws: StoreError.self) { try await early.emptyParts([]) }
+            await #expect(throws: StoreError.self) { try await early.reach(.copied, in: 0) }
+            #expect(try await late.reach(.copied, in: 0))
+        }
+    }
+
+    @Test("nothing is counted or listed twice at any stage", arguments: Stop.allCases)
+    func counts(_ stop: Stop) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            let before = try await harness.store.stats()
+            try await harness.split(upTo: stop)
+            // While what moves leaves the partition it is waited for.
+            async let counts = harness.store.stats()
+            async let closed = harness.store.list(ListQuery(state: .closed, limit: 500)).items
+            async let open = harness.store.list(ListQuery(state: .open, limit: 500)).items
+            async let lanes = harness.store.lanes(limit: 500, cursor: nil).items
+            if stop == .copied || stop == .forgetting {
+                try await harness.waitForRefusal()
+                try await harness.split([0])
+            }
+            #expect(try await counts == before)
+            let ended = RedisHarness.filled / 3
+            #expect(try await closed.count == ended)
+            #expect(try await open.count == RedisHarness.filled - ended)
+            #expect(try await lanes.count == Set(lanes.map(\.lane)).count)
+            #expect(try await lanes.reduce(0) { $0 + $1.waiting } == before.pending)
+            try await harness.split([0])
+            #expect(try await harness.store.stats() == before)
+        }
+    }
+
+    @Test("of marks nothing is noted to be whole while their partition is being split")
+    func whole() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            let queue = harness.queue
+            let history = try await queue.standing(partition: 1).history
+            try await queue.note(partition: 1, whole: Timestamp(ms: 5), in: history)
+            #expect(try await queue.standing(partition: 1).whole == Timestamp(ms: 5))
+            try await harness.work(.deliveries).begin()
+            try await queue.note(partition: 1, whole: Timestamp(ms: 9), in: history)
+            #expect(try await queue.standing(partition: 1).whole == Timestamp(ms: 5))
+        }
+    }
+}
+
+extension RedisHarness {
+    fileprivate func limitMemory(of most: String) async throws {
+        let set = RedisCommand("CONFIG", ["SET", "maxmemory", .string(most)])
+        let reply = try await client.send(set)
+        #expect(reply.error == nil)
+    }
+
+    /// All watches of ``fill()`` that there are.
+    fileprivate func snapshots() async throws -> [WatchSnapshot] {
+        var snapshots: [WatchSnapshot] = []
+        for number in 0..<Self.filled {
+            if let found = try await store.snapshot(of: Self.watchKey(number)) {
+                snapshots.append(found)
+            }
+        }
+        // One of them is held before, and not after.
+        return snapshots.map { snapshot in
+            WatchSnapshot(
+                watch: snapshot.watch,
+                closed: snapshot.closed,
+                nextPollAt: nil,
+                lastError: snapshot.lastError,
+                notify: snapshot.notify,
+                metadata: snapshot.metadata,
+                lastEvent: snapshot.lastEvent
+            )
+        }
+    }
+}
