@@ -43,10 +43,11 @@ let package = Package(
         .library(name: "StripeAPI", targets: ["StripeAPI"]),
         .library(name: "PollerWire", targets: ["PollerWire"]),
         .library(name: "PollerClient", targets: ["PollerClient"]),
-        .executable(name: "pollerd", targets: ["pollerd"]),
+        .executable(name: "pollerd", targets: ["pollerd-program"]),
         .executable(name: "pollerd-bench", targets: ["pollerd-bench"]),
-        .executable(name: "pollerctl", targets: ["pollerctl"]),
-        .executable(name: "stripe-sandbox", targets: ["stripe-sandbox"]),
+        .executable(name: "pollerctl", targets: ["pollerctl-program"]),
+        .executable(name: "stripe-sandbox", targets: ["stripe-sandbox-program"]),
+        .executable(name: "poller", targets: ["poller-program"]),
     ],
     // Exact: what is built is what was tested, though no list of what was resolved is kept.
     dependencies: [
@@ -209,7 +210,8 @@ let package = Package(
         .target(name: "BenchPlan", dependencies: [arguments], swiftSettings: settings),
 
         // The programs. pollerd is the only place that wires.
-        .executableTarget(
+        // What the programs do. Each is a library, so that one file can hold all of them.
+        .target(
             name: "pollerd",
             dependencies: [
                 "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
@@ -231,7 +233,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
+        .target(
             name: "pollerctl",
             dependencies: [
                 "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StandardWebhooks",
@@ -239,10 +241,36 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
+        .target(
             name: "stripe-sandbox",
             dependencies: ["SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle],
             path: "Sources/Stripe/stripe-sandbox",
+            swiftSettings: settings
+        ),
+
+        // The programs themselves: one each, and `poller`, which is whichever it is called.
+        .executableTarget(
+            name: "pollerd-program",
+            dependencies: ["pollerd"],
+            path: "Sources/Programs/pollerd",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "pollerctl-program",
+            dependencies: ["pollerctl"],
+            path: "Sources/Programs/pollerctl",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "stripe-sandbox-program",
+            dependencies: ["stripe-sandbox"],
+            path: "Sources/Programs/stripe-sandbox",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "poller-program",
+            dependencies: ["pollerd", "pollerctl", "stripe-sandbox"],
+            path: "Sources/Programs/poller",
             swiftSettings: settings
         ),
 

@@ -1,10 +1,9 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 
 /// `pollerctl`: the operator's hand, over HTTP only.
-@main
-struct Pollerctl: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct Pollerctl: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "pollerctl",
         abstract: "Watch payment sources and see what becomes of them.",
         discussion: """
@@ -33,7 +32,9 @@ struct Pollerctl: AsyncParsableCommand {
         ]
     )
 
-    static func main() async {
+    package init() {}
+
+    package static func main() async {
         let arguments = Self.inOrder(Array(CommandLine.arguments.dropFirst()))
         if let advice = advice(on: arguments) {
             Terminal.printError(advice)

@@ -1,12 +1,11 @@
-import ArgumentParser
+package import ArgumentParser
 import ChildPrograms
 import Foundation
 import Poller
 import PollerAPI
 
 /// `pollerd`: every role of the cluster in one program.
-@main
-struct PollerdCommand: AsyncParsableCommand {
+package struct PollerdCommand: AsyncParsableCommand {
     /// What a process says of itself in lists of workers.
     static let version = "0.4.0" + (isOptimised ? "" : "-debug")
     #if DEBUG
@@ -15,7 +14,7 @@ struct PollerdCommand: AsyncParsableCommand {
     private static let isOptimised = true
     #endif
 
-    static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: "pollerd",
         abstract: "Watches payments until they settle, and tells everybody who asked.",
         discussion: """
@@ -33,7 +32,9 @@ struct PollerdCommand: AsyncParsableCommand {
         ]
     )
 
-    static func main() async {
+    package init() {}
+
+    package static func main() async {
         let arguments = Flags.expand(Array(CommandLine.arguments.dropFirst()))
         do {
             var command = try parseAsRoot(arguments)

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 import Logging
 import SecretFiles
@@ -7,9 +7,8 @@ import StripeSandbox
 import UnixSignals
 
 /// `stripe-sandbox --bind 127.0.0.1:12111`: Stripe's API on this machine, for tests and demonstrations.
-@main
-struct StripeSandboxCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct StripeSandboxCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "stripe-sandbox",
         abstract: "A stateful look-alike of Stripe's API, to run everything offline.",
         discussion: "Prints `stripe-sandbox listening on http://HOST:PORT` when it is ready."
@@ -72,7 +71,13 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     @Flag(help: "End when standard input does: for a program that starts this one for itself.")
     var untilStdinEnds = false
 
-    func validate() throws {
+    package init() {}
+
+    package static func main() async {
+        await main(Array(CommandLine.arguments.dropFirst()))
+    }
+
+    package func validate() throws {
         let (host, _) = try address()
         guard isPublic || Self.isLoopback(host) else {
             throw ValidationError(
@@ -102,7 +107,7 @@ struct StripeSandboxCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    package func run() async throws {
         if untilStdinEnds { Self.endWithStandardInput() }
         let (host, port) = try address()
         var configuration = SandboxConfiguration(

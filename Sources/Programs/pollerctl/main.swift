@@ -1,0 +1,3 @@
+import pollerctl
+
+await Pollerctl.main()

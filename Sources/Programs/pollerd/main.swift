@@ -1,0 +1,3 @@
+import pollerd
+
+await PollerdCommand.main()

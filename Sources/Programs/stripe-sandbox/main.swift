@@ -1,0 +1,3 @@
+import stripe_sandbox
+
+await StripeSandboxCommand.main()
