@@ -99,11 +99,15 @@ def older_event(client: redis.Redis, namespace: str, partition: int, fields: dic
 
 
 def logged(log: list[str], fields: dict[str, str]) -> dict | None:
-    """The event of an entry among those of a log, of which the newest stands last."""
-    for stored in reversed(log):
-        told = event(stored.encode(errors="surrogateescape"))
-        if told["seq"] == int(fields["q"]):
+    """The event of an entry among those of a log, of which the newest stands last and none is missing."""
+    wanted, place = int(fields["q"]), -1
+    while -len(log) <= place:
+        told = event(log[place].encode(errors="surrogateescape"))
+        if told["seq"] == wanted:
             return told
+        if told["seq"] < wanted or place != -1:
+            return None
+        place -= told["seq"] - wanted
     return None
 
 
