@@ -42,13 +42,9 @@ struct LiveConnectionTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await core.work.run() }
             group.addTask { await feed.run() }
-            let client = try await Client(core, eventLoop, sources)
-            try await eventually("it has begun") { try await client.has("caught_up") }
-            try await eventually("it is live") {
-                try await client.perform {
-                    $0.connection?.subscriptions.allSatisfy(\.following.isLive) == true
-                }
-            }
+            let client = try await Client(core, eventLoop)
+            try await client.begin(sources)
+            try await client.isLive()
             try await body(client)
             #expect(core.hub.listeners.routeCount > 0)
             try await client.perform { $0.connection?.over() }
@@ -97,6 +93,57 @@ struct LiveConnectionTests {
         }
     }
 
+    @Test("who comes back while somebody else's reading of the ends is under way misses nothing")
+    func comesBack() async throws {
+        try await withConnection { first in
+            let cursor = try await first.perform { transport in
+                transport.connection.flatMap { connection in
+                    connection.place().map {
+                        connection.gateway.cursor.encode($0, for: Client.principal)
+                    }
+                }
+            }
+            let place = Subscription.From.cursor(try #require(cursor))
+            store.boundsGate.shut()
+            // Its reading has looked where the outbox ends, and what happens now is behind that.
+            try await first.begin(["src_2"], as: "s2")
+            try await eventually("the ends are read") { store.boundsGate.heldCount == 1 }
+            try await LiveBench.record("src_1", "pending", store)
+            // Handed out before the one that comes back is listened for.
+            try await eventually("it was handed out") { try await first.events == ["src_1"] }
+            let core = try #require(try await first.perform { $0.connection?.gateway })
+            let second = try await Client(core, eventLoop)
+            try await second.begin(from: place)
+            try await eventually("it asks for the ends") { core.store.ends.waitingCount == 1 }
+            store.boundsGate.open()
+            try await second.isLive()
+            try await LiveBench.record("src_3", "pending", store)
+            try await eventually("it has the last") { try await second.has("src_3") }
+            #expect(try await second.events == ["src_1", "src_3"])
+            #expect(try await second.has("reason") == false, "its place is said to be lost")
+            try await second.perform { $0.connection?.over() }
+        }
+    }
+
+    @Test("who begins while its source settles is told so")
+    func settles() async throws {
+        try await withConnection { client in
+            try await LiveBench.record("src_1", "pending", store)
+            store.boundsGate.shut()
+            try await client.begin(["src_1"], as: "s2")
+            try await eventually("the ends are read") { store.boundsGate.heldCount == 1 }
+            try await LiveBench.record("src_1", "chargeable", final: true, store)
+            store.boundsGate.open()
+            try await eventually("it is told") {
+                try await client.perform { transport in
+                    transport.texts.contains {
+                        $0.contains(#""op":"settled""#) && $0.contains(#""sub":"s2""#)
+                    }
+                }
+            }
+        }
+    }
+
     @Test("a client that takes nothing while something waits is found to have stalled")
     func stalls() async throws {
         let limits = GatewayLimits(queueMessagesMax: 2, stallTimeout: .milliseconds(200))
@@ -119,30 +166,44 @@ struct LiveConnectionTests {
 
 /// What stands at the other end of a connection without a socket, reached from a test.
 private struct Client: Sendable {
+    static let principal = Principal(name: "all", accounts: .all)
     private let transport: NIOLoopBound<Transport>
 
-    init(
-        _ core: GatewayCore,
-        _ eventLoop: any EventLoop,
-        _ sources: [String]?
-    ) async throws {
+    init(_ core: GatewayCore, _ eventLoop: any EventLoop) async throws {
         transport = try await eventLoop.submit {
             let transport = Transport()
-            let connection = LiveConnection(core, core.hub.loop(of: eventLoop), transport)
-            transport.connection = connection
-            let subscription = try Subscription(
-                id: "s1",
-                account: sources == nil ? nil : "default",
-                sources: sources,
-                types: nil,
-                from: .now,
-                principal: Principal(name: "all", accounts: .all),
-                limits: .standard
-            )
-            connection.begin(subscription)
+            transport.connection = LiveConnection(core, core.hub.loop(of: eventLoop), transport)
             return NIOLoopBound(transport, eventLoop: eventLoop)
         }
         .get()
+    }
+
+    /// Subscribes to everything, or to these sources.
+    func begin(
+        _ sources: [String]? = nil,
+        as id: String = "s1",
+        from: Subscription.From = .now
+    ) async throws {
+        let subscription = try Subscription(
+            id: id,
+            account: sources == nil ? nil : "default",
+            sources: sources,
+            types: nil,
+            from: from,
+            principal: Self.principal,
+            limits: .standard
+        )
+        try await perform { $0.connection?.begin(subscription) }
+    }
+
+    /// Waits until all that was subscribed to is told as it comes.
+    func isLive() async throws {
+        try await eventually("it has begun") { try await has("caught_up") }
+        try await eventually("it is live") {
+            try await perform {
+                $0.connection?.subscriptions.allSatisfy(\.following.isLive) == true
+            }
+        }
     }
 
     @discardableResult

@@ -84,8 +84,12 @@ extension Outbox {
 
     /// Whether nothing was ever recorded in a partition because it was split from another: a place in it may be
     /// that of the other one, and is the beginning.
-    package func isUntouched(_ partition: Int, _ bounds: OutboxBounds) -> Bool {
-        partition >= basePartitions && OutboxPosition(bounds.newest) ?? .start == .start
+    ///
+    /// - Parameters:
+    ///   - partition: its number.
+    ///   - newest: the place of its newest entry.
+    package func isUntouched(_ partition: Int, newest: OutboxPosition) -> Bool {
+        partition >= basePartitions && newest == .start
     }
 
     /// What stands behind a position of one partition, oldest first, without its events.

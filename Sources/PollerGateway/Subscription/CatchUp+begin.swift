@@ -14,25 +14,39 @@ import Poller
 /// The newest entries are looked up before anything is told, so what is recorded meanwhile lies
 /// beyond every position: it follows from the outbox or the hub.
 extension CatchUp {
-    /// The sources of credentials bound to some that were closed before we looked at anything
-    /// else: what is recorded of them is read back.
-    func settledBefore() async throws(StoreError) -> Set<SourceID> {
+    /// Those of the subscription whose end is told for itself: the one watch, or what credentials are good for.
+    private var settling: Set<SourceID> {
         guard subscription.watch != nil || subscription.principal.sources != nil else { return [] }
-        var settled: Set<SourceID> = []
-        for source in subscription.sources ?? []
+        return subscription.sources ?? []
+    }
+
+    /// Looks which of ``settling`` were closed before anything else was looked at.
+    ///
+    /// For whoever goes on from a place: what is recorded of them is read back.
+    mutating func lookForSettled() async throws(StoreError) {
+        for source in settling
         where try await store.watches.snapshot(of: key(of: source))?.closed != nil {
             settled.insert(source)
         }
-        return settled
+    }
+
+    /// Takes what a client is told of a source at its beginning: events up to there are passed over, so that what
+    /// they said of its end is known from here.
+    private mutating func take(
+        _ snapshot: WatchSnapshot,
+        of source: SourceID,
+        _ state: inout SubscriptionState
+    ) {
+        state.told.known[key(of: source).id] = snapshot.watch.seq
+        guard settling.contains(source) else { return }
+        if snapshot.closed == nil { settled.remove(source) } else { settled.insert(source) }
     }
 
     /// Finds where to begin, says so, and sends snapshots if they are asked for or needed.
     ///
     /// Nil when nobody wants more.
-    mutating func begin(
-        _ bounds: [OutboxBounds]
-    ) async throws(StoreError) -> SubscriptionState? {
-        let newest = bounds.map { OutboxPosition($0.newest) ?? .start }
+    mutating func begin(_ ends: OutboxEnds) async throws(StoreError) -> SubscriptionState? {
+        let newest = ends.newest
         var state = SubscriptionState(positions: newest)
         var lost: String?
         var history: Int?
@@ -40,8 +54,9 @@ extension CatchUp {
         case .snapshot: break
         case .now:
             // What was recorded before has a seq up to this one, and is passed over.
-            if let watch = subscription.watch {
-                state.told.known[watch.id] = try await store.watches.snapshot(of: watch)?.watch.seq
+            for source in settling {
+                let snapshot = try await store.watches.snapshot(of: key(of: source))
+                if let snapshot { take(snapshot, of: source, &state) }
             }
         case .seq(let seq):
             history = seq
@@ -50,15 +65,15 @@ extension CatchUp {
         case .cursor(let text):
             let cursor = cursors.decode(
                 text,
-                partitions: bounds.count,
+                partitions: newest.count,
                 for: subscription.principal
             )
             if let cursor, let mark = cursor.mark, mark.watch == subscription.watch?.id {
                 history = mark.seq
-                state.positions = reachable(cursor.positions, bounds)
+                state.positions = reachable(cursor.positions, ends)
             } else if let cursor {
-                let positions = reachable(cursor.positions, bounds)
-                lost = unreachable(positions, bounds)
+                let positions = reachable(cursor.positions, ends)
+                lost = unreachable(positions, ends)
                 if lost == nil { state.positions = positions }
             } else {
                 lost = "this is not a cursor for these credentials"
@@ -76,7 +91,7 @@ extension CatchUp {
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
             let key = key(of: source)
             guard let snapshot = try await store.watches.snapshot(of: key) else { continue }
-            state.told.known[key.id] = snapshot.watch.seq
+            take(snapshot, of: source, &state)
             messages.append(.snapshot(snapshot, cursor: cursor(state)))
         }
         return state
@@ -123,23 +138,23 @@ extension CatchUp {
     /// Positions as they are in this store: at the beginning of what was split from others and has nothing yet.
     private func reachable(
         _ positions: [OutboxPosition],
-        _ bounds: [OutboxBounds]
+        _ ends: OutboxEnds
     ) -> [OutboxPosition] {
-        zip(positions, bounds).enumerated().map { partition, place in
-            store.outbox.isUntouched(partition, place.1) ? .start : place.0
+        zip(positions, ends.newest).enumerated().map { partition, place in
+            store.outbox.isUntouched(partition, newest: place.1) ? .start : place.0
         }
     }
 
     /// Why nobody can go on from these positions; nil when one can.
     private func unreachable(
         _ positions: [OutboxPosition],
-        _ bounds: [OutboxBounds]
+        _ ends: OutboxEnds
     ) -> String? {
-        for (position, bound) in zip(positions, bounds) {
-            if position < OutboxPosition(bound.trimmed) ?? .start {
+        for (partition, position) in positions.enumerated() {
+            if position < ends.trimmed[partition] {
                 return "events after this cursor are no longer kept"
             }
-            if position > OutboxPosition(bound.newest) ?? .start {
+            if position > ends.newest[partition] {
                 return "the store has lost events that this cursor was past"
             }
         }

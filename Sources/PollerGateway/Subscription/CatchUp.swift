@@ -29,20 +29,22 @@ struct CatchUp: Sendable {
     let deliver: @Sendable ([LiveMessage], SubscriptionState?) async -> Bool
     /// What is to be delivered next.
     var messages: [LiveMessage] = []
+    /// Sources that are known to have settled, without an event that says so having been told.
+    var settled: Set<SourceID> = []
 
     /// Reads from a place on; without one, from where the client has asked to begin.
     mutating func run(from state: SubscriptionState?) async -> Ending {
         do throws(StoreError) {
-            let settled = state == nil ? try await settledBefore() : []
-            let bounds = try await store.outbox.bounds()
+            if state == nil, subscription.from.isPlace { try await lookForSettled() }
+            let ends = try await store.ends.ends()
             var reached: SubscriptionState
             if let state {
                 reached = state
             } else {
-                guard let begun = try await begin(bounds) else { return .stopped }
+                guard let begun = try await begin(ends) else { return .stopped }
                 reached = begun
             }
-            guard try await readBack(&reached, upTo: bounds) else { return .stopped }
+            guard try await readBack(&reached, upTo: ends) else { return .stopped }
             if state == nil {
                 messages.append(.caughtUp(cursor: cursor(reached)))
                 for source in settled.subtracting(reached.told.settled) {
@@ -58,11 +60,11 @@ struct CatchUp: Sendable {
     /// Tells what lies between our position and the end of the outbox, as fast as it is read.
     private mutating func readBack(
         _ state: inout SubscriptionState,
-        upTo bounds: [OutboxBounds]
+        upTo ends: OutboxEnds
     ) async throws(StoreError) -> Bool {
+        guard zip(state.positions, ends.newest).contains(where: <) else { return true }
         let interests = InterestTable(subscription.id, hearing: subscription.interest)
-        for (partition, bound) in bounds.enumerated() {
-            guard let end = OutboxPosition(bound.newest) else { continue }
+        for (partition, end) in ends.newest.enumerated() {
             while state.positions[partition] < end {
                 let references = try await store.outbox.references(
                     partition: partition,
@@ -119,6 +121,14 @@ struct CatchUp: Sendable {
 struct GatewayStore: Sendable {
     let outbox: any Outbox
     let watches: any WatchStore
+    /// Where the outbox ends, for all subscriptions together.
+    let ends: OutboxEndsReader
+
+    init(outbox: any Outbox, watches: any WatchStore) {
+        self.outbox = outbox
+        self.watches = watches
+        ends = OutboxEndsReader(outbox)
+    }
 }
 
 /// What a subscription has to say, before a transport puts it into its own words.

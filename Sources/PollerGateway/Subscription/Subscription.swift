@@ -24,6 +24,14 @@ struct Subscription: Hashable, Sendable {
         case cursor(String)
         /// After an event of the one watch.
         case seq(Int)
+
+        /// Whether it is a place that the client was told of before.
+        var isPlace: Bool {
+            switch self {
+            case .now, .snapshot: false
+            case .cursor, .seq: true
+            }
+        }
     }
 
     /// Our name for it, such as `s1`.

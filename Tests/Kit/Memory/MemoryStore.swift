@@ -119,6 +119,8 @@ package final class MemoryStore: WatchStore, Outbox {
     let read = Mutex(0)
     /// Looks that live readers have taken.
     let looks = Mutex(0)
+    /// Where those who read the ends of the partitions pass.
+    package let boundsGate = ReadGate()
 
     /// An empty store; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
@@ -282,7 +284,9 @@ package final class MemoryStore: WatchStore, Outbox {
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
-        state.withLock { $0.outbox.map(\.bounds) }
+        let bounds = state.withLock { $0.outbox.map(\.bounds) }
+        await boundsGate.pass()
+        return bounds
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {

@@ -1,0 +1,59 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerGateway
+
+@Suite("The ends of the outbox, read for all who ask together", .timeLimit(.minutes(1)))
+struct OutboxEndsTests {
+    private let store = MemoryStore(time: ClockTime(ContinuousClock()))
+    private let reader: OutboxEndsReader
+
+    init() {
+        reader = OutboxEndsReader(store)
+    }
+
+    private var newest: [OutboxPosition] {
+        get async throws { try await store.bounds().compactMap { OutboxPosition($0.newest) } }
+    }
+
+    @Test("a crowd that comes while somebody reads has one read, the next")
+    func shares() async throws {
+        store.boundsGate.shut()
+        try await withThrowingTaskGroup(of: OutboxEnds.self) { group in
+            group.addTask { try await reader.ends() }
+            try await eventually("the first reads") { store.boundsGate.heldCount == 1 }
+            for _ in 0..<500 { group.addTask { try await reader.ends() } }
+            try await eventually("the others wait") { reader.waitingCount == 500 }
+            #expect(store.boundsGate.count == 1)
+            store.boundsGate.open()
+            for try await ends in group { #expect(ends.newest.count == store.partitions) }
+        }
+        #expect(store.boundsGate.count == 2)
+        _ = try await reader.ends()
+        #expect(store.boundsGate.count == 3, "an answer is kept for somebody who asks later")
+    }
+
+    @Test("nobody is answered by a read that began before they asked")
+    func isLater() async throws {
+        store.boundsGate.shut()
+        async let early = reader.ends()
+        try await eventually("the first has looked") { store.boundsGate.heldCount == 1 }
+        try await LiveBench.record("src_1", "pending", store)
+        async let late = reader.ends()
+        try await eventually("the second waits") { reader.waitingCount == 1 }
+        store.boundsGate.open()
+        let now = try await newest
+        #expect(try await late.newest == now)
+        #expect(try await early.newest != now)
+    }
+
+    @Test("a read that fails has failed for those it was for, and the next is another")
+    func fails() async throws {
+        let plan = FaultPlan()
+        let reader = OutboxEndsReader(FaultyStore(store, plan: plan))
+        plan.fail(.read, [.answerLost])
+        await #expect(throws: StoreError.self) { try await reader.ends() }
+        #expect(try await reader.ends().newest == newest)
+    }
+}
