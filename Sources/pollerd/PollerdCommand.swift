@@ -3,6 +3,7 @@ import ChildPrograms
 import Foundation
 import Poller
 import PollerAPI
+import PollerNet
 
 /// `pollerd`: every role of the cluster in one program.
 package struct PollerdCommand: AsyncParsableCommand {
@@ -36,6 +37,7 @@ package struct PollerdCommand: AsyncParsableCommand {
 
     package static func main() async {
         let arguments = Flags.expand(Array(CommandLine.arguments.dropFirst()))
+        OpenFiles.raiseLimit()
         do {
             var command = try parseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -26,14 +26,18 @@ RATE = 50
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
-    """A server whose keys may make fifty requests a second, and that may hold ten thousand sockets."""
+    """A server whose keys may make fifty requests a second, and that may hold ten thousand sockets.
+
+    It is given what most systems give, and takes by itself what it may have.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, hard), hard))
     keys: Path = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text(f"{FLOOD} name=flood\n{QUIET} name=quiet\n")
     env = {"POLLER_API_KEYS_FILE": str(keys), "POLLER_REQUESTS_PER_KEY": str(RATE), "POLLER_LOG_LEVEL": "info"}
     try:
         with Cluster(workers=0, notifiers=0, listen=False, env=env) as cluster:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             cluster.api = PollerAPI(cluster.api.url, QUIET)
             yield cluster
     finally:
