@@ -98,6 +98,15 @@ package struct BenchPlan: ParsableArguments, Sendable {
     @Option(help: "Partitions of the stores that `masters` measures, by commas.")
     private var parts = "64,256"
 
+    @Option(help: "Gateways that share the listeners of `crowd`, by commas; a run for each.")
+    private var gateways = "1,3"
+
+    @Option(help: "Listeners on each WebSocket of `crowd`.")
+    package var perSocket = 100
+
+    @Option(help: "Events a second of `crowd`.")
+    package var events = 1000
+
     @Option(
         help: """
             Only these loads of `real`, by commas: \
@@ -145,6 +154,9 @@ package struct BenchPlan: ParsableArguments, Sendable {
     /// Partitions of each store of ``Stage/masters``.
     package var mastersPartitions: [Int] { Self.numbers(parts) ?? [] }
 
+    /// Gateways of each run of ``Stage/crowd``.
+    package var crowdGateways: [Int] { Self.numbers(gateways) ?? [] }
+
     /// The loads of ``Stage/real``; a name that is none is refused before.
     package var realLoads: [RealLoad] {
         guard let loads else { return RealLoad.allCases }
@@ -160,10 +172,12 @@ package struct BenchPlan: ParsableArguments, Sendable {
     package func validate() throws {
         guard (1...600).contains(seconds), (1...10_000_000).contains(watches),
             (0...10_000_000).contains(pending), (1...100_000).contains(rate),
-            (1...10_000).contains(concurrency)
+            (1...10_000).contains(concurrency), (1...100).contains(perSocket),
+            (100...100_000).contains(events)
         else { throw ValidationError("a number is out of range; see --help") }
         for (list, most) in [
             (sizes, 10_000_000), (lanes, 1_000_000), (processes, 10_000), (parts, 1024),
+            (gateways, 100),
         ] {
             guard let numbers = Self.numbers(list), numbers.allSatisfy({ $0 <= most }) else {
                 throw ValidationError("\(list) is no list of ascending numbers up to \(most)")
@@ -186,12 +200,13 @@ package struct BenchPlan: ParsableArguments, Sendable {
         }
         let numbers = [
             ("--seconds", seconds), ("--watches", watches), ("--pending", pending),
-            ("--rate", rate), ("--concurrency", concurrency),
+            ("--rate", rate), ("--concurrency", concurrency), ("--per-socket", perSocket),
+            ("--events", events),
         ]
         for (name, number) in numbers { words += [name, String(number)] }
         for (name, list) in [
             ("--sizes", sizes), ("--lanes", lanes), ("--processes", processes),
-            ("--parts", parts),
+            ("--parts", parts), ("--gateways", gateways),
         ] {
             words += [name, list]
         }

@@ -100,6 +100,34 @@ package final class ChildProcess: Sendable {
         return said
     }
 
+    /// Says lines to its standard input, and returns the line that it answers on standard output.
+    ///
+    /// - Parameters:
+    ///   - lines: What it reads; a program that takes its time reads on meanwhile.
+    ///   - limit: How long to wait for the answer.
+    /// - Returns: The answer; nil when the program has ended or the time is up.
+    package func ask(_ lines: [String], within limit: Duration) -> String? {
+        let ends = running.withLock { running in
+            running.map { ($0.input.fileHandleForWriting, $0.output.fileHandleForReading) }
+        }
+        guard let (input, output) = ends else { return nil }
+        let text = lines.map { $0 + "\n" }.joined()
+        // One that has ended reads nothing, and answers nothing.
+        guard (try? input.write(contentsOf: Data(text.utf8))) != nil else { return nil }
+        let end = ContinuousClock.now + limit
+        var said = Data()
+        while said.last != UInt8(ascii: "\n") {
+            let restMs = (end - .now) / .milliseconds(1)
+            guard restMs > 0 else { return nil }
+            var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&waiting, 1, Int32(restMs.rounded(.up))) > 0 else { continue }
+            let data = output.availableData
+            guard !data.isEmpty else { return nil }
+            said += data
+        }
+        return String(decoding: said.dropLast(), as: UTF8.self)
+    }
+
     /// Asks it to end (SIGTERM), waits, and kills what is still there then.
     package func stop(within patience: Duration) {
         guard let process = take() else { return }

@@ -3,6 +3,7 @@ import BenchPlan
 import ChildPrograms
 import Foundation
 import Logging
+import PollerNet
 import RedisClient
 
 /// `pollerd-bench`: what `pollerd bench` becomes once it has read its options.
@@ -17,12 +18,13 @@ struct BenchCommand: AsyncParsableCommand {
             POLLER_REDIS_URL names an empty database to use instead of a redis-server of its own;
             `pollerd bench` takes it from flags and files, too.
             """,
-        subcommands: [ClientBenchCommand.self]
+        subcommands: [ClientBenchCommand.self, CrowdCommand.self]
     )
 
     @OptionGroup var plan: BenchPlan
 
     static func main() async {
+        OpenFiles.raiseLimit()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

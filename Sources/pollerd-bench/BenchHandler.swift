@@ -1,4 +1,6 @@
 import Histogram
+import JSONText
+import NIOCore
 import Poller
 import Synchronization
 
@@ -21,6 +23,9 @@ final class BenchHandler: ItemHandler {
         var sent: [String: ContinuousClock.Instant] = [:]
     }
 
+    /// The member of an event's object that says when it was made, in ns of the machine's uptime.
+    static let stamp = "made_at_ns"
+
     let tally = Mutex(Tally())
     private let upstream: any Upstream
     private let pace: Pace
@@ -28,16 +33,20 @@ final class BenchHandler: ItemHandler {
     private let eventEvery: Int
     /// Lag and starts are kept only for watches that pass.
     private let isCounted: @Sendable (Watch) -> Bool
+    /// Whether events say themselves when they were made: those who hear them may be another process.
+    private let stamps: Bool
 
     init(
         upstream: any Upstream = NoUpstream(),
         eventEvery: Int = 0,
         counting isCounted: @escaping @Sendable (Watch) -> Bool = { _ in true },
+        stamping stamps: Bool = false,
         pace: @escaping Pace
     ) {
         self.upstream = upstream
         self.eventEvery = eventEvery
         self.isCounted = isCounted
+        self.stamps = stamps
         self.pace = pace
     }
 
@@ -63,6 +72,10 @@ final class BenchHandler: ItemHandler {
             tally = Tally()
             tally.sent = sent
         }
+    }
+
+    private static var stamped: RawJSON {
+        RawJSON(unchecked: #"{"\#(stamp)":\#(NIODeadline.now().uptimeNanoseconds)}"#)
     }
 
     func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
@@ -91,13 +104,13 @@ final class BenchHandler: ItemHandler {
                 watch: watch,
                 status: status,
                 final: false,
-                object: nil,
+                object: stamps ? Self.stamped : nil,
                 polledAt: polledAt,
                 lag: lag
             )
             state.status = status
             event = news
-            tally.withLock { $0.sent[news.id.description] = .now }
+            if !stamps { tally.withLock { $0.sent[news.id.description] = .now } }
         }
         return Decision(
             verdict: .next(after: pace(watch)),

@@ -68,7 +68,7 @@ struct BenchRun: Sendable {
             case .scale: try await ScaleBench(store: store, plan: plan).measure(&report)
             case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
             case .crowd:
-                for gateways in CrowdBench.gatewayCounts {
+                for gateways in plan.crowdGateways {
                     let bench = CrowdBench(
                         store: store,
                         plan: plan,

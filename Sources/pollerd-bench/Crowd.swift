@@ -1,108 +1,96 @@
-import Histogram
-import NIOCore
+import ChildPrograms
 import Poller
-import Synchronization
+import PollerNet
 
-/// Very many listeners on few WebSockets, and what all of them have heard.
+/// Very many listeners on WebSockets, in processes of their own, and what all of them have heard.
 ///
 /// A listener is a subscription to one source. They are spread over the sockets by chance, as customers and tabs are:
 /// those who hear one source are at different gateways and have different numbers at their sockets.
+/// A class, because it owns the processes.
 final class Crowd: Sendable {
-    /// What the sockets have been told so far.
-    struct Heard: Sendable {
-        /// Frames that tell an event.
-        var frames = 0
-        /// From the decision to record an event to the frame, in µs.
-        var toFrameUs = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-        /// The first message that nobody asked for; never forgotten.
-        var unexpected: String?
-    }
-
-    /// Subscriptions of a socket: what one may have.
-    static let listenersPerSocket = 100
-    /// Connections that are being made at once: what a gateway's backlog takes.
-    private static let connecting = 64
+    /// Sockets of one process, and of one address: there are some 28,000 ports for each.
+    private static let socketsMax = 20_000
+    /// Files that a process has open besides.
+    private static let otherFiles = 100
+    /// A process answers between two frames; a busy machine takes its time.
+    private static let answerTimeout = Duration.seconds(60)
 
     let count: Int
-    /// The sources that each socket subscribes to.
-    private let sockets: [[WatchKey]]
-    private let channels = Mutex<[any Channel]>([])
-    private let caughtUpCount = Mutex(0)
-    private let heard = Mutex(Heard())
-    private let total = Mutex(0)
-    private let recordedAt: @Sendable (String) -> ContinuousClock.Instant?
+    /// What each process is told, to begin.
+    private let beginnings: [[String]]
+    private let processes: [ChildProcess]
 
-    /// A listener for each of these, some of which may be the same; `recordedAt` knows when an event was.
-    init(
-        _ wanted: [WatchKey],
-        recordedAt: @escaping @Sendable (String) -> ContinuousClock.Instant?
-    ) {
+    /// A listener for each of these, some of which may be the same, `perSocket` on each WebSocket, at gateways at
+    /// these ports.
+    init(_ wanted: [WatchKey], perSocket: Int, ports: [Int]) throws {
         count = wanted.count
+        let files = OpenFiles.raiseLimit() - Self.otherFiles
+        let most = perSocket * max(1, min(Self.socketsMax, files))
         let mixed = wanted.shuffled()
-        sockets = stride(from: 0, to: mixed.count, by: Self.listenersPerSocket).map {
-            Array(mixed[$0..<min($0 + Self.listenersPerSocket, mixed.count)])
+        // Ports of connections that are over are free again after a minute: each run has addresses of its own.
+        let network = "127.\(Int.random(in: 1...254)).\(Int.random(in: 1...254))"
+        let list = ports.map(String.init).joined(separator: ",")
+        beginnings = stride(from: 0, to: mixed.count, by: most).enumerated().map { number, start in
+            let part = mixed[start..<min(start + most, mixed.count)]
+            // Other loopback addresses are there on Linux alone, and one is enough for few.
+            let address = mixed.count <= most ? "-" : "\(network).\(1 + number)"
+            return ["enter \(perSocket) \(address) \(list) \(part.count)"]
+                + part.map { "\($0.account) \($0.source)" }
         }
-        self.recordedAt = recordedAt
+        let program = try Programs.own("pollerd-bench")
+        processes = try beginnings.map { _ in try ChildProcess(program, ["crowd"]) }
     }
 
-    /// How many sockets they share.
-    var socketCount: Int { sockets.count }
+    /// Begins to connect all sockets.
+    func enter() throws {
+        for (process, lines) in zip(processes, beginnings) { _ = try ask(process, lines) }
+    }
 
     /// How many are told what happens.
-    var caughtUp: Int { caughtUpCount.withLock { $0 } }
-
-    /// Frames that have told an event, ever.
-    var framesTotal: Int { total.withLock { $0 } }
-
-    /// What was heard since the last ``forget()``.
-    var news: Heard { heard.withLock { $0 } }
-
-    /// Begins to count anew.
-    func forget() {
-        heard.withLock { $0 = Heard(unexpected: $0.unexpected) }
+    ///
+    /// - Throws: ``BenchError`` when a gateway has said what nobody asked for.
+    func caughtUp() throws -> Int {
+        try processes.reduce(0) { sum, process in
+            let answer = try ask(process, ["progress"])
+            let parts = answer.split(separator: " ", maxSplits: 1)
+            if parts.count > 1 { throw BenchError("a gateway said \(parts[1].prefix(200))") }
+            return sum + (parts.first.flatMap { Int($0) } ?? 0)
+        }
     }
 
-    /// Connects all sockets, by turns to these ports.
-    func enter(ports: [Int]) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, watches) in sockets.enumerated() {
-                if index >= Self.connecting { try await group.next() }
-                // Connecting waits for the other side; the group's end is that of the last one.
-                group.addTask {
-                    let channel = try await LiveClient.connect(
-                        port: ports[index % ports.count],
-                        to: watches,
-                        from: "now"
-                    ) { self.hear($0) }
-                    self.channels.withLock { $0.append(channel) }
-                }
+    /// What was heard since this was last asked for.
+    func news() throws -> CrowdNews {
+        try processes.reduce(into: CrowdNews()) { sum, process in
+            guard let news = CrowdNews(line: try ask(process, ["news"])) else {
+                throw BenchError("listeners do not say what they have heard")
             }
-            try await group.waitForAll()
+            sum.add(news)
+        }
+    }
+
+    /// The mistakes, once nothing more happens; `told` is the last `seq` of each source that has events.
+    func faults(_ told: [SourceID: Int]) throws -> CrowdListeners.Faults {
+        let lines = ["faults \(told.count)"] + told.map { "\($0) \($1)" }
+        return try processes.reduce(into: CrowdListeners.Faults()) { sum, process in
+            let numbers = try ask(process, lines).split(separator: " ").compactMap { Int($0) }
+            guard numbers.count == 3 else {
+                throw BenchError("listeners do not say what they have missed")
+            }
+            sum.foreign += numbers[0]
+            sum.repeated += numbers[1]
+            sum.missing += numbers[2]
         }
     }
 
     /// Disconnects everybody.
-    func leave() async {
-        let channels = channels.withLock { channels in
-            defer { channels = [] }
-            return channels
-        }
-        // One that is closed already is what is wanted.
-        for channel in channels { try? await channel.close() }
+    func leave() {
+        for process in processes { process.kill() }
     }
 
-    private func hear(_ news: LiveClient.News) {
-        switch news {
-        case .caughtUp: caughtUpCount.withLock { $0 += 1 }
-        case .event(let id, _, _):
-            let tookUs = recordedAt(id).map { $0.duration(to: .now) / .microseconds(1) }
-            total.withLock { $0 += 1 }
-            heard.withLock { heard in
-                heard.frames += 1
-                if let tookUs { _ = heard.toFrameUs.record(UInt64(max(tookUs, 0))) }
-            }
-        case .unexpected(let text):
-            heard.withLock { $0.unexpected = $0.unexpected ?? text }
+    private func ask(_ process: ChildProcess, _ lines: [String]) throws -> String {
+        guard let answer = process.ask(lines, within: Self.answerTimeout) else {
+            throw BenchError("listeners do not answer")
         }
+        return answer
     }
 }

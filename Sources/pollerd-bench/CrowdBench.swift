@@ -1,13 +1,14 @@
 import BenchPlan
 import ChildPrograms
 import Poller
+import PollerNet
 import PollerRedis
 import Synchronization
 
 /// What a hundred thousand listeners cost the gateways they share: an event that nobody hears, one that is heard, and
 /// a frame.
 ///
-/// The gateways are processes of their own. A worker in this one records ``rate`` events a second, whatever is heard
+/// The gateways are processes of their own. A worker in this one records ``BenchPlan/events`` a second, whatever is heard
 /// of them, so the difference between two loads is the price of what is heard alone:
 ///
 /// | load | of the events |
@@ -17,23 +18,27 @@ import Synchronization
 /// | one | a tenth is heard, by one listener each |
 /// | many | a tenth is heard, by as many each as half of all listeners are |
 ///
+/// The listeners are in processes of their own, too (``Crowd``): what they do is no part of what happens here. Each
+/// must be told its own events, each once and in order.
+///
 /// Beside them a `redis-cli` listens to the news of the outbox: a program in C that does nothing but read a line for
 /// each event is what being woken costs.
 struct CrowdBench: Sendable {
-    /// Gateways that share the listeners, one run for each.
-    static let gatewayCounts = [1, 3]
-    /// Events a second.
-    private static let rate = 1000
     /// Between two events of a watch.
     private static let interval = Duration.seconds(5)
-    /// Of each kind of source that is heard: a tenth of those with events.
-    private static let heardCount = 500
-    private static let enterTimeout = Duration.seconds(300)
+    /// A gateway's own connections and files, beside its clients.
+    private static let otherFiles = 100
+    private static let enterTimeout = Duration.seconds(600)
 
     let store: BenchStore
     let plan: BenchPlan
     let redisURL: String
     let gatewayCount: Int
+
+    /// Sources that have events at a time.
+    private var activeCount: Int { plan.events * Int(Self.interval.components.seconds) }
+    /// Of each kind of source that is heard: a tenth of those with events.
+    private var heardCount: Int { activeCount / 10 }
 
     /// A gateway process, and where it listens.
     private struct Running {
@@ -52,13 +57,26 @@ struct CrowdBench: Sendable {
         let redisCPU: Double
         let floorCPU: Double?
         let toFrame: BenchReport.Latency
+        /// How late timers were in the processes that listen.
+        let late: BenchReport.Latency
     }
 
     func measure(_ report: inout BenchReport) async throws {
+        let files = OpenFiles.raiseLimit() - Self.otherFiles
+        guard plan.watches / plan.perSocket / gatewayCount < files else {
+            throw BenchError(
+                "a process may have \(files) sockets here: name more --gateways or a larger "
+                    + "--per-socket, or raise the limit of open files"
+            )
+        }
         let gateways = try (0..<gatewayCount).map { _ in
             let port = try FreePort.find()
-            let bind = ["POLLER_GATEWAY_BIND": "127.0.0.1:\(port)"]
-            let process = try PollerdProcess("gateway", redisURL: redisURL, environment: bind)
+            let options = [
+                "POLLER_GATEWAY_BIND": "127.0.0.1:\(port)",
+                // All listeners are one client here.
+                "POLLER_STREAMS_PER_KEY": "0",
+            ]
+            let process = try PollerdProcess("gateway", redisURL: redisURL, environment: options)
             return Running(port: port, process: process)
         }
         defer { for gateway in gateways { gateway.process.stop() } }
@@ -69,26 +87,29 @@ struct CrowdBench: Sendable {
     }
 
     private func measure(_ gateways: [Running], _ report: inout BenchReport) async throws {
-        let others = try store.keys(Self.rate * 5, prefix: "o")
-        let byOne = try store.keys(Self.heardCount, prefix: "h")
-        let byMany = try store.keys(Self.heardCount, prefix: "m")
-        let each = max(plan.watches / 2 / Self.heardCount, 1)
-        let idle = max(plan.watches - Self.heardCount * (1 + each), 0)
+        let others = try store.keys(activeCount, prefix: "o")
+        let byOne = try store.keys(heardCount, prefix: "h")
+        let byMany = try store.keys(heardCount, prefix: "m")
+        let each = max(plan.watches / 2 / heardCount, 1)
+        let idle = max(plan.watches - heardCount * (1 + each), 0)
         let heard = Set((byOne + byMany).map(\.source))
         let active = Mutex<Set<SourceID>>([])
         let pace = BenchHandler.spread(over: Self.interval)
         let handler = BenchHandler(
             eventEvery: 1,
             counting: { heard.contains($0.key.source) },
+            stamping: true,
             pace: { watch in
                 active.withLock { $0.contains(watch.key.source) } ? pace(watch) : .seconds(3600)
             }
         )
-        let crowd = Crowd(
+        let crowd = try Crowd(
             byOne + byMany.flatMap { Array(repeating: $0, count: each) }
                 + (try store.keys(idle, prefix: "q")),
-            recordedAt: { id in handler.tally.withLock { $0.sent[id] } }
+            perSocket: plan.perSocket,
+            ports: gateways.map(\.port)
         )
+        defer { crowd.leave() }
         try await enter(crowd, gateways, &report)
         let floor = try await floorReader()
         defer { floor?.kill() }
@@ -97,8 +118,8 @@ struct CrowdBench: Sendable {
         var loads: [Load] = []
         try await store.withWorker(handler, concurrency: 1024) {
             for (new, part) in [
-                (others, others), (byOne, others.dropLast(Self.heardCount) + byOne),
-                (byMany, others.dropLast(Self.heardCount) + byMany),
+                (others, others), (byOne, others.dropLast(heardCount) + byOne),
+                (byMany, others.dropLast(heardCount) + byMany),
             ] {
                 active.withLock { $0 = Set(part.map(\.source)) }
                 try await store.fill(new)
@@ -108,20 +129,19 @@ struct CrowdBench: Sendable {
             active.withLock { $0 = [] }
             try await store.clock.sleep(for: Self.interval + .seconds(2))
         }
-        if let unexpected = crowd.news.unexpected {
-            throw BenchError("a gateway said \(unexpected.prefix(200))")
-        }
+        _ = try crowd.caughtUp()
         add(quiet, loads[0], loads[1], loads[2], &report)
-        let wanted = try await events(of: byOne) + events(of: byMany) * each
-        report.add("  frames lost", "frames_lost", Double(wanted - crowd.framesTotal), "")
-        await crowd.leave()
+        let faults = try crowd.faults(try await told(of: byOne + byMany))
+        report.add("  frames lost", "frames_lost", Double(faults.missing), "")
+        let wrong = Double(faults.repeated + faults.foreign)
+        report.add("  told twice, out of order or to others", "frames_wrong", wrong, "")
     }
 
-    /// How many events were recorded of watches.
-    private func events(of keys: [WatchKey]) async throws -> Int {
-        var count = 0
-        for key in keys { count += try await store.watches.snapshot(of: key)?.watch.seq ?? 0 }
-        return count
+    /// The last `seq` of each watch that has events.
+    private func told(of keys: [WatchKey]) async throws -> [SourceID: Int] {
+        var told: [SourceID: Int] = [:]
+        for key in keys { told[key.source] = try await store.watches.snapshot(of: key)?.watch.seq }
+        return told
     }
 
     /// Brings the listeners in, and weighs them.
@@ -131,34 +151,47 @@ struct CrowdBench: Sendable {
         _ report: inout BenchReport
     ) async throws {
         // The first connections bring what all share: pools, tables, code.
-        let first = Crowd(try store.keys(1000, prefix: "w")) { _ in nil }
-        try await first.enter(ports: gateways.map(\.port))
+        let first = try Crowd(
+            try store.keys(1000, prefix: "w"),
+            perSocket: plan.perSocket,
+            ports: gateways.map(\.port)
+        )
+        defer { first.leave() }
+        try first.enter()
         try await wait(for: first)
         let before = try resident(gateways)
+        let (own, redis) = (try cpu(gateways), try await store.cpu())
         let began = store.clock.now
-        try await crowd.enter(ports: gateways.map(\.port))
+        try crowd.enter()
         try await wait(for: crowd)
+        let count = Double(crowd.count)
         let title = gatewayCount == 1 ? "of one gateway" : "of \(gatewayCount) gateways"
-        report.add("listeners \(title)", "listeners", Double(crowd.count), "")
+        report.add("listeners \(title)", "listeners", count, "")
         let took = began.duration(to: store.clock.now) / .seconds(1)
         report.add("  all have subscribed after", "entered_s", took, "s")
-        let each = (try resident(gateways) - before) / Double(crowd.count)
-        let sockets = "  memory of one, \(Crowd.listenersPerSocket) a socket"
+        let us = (try cpu(gateways) - own) / count * 1e6
+        report.add("  CPU of the gateways for one", "subscribe_us", us, "µs")
+        let redisUs = (try await store.cpu() - redis) / count * 1e6
+        report.add("  Redis CPU for one", "subscribe_redis_us", redisUs, "µs")
+        let each = (try resident(gateways) - before) / count
+        let sockets = "  memory of one, \(plan.perSocket) a socket"
         report.add(sockets, "kib_per_listener", each, "KiB")
-        await first.leave()
     }
 
     private func wait(for crowd: Crowd) async throws {
         let end = store.clock.now.advanced(by: Self.enterTimeout)
-        while crowd.caughtUp < crowd.count {
-            if let unexpected = crowd.news.unexpected {
-                throw BenchError("a gateway said \(unexpected.prefix(200))")
-            }
+        while true {
+            let caughtUp = try crowd.caughtUp()
+            guard caughtUp < crowd.count else { return }
             guard store.clock.now < end else {
-                throw BenchError("\(crowd.caughtUp) of \(crowd.count) listeners caught up")
+                throw BenchError("\(caughtUp) of \(crowd.count) listeners caught up")
             }
-            try await store.clock.sleep(for: .milliseconds(20))
+            try await store.clock.sleep(for: .milliseconds(50))
         }
+    }
+
+    private func cpu(_ gateways: [Running]) throws -> Double {
+        try gateways.reduce(0) { $0 + (try $1.process.cpuSeconds()) }
     }
 
     private func resident(_ gateways: [Running]) throws -> Double {
@@ -183,31 +216,29 @@ struct CrowdBench: Sendable {
         _ floor: ChildProcess?
     ) async throws -> Load {
         try await store.clock.sleep(for: settling)
-        func cpu() throws -> Double {
-            try gateways.reduce(0) { $0 + (try $1.process.cpuSeconds()) }
-        }
         func floorCPU() throws -> Double? {
             try floor.flatMap { $0.hasDied ? nil : try ProcessCPU.seconds(of: $0.pid) }
         }
         func counts() -> (Int, Int) {
             handler.tally.withLock { ($0.polls, $0.starts.count) }
         }
-        crowd.forget()
+        _ = try crowd.news()
         let (events, heardEvents) = counts()
-        let (own, redis, bare) = (try cpu(), try await store.cpu(), try floorCPU())
+        let (own, redis, bare) = (try cpu(gateways), try await store.cpu(), try floorCPU())
         let began = store.clock.now
         try await store.clock.sleep(for: max(plan.span, Self.interval))
         let (later, heardLater) = counts()
-        let news = crowd.news
+        let news = try crowd.news()
         return Load(
             seconds: began.duration(to: store.clock.now) / .seconds(1),
             events: Double(later - events),
             heardEvents: Double(heardLater - heardEvents),
             frames: Double(news.frames),
-            gatewayCPU: try cpu() - own,
+            gatewayCPU: try cpu(gateways) - own,
             redisCPU: try await store.cpu() - redis,
             floorCPU: try floorCPU().flatMap { now in bare.map { now - $0 } },
-            toFrame: news.toFrameUs.latency
+            toFrame: CrowdNews.latency(news.toFrameUs),
+            late: CrowdNews.latency(news.lateUs)
         )
     }
 
@@ -251,6 +282,7 @@ struct CrowdBench: Sendable {
             "µs"
         )
         report.add("  recorded to frame", "one_to_frame_ms", one.toFrame)
+        report.add("  timers of those who listen are late by", "one_late_ms", one.late)
         let each = many.frames / many.heardEvents
         report.add(
             "a tenth heard by many each",
@@ -261,5 +293,6 @@ struct CrowdBench: Sendable {
         report.add("  frames an event heard", "frames_an_event", each, "")
         report.add("  more CPU a frame", "frame_us", heard(many) / many.frames * 1e6, "µs")
         report.add("  recorded to frame", "many_to_frame_ms", many.toFrame)
+        report.add("  timers of those who listen are late by", "many_late_ms", many.late)
     }
 }

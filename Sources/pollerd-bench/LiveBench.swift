@@ -178,7 +178,10 @@ final class LiveAudience: Sendable {
                 state.seats[index].isCaughtUp = true
                 state.caughtUp += 1
             }
-        case .event(let id, let seq, let cursor):
+        case .event(let told):
+            guard let id = told.id, let seq = told.seq, let cursor = told.cursor else {
+                return state.withLock { $0.unexpected = $0.unexpected ?? told.text }
+            }
             state.withLock { state in
                 if let last = state.seats[index].seq { state.lost += max(0, seq - last - 1) }
                 state.seats[index].seq = max(seq, state.seats[index].seq ?? 0)

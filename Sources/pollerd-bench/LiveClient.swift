@@ -16,10 +16,35 @@ final class LiveClient: ChannelInboundHandler {
     enum News: Sendable {
         /// What follows is what happens from now on.
         case caughtUp
-        /// The id and `seq` of an event, and the cursor behind it.
-        case event(id: String, seq: Int, cursor: String)
+        /// An event.
+        case event(Told)
         /// Something else than was asked for, a lost place for example.
         case unexpected(String)
+    }
+
+    /// A message that tells an event; its members are looked for when they are asked for.
+    struct Told: Sendable {
+        /// The message as it came.
+        let text: String
+
+        var id: String? { string(after: "\"event\":{\"id\":\"") }
+        var cursor: String? { string(after: "\"cursor\":\"") }
+        var source: String? { string(after: "\"source\":\"") }
+        var seq: Int? { number(after: "\"seq\":").flatMap { Int(exactly: $0) } }
+        /// Which of the client's subscriptions is told, by the order in which it made them, from 0.
+        var subscription: Int? { number(after: "\"sub\":\"s").map { Int($0) - 1 } }
+        /// When a handler that stamps its events made it.
+        var stampNs: UInt64? { number(after: "\"\(BenchHandler.stamp)\":") }
+
+        private func string(after name: String) -> String? {
+            text.range(of: name).map { String(text[$0.upperBound...].prefix { $0 != "\"" }) }
+        }
+
+        private func number(after name: String) -> UInt64? {
+            text.range(of: name).flatMap {
+                UInt64(text[$0.upperBound...].prefix(while: \.isNumber))
+            }
+        }
     }
 
     /// Messages sent at a time, and the span from their answers to the next: a gateway takes 20 in any one second,
@@ -41,13 +66,16 @@ final class LiveClient: ChannelInboundHandler {
     }
 
     /// Connects and subscribes to watches, from `now` or from a cursor.
+    ///
+    /// `address`: that of this side, where more connections are made than one has ports for.
     static func connect(
         port: Int,
+        by address: String? = nil,
         to watches: [WatchKey],
         from: String,
         hear: @escaping @Sendable (News) -> Void
     ) async throws -> any Channel {
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(10))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -62,6 +90,9 @@ final class LiveClient: ChannelInboundHandler {
                     )
                 }
             }
+        if let address {
+            bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: address, port: 0))
+        }
         let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1/stream")
         head.headers.add(name: "host", value: "127.0.0.1")
@@ -129,16 +160,9 @@ final class LiveClient: ChannelInboundHandler {
         context.write(wrapOutboundOut(frame), promise: nil)
     }
 
-    /// Looks for the few members it needs, in the order in which the gateway writes them.
     private func read(_ text: String, _ context: ChannelHandlerContext) {
         if text.hasPrefix("{\"op\":\"event\"") {
-            guard let cursor = Self.string(after: "\"cursor\":\"", in: text),
-                let id = Self.string(after: "\"event\":{\"id\":\"", in: text),
-                let seq = text.range(of: "\"seq\":").flatMap({
-                    Int(text[$0.upperBound...].prefix(while: \.isNumber))
-                })
-            else { return hear(.unexpected(text)) }
-            hear(.event(id: id, seq: seq, cursor: cursor))
+            hear(.event(Told(text: text)))
         } else if text.hasPrefix("{\"op\":\"caught_up\"") {
             hear(.caughtUp)
             answered(context)
@@ -147,9 +171,5 @@ final class LiveClient: ChannelInboundHandler {
         } else if !text.hasPrefix("{\"op\":\"hello\"") {
             hear(.unexpected(text))
         }
-    }
-
-    private static func string(after name: String, in text: String) -> String? {
-        text.range(of: name).map { String(text[$0.upperBound...].prefix { $0 != "\"" }) }
     }
 }

@@ -62,7 +62,7 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
 @pytest.mark.parametrize(
     "arguments",
     [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--loads", "heavy"], ["--sizes", "9,3"],
-     ["--lanes", "a"], ["--no-such-flag"]],
+     ["--lanes", "a"], ["--gateways", "0"], ["--per-socket", "101"], ["--no-such-flag"]],
 )
 def test_what_cannot_be_measured_is_refused(tmp_path: Path, arguments: list[str]):
     run = bench(tmp_path, *arguments)
@@ -78,7 +78,7 @@ def test_help_names_every_option(tmp_path: Path):
     text = bench(tmp_path, "--help").stdout()
     for word in (
         "--json", "--seconds", "--watches", "--pending", "--rate", "--concurrency", "--only", "--loads", "--save",
-        "--sizes", "--lanes", "--processes", "--parts",
+        "--sizes", "--lanes", "--processes", "--parts", "--gateways", "--per-socket", "--events",
         "--config", "deliver", "real", "paced_1000",
     ):
         assert word in text
@@ -241,7 +241,8 @@ def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
         # A tenth of them is heard, by one listener each, then by two.
         assert 80 < crowd["one_frames_per_s"] < 120 and 160 < crowd["many_frames_per_s"] < 240, crowd
         assert 1.8 < crowd["frames_an_event"] < 2.2 and crowd["many_to_frame_ms"]["p50"] > 0, crowd
-        assert crowd["frames_lost"] == 0, crowd
+        assert crowd["frames_lost"] == 0 and crowd["frames_wrong"] == 0, crowd
+        assert crowd["subscribe_us"] > 0 and crowd["one_late_ms"]["p50"] >= 0, crowd
 
 
 def test_marks_of_an_event_for_many_are_made_once(tmp_path: Path):

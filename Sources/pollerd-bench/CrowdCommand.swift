@@ -1,0 +1,89 @@
+import ArgumentParser
+import Foundation
+import Poller
+
+/// `pollerd-bench crowd`: one process of listeners, which does what it reads from standard input.
+///
+/// A process has only so many sockets, and what listeners cost must not be in what the measuring program does.
+///
+/// | reads | answers, a line |
+/// |---|---|
+/// | `enter PER_SOCKET ADDRESS PORT,PORT COUNT`, then COUNT lines `ACCOUNT SOURCE` | nothing but `entering` |
+/// | `progress` | how many have caught up, and what nobody asked for |
+/// | `news` | ``CrowdNews`` since the last time |
+/// | `faults COUNT`, then COUNT lines `SOURCE SEQ` | foreign, repeated and missing events |
+struct CrowdCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crowd",
+        abstract: "Listen to gateways, as standard input says.",
+        shouldDisplay: false
+    )
+
+    /// Listeners, and the ports they are to connect to.
+    private struct Entering: Sendable {
+        let listeners: CrowdListeners
+        let ports: [Int]
+    }
+
+    func run() async throws {
+        let (entering, continuation) = AsyncStream.makeStream(of: Entering.self)
+        // Reading waits, and Swift's own threads are as few as cores.
+        Thread.detachNewThread {
+            Self.obey { continuation.yield($0) }
+            continuation.finish()
+        }
+        await withDiscardingTaskGroup { group in
+            // Connecting takes as long as the gateways do, and is asked about meanwhile.
+            for await crowd in entering {
+                group.addTask { await crowd.listeners.enter(ports: crowd.ports) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Does what it reads, until there is nothing more, or it is not understood.
+    private static func obey(_ enter: (Entering) -> Void) {
+        var listeners: CrowdListeners?
+        func next(_ count: Int) -> [[Substring]] {
+            (0..<count).compactMap { _ in readLine()?.split(separator: " ") }
+        }
+        while let words = next(1).first {
+            switch (words.first ?? "", words.count) {
+            case ("enter", 5):
+                let crowd = CrowdListeners(
+                    next(Int(words[4]) ?? 0).compactMap(watch),
+                    perSocket: Int(words[1]) ?? 1,
+                    address: words[2] == "-" ? nil : String(words[2])
+                )
+                listeners = crowd
+                let ports = words[3].split(separator: ",").compactMap { Int($0) }
+                enter(Entering(listeners: crowd, ports: ports))
+                answer("entering")
+            case ("progress", 1):
+                let progress = listeners?.progress
+                answer("\(progress?.caughtUp ?? 0) \(progress?.unexpected ?? "")")
+            case ("news", 1): answer(listeners?.news().line ?? "")
+            case ("faults", 2):
+                let told = next(Int(words[1]) ?? 0).map { line in
+                    (String(line.first ?? ""), Int(line.last ?? "") ?? 0)
+                }
+                let faults = listeners?.faults(Dictionary(told) { $1 }) ?? .init()
+                answer("\(faults.foreign) \(faults.repeated) \(faults.missing)")
+            default: return
+            }
+        }
+    }
+
+    /// A line that names a source; nil for what is none.
+    private static func watch(_ line: [Substring]) -> WatchKey? {
+        guard line.count == 2, let account = try? AccountID(String(line[0])),
+            let source = try? SourceID(String(line[1]))
+        else { return nil }
+        return WatchKey(account: account, source: source, kind: .source)
+    }
+
+    private static func answer(_ text: String) {
+        let line = text.replacing("\n", with: " ") + "\n"
+        FileHandle.standardOutput.write(Data(line.utf8))
+    }
+}
