@@ -53,7 +53,7 @@ struct OutboxReading: Sendable {
         for (partition, bounds) in try await outbox.bounds().enumerated() {
             let newest = OutboxPosition(bounds.newest) ?? .start
             let trimmed = OutboxPosition(bounds.trimmed) ?? .start
-            if outbox.isUntouched(partition, newest: OutboxPosition(bounds.newest) ?? .start) {
+            if outbox.isUntouched(partition, newest: newest) {
                 cursor.positions[partition] = .start
             } else if cursor.positions[partition] > newest {
                 // The store lost its last writes, or is another one: begin again.
