@@ -179,6 +179,7 @@ struct WatchRecord: Sendable {
     mutating func join(_ new: NewWatch, now: Timestamp, changesOrder: Bool = false) {
         order = changesOrder ? new.order ?? order : order ?? new.order
         notify = (notify + new.notify).uniqued()
+        if !new.metadata.isEmpty { metadata = new.metadata }
         deadline = max(deadline, now + new.timeout)
         goal = goal.farther(new.goal)
         acts = acts.filled(by: new.acts)
