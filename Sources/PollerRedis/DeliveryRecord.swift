@@ -8,13 +8,10 @@ import Poller
 /// between (missing before the first attempt, and without the empty values at its end). An inline URL of up to
 /// 64 bytes is a field of the item, a longer one its private value; a registered endpoint has none.
 enum DeliveryRecord: ItemRecord {
-    /// What Redis keeps compact in a hash (`hash-max-listpack-value`).
-    private static let shortMax = 64
-
     /// Where mark.lua puts an inline URL: in the item itself, or among its long values.
     static func place(of url: NotifyURL?, _ form: EventForm) -> String {
         // A former release beside this one looks for it among the long values.
-        let isShort = form == .once && (url?.description.utf8.count ?? 0) <= shortMax
+        let isShort = form == .once && (url?.description.utf8.count ?? 0) <= ShortText.bytesMax
         return isShort ? String(ItemField.url.rawValue) : ""
     }
 

@@ -51,6 +51,9 @@ struct ItemFields {
     private(set) var payment: String?
     private(set) var order: String?
     private(set) var secret: [UInt8]?
+    /// Made short, and not read unless somebody asks for them: a claim does not.
+    private(set) var notify: RedisValue?
+    private(set) var metadata: RedisValue?
     private(set) var url: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
@@ -90,6 +93,8 @@ struct ItemFields {
             case .payment: payment = value.string
             case .order: order = value.string
             case .secret: secret = value.bytes
+            case .notify: notify = value
+            case .metadata: metadata = value
             case .url: url = value.string
             case .began: began = time()
             case .deadline: deadline = time()

@@ -146,6 +146,7 @@ enum EventForm {
     case json
     /// As ``PackedEvent``, likewise.
     case packed
-    /// As ``PackedEvent`` in the log alone; the outbox has its number.
+    /// As ``PackedEvent`` in the log alone; the outbox has its number. What is short of a watch is in its record
+    /// (``ShortText``).
     case once
 }

@@ -103,6 +103,9 @@ extension RedisQueue {
             privateValue: (long[.private] ?? "") + (long[.charge].map { "\n" + $0 } ?? ""),
             masterKeys: redis.masterKeys
         )
+        for (field, short) in [(LongField.notify, fields.notify), (.metadata, fields.metadata)] {
+            if let bytes = short?.bytes { long[field] = ShortText.text(of: bytes) }
+        }
         guard let item = Record.item(fields) else {
             throw .corrupt("record of \(id) not understood")
         }

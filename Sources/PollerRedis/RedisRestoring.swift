@@ -31,7 +31,7 @@ extension RedisWatchStore {
         return [
             .string(watch.key.id.description),
             .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch)),
+            .string(WatchRecord.facts(of: watch, redis.eventForm)),
             .string(WatchRecord.text(of: watch.state)),
             .string(watch.key.lane.description),
             RedisArgument(watch.createdAt.ms),
@@ -42,8 +42,11 @@ extension RedisWatchStore {
             .string(watch.payment?.packed ?? ""),
             .string(watch.order?.description ?? ""),
             RedisArgument(archived.forgottenSeq),
-            .string(archived.notify.map(\.description).joined(separator: "\n")),
-            .string(archived.metadata),
+            ShortText.argument(
+                archived.notify.map(\.description).joined(separator: "\n"),
+                redis.eventForm
+            ),
+            ShortText.argument(archived.metadata, redis.eventForm),
             .string(archived.lastError ?? ""),
             .string(terms.map(\.description).joined()),
             RedisArgument(log.count),

@@ -163,22 +163,34 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         [
             .string(watch.key.id.description),
             .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch)),
+            .string(WatchRecord.facts(of: watch, redis.eventForm)),
             .string(watch.key.lane.description),
             RedisArgument(watch.timeout.ms),
-            .string(watch.notify.map(\.description).joined(separator: "\n")),
-            .string(sealedSecret(of: watch)),
-            .string(watch.metadata),
+            ShortText.argument(
+                watch.notify.map(\.description).joined(separator: "\n"),
+                redis.eventForm
+            ),
+            sealedSecret(of: watch),
+            ShortText.argument(watch.metadata, redis.eventForm),
             .string(watch.charge?.json ?? ""),
             .string(watch.order?.description ?? ""),
             .string(SearchTerm.terms(of: watch, keys: searchKeys).map(\.description).joined()),
         ]
     }
 
-    private func sealedSecret(of watch: NewWatch) -> String {
-        watch.clientSecret?.reveal.map { secret in
-            redis.masterKeys.seal(secret, at: .given(watch.key.id.description, watch.key.account))
-        } ?? ""
+    /// The secret that is handed in: where one that was learned would stand, if it is short, and without being asked
+    /// for by a claim.
+    private func sealedSecret(of watch: NewWatch) -> RedisArgument {
+        guard let secret = watch.clientSecret?.reveal else { return "" }
+        let (id, account) = (watch.key.id.description, watch.key.account)
+        if redis.eventForm == .once, let packed = PackedSecret.packed(secret, watch.key.source) {
+            let sealed = redis.masterKeys.seal(
+                bytes: Array(packed.utf8),
+                at: .learned(id, account)
+            )
+            if sealed.count <= ShortText.bytesMax { return .bytes([ShortText.mark] + sealed) }
+        }
+        return .string(redis.masterKeys.seal(secret, at: .given(id, account)))
     }
 
     private func result(

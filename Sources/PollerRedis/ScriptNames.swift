@@ -54,6 +54,10 @@ enum ScriptNames {
         literals["PACKED.once"] = String(PackedEvent.once)
         literals["PACKED.folded"] = String(FoldedEvents.mark)
         literals["PACKED.head"] = String(PackedEvent.headLength)
+        literals["SHORT.mark"] = String(ShortText.mark)
+        literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
+        literals["SHORT.max"] = String(ShortText.bytesMax)
+        literals["SHORT.fragments"] = ShortText.luaTable
         literals["ATTEMPT.delivered"] = "'\(AttemptLine.delivered)'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // What scripts read of a lane is a field of the table they have read it into.

@@ -19,6 +19,7 @@ enum ScriptName: String, CaseIterable {
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
         case prelude
+        case texts
         case recording
         case opening
         case searching
@@ -108,13 +109,14 @@ enum ScriptName: String, CaseIterable {
     fileprivate var prefaces: [Preface] {
         switch self {
         case .hint: [.prelude, .opening]
-        case .enqueue, .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
-        case .restore: [.prelude, .searching, .folding]
-        case .log, .logConfirmed, .read, .recorded, .recordedConfirmed, .bodies, .fold:
-            [.prelude, .folding]
+        case .enqueue: [.prelude, .texts, .searching]
+        case .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
+        case .restore: [.prelude, .texts, .searching, .folding]
+        case .recorded, .recordedConfirmed: [.prelude, .texts, .folding]
+        case .log, .logConfirmed, .read, .bodies, .fold: [.prelude, .folding]
         case .claim: [.prelude, .claiming]
-        case .commit: [.prelude, .recording, .opening, .searching, .claiming]
-        case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .recording]
+        case .commit: [.prelude, .texts, .recording, .opening, .searching, .claiming]
+        case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
         case .release, .recall: [.prelude, .releasing]
         case .endpointCreate, .endpointWrite, .endpointCount: [.prelude, .counting]
         case .audit: [.prelude, .folding, .counting]
@@ -163,6 +165,7 @@ struct ScriptTexts {
         let prelude = clock.map { Self.withClock($0, in: text) } ?? text
         prefaces = [
             .prelude: prelude,
+            .texts: Self.rendered(PackageResources.texts_lua),
             .recording: Self.rendered(PackageResources.recording_lua),
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),

@@ -114,14 +114,14 @@ enum KeyKind: String, CaseIterable {
 enum ItemField: Unicode.Scalar, CaseIterable {
     /// The upstream's id of the source.
     case source = "s"
-    /// What never changes, packed (``WatchRecord``, ``DeliveryRecord``).
+    /// What never changes, packed (``WatchRecord``, ``DeliveryRecord``); not there where it would be empty.
     case facts = "i"
     case lane = "l"
     /// When this run began, ms.
     case began = "b"
     /// When it ends whatever has come of it, ms.
     case deadline = "x"
-    /// How many times it was begun.
+    /// How many times it was begun; once where it does not say.
     case run = "n"
     /// The number of its last event.
     case seq = "q"
@@ -148,8 +148,13 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case news = "f"
     /// What is remembered of its payment, packed (`PaymentMemory`).
     case payment = "m"
-    /// The payment's own secret as a poll has seen it, packed (`LearnedSecret`).
+    /// The payment's own secret as a poll has seen it or, where that is short, as it was handed in, packed
+    /// (`PackedSecret`).
     case secret = "p"
+    /// Notify URLs, by newline, where they are short (``ShortText``).
+    case notify = "N"
+    /// Metadata as JSON, likewise.
+    case metadata = "M"
     /// The order that is paid by it.
     case order = "o"
     /// Its entries in the index of searches, side by side (`SearchTerm`).
@@ -172,10 +177,10 @@ enum ItemField: Unicode.Scalar, CaseIterable {
 
 /// The fields of an item's long values.
 enum LongField: String, CaseIterable {
-    /// Notify URLs, by newline.
+    /// Notify URLs, by newline; as the next two that are long, or of a former form.
     case notify = "n"
     case metadata = "m"
-    /// Client secret of a watch, inline URL of a delivery that is long, or of a former form.
+    /// Client secret of a watch, inline URL of a delivery.
     case `private` = "p"
     /// The order to charge.
     case charge = "k"

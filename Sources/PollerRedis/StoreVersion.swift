@@ -12,7 +12,7 @@ package import RedisClient
 /// |---|---|---|
 /// | 1 | 0.1 | |
 /// | 2 | 0.3 | events in logs and in the outbox are packed (``PackedEvent``) |
-/// | 3 | 0.4 | events are in logs alone, and what outlives their bodies is packed once more (``FoldedEvents``) |
+/// | 3 | 0.4 | events are in logs alone, what outlives their bodies is packed once more (``FoldedEvents``), and what is short of a watch is in its record (``ShortText``) |
 ///
 /// A new store begins with the newest form. One that was there before keeps its own, so that two releases
 /// may run side by side, until somebody says `pollerd migrate apply`. That they may is tried beside the kept
@@ -37,8 +37,8 @@ package enum StoreVersion {
                 "form 2: events are stored packed, an eighth of their size, and lose the upstream's object "
                 + "some days after their watch has ended (body_retention)",
             eventsOnce:
-                "form 3: events are stored once instead of twice, and what is left of a payment after "
-                + "body_retention takes half",
+                "form 3: events are stored once instead of twice, what is left of a payment after "
+                + "body_retention takes half, and new watches with endpoints and metadata take two thirds",
         ]
         return changes.sorted { $0.key < $1.key }.filter { $0.key > form }.map(\.value)
     }

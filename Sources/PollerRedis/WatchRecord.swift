@@ -2,31 +2,32 @@ import Poller
 
 /// A watch in Redis.
 ///
-/// *Shape*: facts = the policy's name, with `|l` when the watch is to end once its source has left
-/// pending and `|f` when nothing but a final status ends it, and then, where there is any, `|` and letters:
-/// ``PaceLetter`` and one for each thing to be done before a deadline passes (``ActLetter``), as in
-/// `standard||pc`. Releases before this one pass over these, so a watch of nobody's choice (`auto`) is a
-/// `standard` one to them. A fourth fact is the trace of a watch that has one (`TraceContext`), as in
-/// `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch
-/// without one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
+/// *Shape*: facts = the policy's name, or nothing where it is nobody's choice (`auto`), with `|l` when the watch is
+/// to end once its source has left pending and `|f` when nothing but a final status ends it, and then, where there is
+/// any, `|` and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`. In
+/// stores that a former release may work on, `auto` is ``PaceLetter`` among these, as in `standard||pc`: that release
+/// passes over it and sees a `standard` one. A fourth fact is the trace of a watch that has one (`TraceContext`), as
+/// in `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch without
+/// one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
-/// seven characters), a further `|` and that (missing before the first poll);
-/// private value = client secret, and after a newline the order to charge, if there is one. Account
-/// and kind are told by the lane: written again they would cost a watch 48 bytes.
+/// seven characters), a further `|` and that (missing before the first poll); secret = the client secret where it is
+/// short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
+/// one. Account and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
-    static func facts(of watch: NewWatch) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace)
+    static func facts(of watch: NewWatch, _ form: EventForm) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace, form)
     }
 
-    static func facts(of watch: Watch) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace)
+    static func facts(of watch: Watch, _ form: EventForm) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace, form)
     }
 
     private static func facts(
         _ policy: PollPolicy,
         _ wanted: WatchGoal,
         _ acts: DeadlineActs,
-        _ trace: TraceContext?
+        _ trace: TraceContext?,
+        _ form: EventForm
     ) -> String {
         let goal: GoalLetter? =
             switch wanted {
@@ -34,11 +35,13 @@ enum WatchRecord: ItemRecord {
             case .leftPending: .leftPending
             case .final: .final
             }
-        let isAuto = policy == .auto
-        let letters =
-            (isAuto ? PaceLetter.auto.rawValue : "")
-            + letters(acts).map(\.rawValue).joined()
-        var facts = [(isAuto ? PollPolicy.standard : policy).name]
+        var name = policy.name
+        var letters = letters(acts).map(\.rawValue).joined()
+        if policy == .auto {
+            name = form == .once ? "" : PollPolicy.standard.name
+            if form != .once { letters = PaceLetter.auto.rawValue + letters }
+        }
+        var facts = [name]
         if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
         if !letters.isEmpty { facts.append(letters) }
         if let trace {
@@ -64,8 +67,10 @@ enum WatchRecord: ItemRecord {
         return letters
     }
 
-    private static func isAuto(_ facts: [String]) -> Bool {
-        facts.count > 2 && facts[2].hasPrefix(PaceLetter.auto.rawValue)
+    private static func policy(_ facts: [String]) -> PollPolicy? {
+        let isAuto = facts.count > 2 && facts[2].hasPrefix(PaceLetter.auto.rawValue)
+        if isAuto || facts[0].isEmpty { return .auto }
+        return PollPolicy.all.first { $0.name == facts[0] }
     }
 
     private static func acts(_ facts: [String]) -> DeadlineActs {
@@ -94,7 +99,7 @@ enum WatchRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Watch? {
         let facts = Packed.split(fields.facts)
         guard let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
-            let policy = PollPolicy.all.first(where: { $0.name == facts.first })
+            let policy = policy(facts)
         else { return nil }
         let long = fields.privateValue.split(
             separator: "\n",
@@ -110,7 +115,7 @@ enum WatchRecord: ItemRecord {
                 source: source,
                 kind: kind
             ),
-            policy: isAuto(facts) ? .auto : policy,
+            policy: policy,
             goal: goal(facts),
             createdAt: fields.began,
             deadline: fields.deadline,
@@ -158,7 +163,7 @@ enum WatchRecord: ItemRecord {
 
     static func secret(after change: WatchChange, sealedBy keys: MasterKeys) -> [UInt8]? {
         guard let secret = change.secret?.reveal, let key = change.events.first?.key,
-            let packed = LearnedSecret.packed(secret, key.source)
+            let packed = PackedSecret.packed(secret, key.source)
         else { return nil }
         return keys.seal(
             bytes: Array(packed.utf8),
@@ -220,14 +225,13 @@ enum WatchRecord: ItemRecord {
     }
 }
 
-/// A payment's own secret as a poll has seen it, in an item's hash.
+/// A payment's own secret in an item's hash, as a poll has seen it or somebody has handed it in.
 ///
 /// *Shape*: a letter for what it begins with, which is the same for all or is told by the id, and the rest:
 /// `s` for `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one; sealed as bytes where there is a
 /// master key. Some 25 bytes of each payment watched, 57 when they are sealed; a value of more than 64 would
-/// cost the item its compact form (`hash-max-listpack-value`), and is not kept.
-enum LearnedSecret {
-    private static let bytesMax = 64
+/// cost the item its compact form (`hash-max-listpack-value`): learned it is not kept, handed in it is a long value.
+enum PackedSecret {
     private static let ofSources = "src_client_secret_"
 
     /// The value to keep; nil for one that is too long.
@@ -241,7 +245,7 @@ enum LearnedSecret {
             } else {
                 "w" + secret
             }
-        return packed.utf8.count <= bytesMax ? packed : nil
+        return packed.utf8.count <= ShortText.bytesMax ? packed : nil
     }
 
     /// The secret again.
@@ -256,13 +260,13 @@ enum LearnedSecret {
 }
 
 extension ItemFields {
-    /// The secret that was handed in; opened when it is asked for.
+    /// A long secret that was handed in; opened when it is asked for.
     fileprivate func given(_ stored: String, _ account: AccountID) -> ClientSecret {
         let place = SealedPlace.given(id, account)
         return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: place) }
     }
 
-    /// The secret that a poll has learned, likewise.
+    /// The short one, or the one that a poll has learned, likewise.
     fileprivate func learned(
         _ stored: [UInt8],
         _ source: SourceID,
@@ -272,7 +276,7 @@ extension ItemFields {
         return ClientSecret { [masterKeys] in
             // Who cannot open it has no secret; `pollerd rekey` tells which ones those are.
             guard let packed = try? masterKeys.open(bytes: stored, at: place) else { return nil }
-            return LearnedSecret.text(of: String(decoding: packed, as: UTF8.self), source)
+            return PackedSecret.text(of: String(decoding: packed, as: UTF8.self), source)
         }
     }
 }

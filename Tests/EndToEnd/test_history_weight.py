@@ -1,4 +1,4 @@
-"""What a payment that has finished leaves in Redis."""
+"""What a payment takes of Redis: one that is waited for, and one that has finished."""
 
 import redis
 from harness.cluster import Cluster
@@ -6,6 +6,10 @@ from harness.cluster import Cluster
 PAYMENTS = 40
 # Bytes a payment: a source with five events, each told to one webhook, and two words of metadata.
 YOUNG_MAX = 5700
+# Bytes of a watch that waits, all told: with somebody to tell, a secret and two words of metadata, by none of which it
+# is to be found.
+OPEN_MAX = 420
+OPEN = 500
 
 
 def weights(cluster: Cluster) -> dict[str, float]:
@@ -39,3 +43,34 @@ def test_a_finished_payment_weighs_little(chaos):
     young = weights(cluster)
     print("young", {kind: round(size) for kind, size in young.items()}, round(sum(young.values())))
     assert sum(young.values()) < YOUNG_MAX
+
+
+def test_an_open_watch_weighs_little(chaos):
+    cluster: Cluster = chaos(
+        # One list with all of them, as long as those of a large store.
+        workers=0, notifiers=0, listen=False, env={"POLLER_SEARCH": "none", "POLLER_PARTITIONS": "1"},
+    )
+
+    def stored() -> float:
+        with redis.Redis.from_url(cluster.redis.url) as client:
+            return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(count=1000)) / OPEN
+
+    def watch(number: int, **fields) -> dict:
+        return {"source": f"src_1MqP3wLkdIwHu7ix{number:08}", "kind": "source"} | fields
+
+    none = stored()
+    watches = [
+        watch(
+            number, notify=["https://shop.example/payments/hook"], client_secret=f"src_client_secret_k2xVjjBCTe19wRzA{number:08}",
+            metadata={"order": f"A{number}", "customer": f"c{number}@example.com"},
+        )
+        for number in range(OPEN)
+    ]
+    assert cluster.api.request("POST", "/v1/watches/batch", json=watches).ok
+    full = stored() - none
+    assert cluster.api.request("POST", "/v1/watches/batch", json=[watch(OPEN + number) for number in range(OPEN)]).ok
+    bare = stored() - none - full
+    print(f"\nbytes of an open watch: {full:.0f}, without anything {bare:.0f}")
+    assert full <= OPEN_MAX
+    # What is read again is what was said.
+    assert cluster.api.watch(watches[7]["source"])["metadata"] == watches[7]["metadata"]

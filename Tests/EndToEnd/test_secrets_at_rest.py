@@ -221,9 +221,10 @@ def in_the_clear(cluster: Cluster) -> int:
     """How many client secrets stand in Redis as they were handed in."""
     with cluster.redis.client() as client:
         reads = client.pipeline(transaction=False)
-        for key in client.scan_iter("poller:o{*", count=1000):
+        # In the record of the watch, or among its long values.
+        for key in client.scan_iter("poller:[wo]{*", count=1000):
             reads.hget(key, "p")
-        return sum("canary" in secret for secret in reads.execute())
+        return sum("canary" in (secret or "") for secret in reads.execute())
 
 
 def check(api: PollerAPI) -> dict:

@@ -57,7 +57,7 @@ def stored(cluster: Cluster, source: str) -> list[str]:
         for key in client.scan_iter("poller:w{*}*"):
             s, facts = client.hmget(key, "s", "i")
             if s == source:
-                return facts.split("|")
+                return (facts or "").split("|")
     raise AssertionError(f"no record of {source}")
 
 

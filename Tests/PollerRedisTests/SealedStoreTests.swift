@@ -14,7 +14,9 @@ struct SealedStoreTests {
     private static let learned = "src_client_secret_canarylearned"
     private static let given = "src_2_secret_canarygiven"
     private static let header = "Bearer canaryheader"
-    private static let planted = ["canarylearned", "canarygiven", "canaryheader"]
+    /// Too long to stand in the record of its watch.
+    private static let long = "src_6_secret_canarylong" + String(repeating: "x", count: 60)
+    private static let planted = ["canarylearned", "canarygiven", "canarylong", "canaryheader"]
 
     /// A cluster as processes with these keys have it.
     private struct Rig {
@@ -115,10 +117,11 @@ struct SealedStoreTests {
                 clientSecret: ClientSecret(Self.given),
                 charge: .whole
             ),
+            try NewWatch(key: Self.key("src_6"), clientSecret: ClientSecret(Self.long)),
         ])
         // As the commit of a poll leaves it.
         let item = Self.key("src_1").id.description
-        let packed = LearnedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
+        let packed = PackedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
         let place = SealedPlace.learned(item, .main)
         let partition = rig.watches.partition(of: Self.key("src_1"))
         _ = try await rig.client.send(
@@ -148,6 +151,8 @@ struct SealedStoreTests {
         let two = try await rig.watches.snapshot(of: Self.key("src_2"))?.watch
         #expect(one?.clientSecret?.reveal == Self.learned)
         #expect(two?.clientSecret?.reveal == Self.given && two?.charge != nil)
+        let six = try await rig.watches.snapshot(of: Self.key("src_6"))?.watch
+        #expect(six?.clientSecret?.reveal == Self.long)
         let endpoint = try await rig.endpoints.read(Self.endpointID)?.endpoint
         #expect(endpoint?.secrets.map(\.secret) == [secret])
         #expect(endpoint?.headers.map(\.value) == [Self.header])
@@ -214,7 +219,7 @@ struct SealedStoreTests {
             try await first.secrets.prepare()
             #expect(try await first.secrets.standing().isPlain)
             try await check(first, secret)
-            #expect(try await first.rekey() == (4, 0))
+            #expect(try await first.rekey() == (5, 0))
             #expect(try await first.rekey() == (0, 0))
             #expect(
                 try await first.secrets.standing()
@@ -226,7 +231,7 @@ struct SealedStoreTests {
             let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
             try await both.secrets.prepare()
             #expect(try await both.secrets.standing().otherKeys == first.keys.ids)
-            #expect(try await both.rekey() == (4, 0))
+            #expect(try await both.rekey() == (5, 0))
             let second = try await Rig(client, try MasterKeys(Self.two))
             try await second.secrets.prepare()
             try await check(second, secret)
@@ -253,7 +258,7 @@ struct SealedStoreTests {
                 }
                 let watch = try await wrong.watches.snapshot(of: Self.key("src_2"))?.watch
                 #expect(watch != nil && watch?.clientSecret?.reveal == nil)
-                #expect(try await wrong.walk().unopened == 3)
+                #expect(try await wrong.walk().unopened == 4)
             }
             try await check(rig, secret)
             #expect(try await rig.secrets.roots() == root)

@@ -40,7 +40,7 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
-                secret=p order=o terms=t forgottenSeq=u accepted=a folded=F \
+                secret=p notify=N metadata=M order=o terms=t forgottenSeq=u accepted=a folded=F \
                 foldedMore=G url=w formerDue=d formerCrashes=z
                 """
         )
@@ -96,17 +96,24 @@ import Testing
             kind: .paymentIntent
         )
         var plain = try NewWatch(key: key, policy: .standard)
-        #expect(WatchRecord.facts(of: plain) == "standard")
+        #expect(WatchRecord.facts(of: plain, .packed) == "standard")
         plain.trace = TraceContext(
             traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         )
-        #expect(WatchRecord.facts(of: plain) == "standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ")
+        #expect(
+            WatchRecord.facts(of: plain, .packed) == "standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ"
+        )
+        // Beside a release before the third form nobody's choice is one of the letters.
+        let auto = try NewWatch(key: key, goal: .final)
+        #expect(WatchRecord.facts(of: auto, .packed) == "standard|f|p")
+        #expect(WatchRecord.facts(of: auto, .once) == "|f")
+        #expect(WatchRecord.facts(of: try NewWatch(key: key), .once) == "")
         let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
         var all = try NewWatch(key: key, policy: .interactive, goal: .leftPending, acts: acts)
-        #expect(WatchRecord.facts(of: all) == "interactive|l|ca")
+        #expect(WatchRecord.facts(of: all, .packed) == "interactive|l|ca")
         all.trace = plain.trace
         // What is longer than 64 bytes would cost the record its compact form.
-        #expect(WatchRecord.facts(of: all).utf8.count <= 64)
+        #expect(WatchRecord.facts(of: all, .packed).utf8.count <= 64)
     }
 
     @Test("a delivery that nobody has tried is what mark.lua begins with")

@@ -14,7 +14,7 @@
 --          item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
--- USES     opening, searching, claiming
+-- USES     texts, opening, searching, claiming
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
 --

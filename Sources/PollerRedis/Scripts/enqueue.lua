@@ -5,11 +5,11 @@
 -- ARGV     for each watch eleven values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
 --          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or '',
---          entries in the index side by side
+--          entries in the index side by side; notify, private part and metadata may be short (see ShortText)
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- USES     searching
--- COST     one read and one write for a new watch, three writes a lane, and one an entry in the index
+-- USES     texts, searching
+-- COST     one read and one write for a new watch, another where something of it is long, three writes a lane, and one an entry in the index
 local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
@@ -33,6 +33,15 @@ local function merged(old, new)
     end
   end
   return table.concat(lines, '\n')
+end
+
+-- Adds notify URLs to those of an item. What is written here was not made shorter, but may be short as it is.
+local function join_notify(id, notify)
+  local known = texts_of(id, call('HGET', key(KEY.item, id), ITEM.notify), '')
+  local both = merged(known, is_short(notify) and unabridged(sub(notify, 2)) or notify)
+  if both == known then return end
+  local mark = is_short(notify) and #both <= SHORT.max and SHORT.markText or ''
+  replace(id, known and mark .. both or notify, ITEM.notify, LONG.notify)
 end
 
 -- How far a watch goes (see WatchRecord): of two requests the farther holds. What it does before a
@@ -69,47 +78,47 @@ for at = 1, #ARGV, 11 do
       ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
   end
 
-  local run, seq, outcome = number(w[3] or 0), number(w[4] or 0), OUTCOME.joined
+  local run, seq, outcome = number(w[3] or w[1] and 1 or 0), number(w[4] or 0), OUTCOME.joined
   if not w[1] or w[2] then
     outcome = w[1] and OUTCOME.restarted or OUTCOME.created
     run = run + 1
-    local values = { ITEM.source, source, ITEM.facts, facts, ITEM.lane, lane, ITEM.began, int(wall),
-      ITEM.deadline, int(deadline), ITEM.run, run }
-    if secret ~= '' or charge ~= '' then
-      values[#values + 1] = ITEM.hasLong
-      values[#values + 1] = charge ~= '' and 2 or 1
-    end
-    if order ~= '' then
-      values[#values + 1] = ITEM.order
-      values[#values + 1] = order
-    end
-    call('HSET', item, unpack(values))
+    local values = { ITEM.source, source, ITEM.lane, lane, ITEM.began, int(wall), ITEM.deadline, int(deadline) }
+    local long = {}
+    -- What goes without saying is not written: of nobody's choice, and begun once.
+    if facts ~= '' then add(values, ITEM.facts, facts) end
+    if facts ~= '' or run > 1 then add(values, ITEM.run, run) end
+    if order ~= '' then add(values, ITEM.order, order) end
+    place(notify, values, ITEM.notify, long, LONG.notify)
+    place(metadata, values, ITEM.metadata, long, LONG.metadata)
+    place(secret, values, ITEM.secret, long, LONG.private)
+    if charge ~= '' then add(long, LONG.charge, charge) end
+    if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and 2 or 1) end
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
-        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret)
-      if secret == '' and charge == '' then call('HDEL', item, ITEM.hasLong) end
-      if order == '' then call('HDEL', item, ITEM.order) end
+        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret, ITEM.hasLong,
+        ITEM.order, ITEM.notify, ITEM.metadata, ITEM.facts)
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
     end
+    call('HSET', item, unpack(values))
+    if #long > 0 then call('HSET', key(KEY.long, id), unpack(long)) end
     places[lane] = places[lane] or {}
     local list = places[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
-    if notify ~= '' then call('HSET', key(KEY.long, id), LONG.notify, notify) end
   else
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
     if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
     -- It is no longer there for a hint's news alone.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
-    local both = joined(w[7], facts)
-    if both ~= w[7] then call('HSET', item, ITEM.facts, both) end
-    if notify ~= '' then
-      call('HSET', key(KEY.long, id), LONG.notify,
-        merged(call('HGET', key(KEY.long, id), LONG.notify), notify))
-    end
+    local known = w[7] or ''
+    local both = joined(known, facts)
+    if both ~= known then call('HSET', item, ITEM.facts, both) end
+    if notify ~= '' then join_notify(id, notify) end
+    if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
+    if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
     -- What it pays is not changed by who joins.
     if order ~= '' then call('HSETNX', item, ITEM.order, order) end
     -- The first order to charge holds: a second one must not change what its key stands for. An
@@ -117,9 +126,10 @@ for at = 1, #ARGV, 11 do
     if call('HGET', item, ITEM.hasLong) == '2'
       and (charge == 'false' or call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
       charge = ''
-    elseif secret ~= '' or charge ~= '' then
+    elseif charge ~= '' or is_long(secret) then
       call('HSET', item, ITEM.hasLong, charge ~= '' and 2 or 1)
     end
+    if charge ~= '' then call('HSET', key(KEY.long, id), LONG.charge, charge) end
     local lease = call('HGET', key(KEY.leases), id)
     if lease then
       is_marked = mark_lease(id, lease) or is_marked
@@ -128,9 +138,6 @@ for at = 1, #ARGV, 11 do
       make_due(id, lane, now)
     end
   end
-  if metadata ~= '' then call('HSET', key(KEY.long, id), LONG.metadata, metadata) end
-  if secret ~= '' then call('HSET', key(KEY.long, id), LONG.private, secret) end
-  if charge ~= '' then call('HSET', key(KEY.long, id), LONG.charge, charge) end
   if terms ~= '' then add_to_index(id, terms) end
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }

@@ -58,7 +58,7 @@ local function reopen(id, reason, wall)
   local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq)
   local span = number(w[2] or 0) - number(w[1] or 0)
   call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
-    ITEM.run, int(w[3] + 1), ITEM.reopenedSeq, w[4] or 0, ITEM.hinted, int(wall))
+    ITEM.run, int((w[3] or 1) + 1), ITEM.reopenedSeq, w[4] or 0, ITEM.hinted, int(wall))
   call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes, ITEM.news)
   if reason == CLOSED.settled or reason == CLOSED.reached then
     call('HSET', item, ITEM.endedAs, reason)

@@ -4,12 +4,12 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each event: item, seq
 -- RETURNS  for each {event, source, lane, notify URLs}; '' for what is gone
--- USES     folding
+-- USES     texts, folding
 -- COST     three reads an event, and three more of one that is old
 local reply = {}
 for at = 1, #ARGV, 2 do
   local id = ARGV[at]
-  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.seq)
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.seq, ITEM.notify)
   -- The newest stands last; what is folded stands first, whatever its number.
   local behind = number(w[3] or 0) - number(ARGV[at + 1])
   local stored = behind >= 0 and call('LINDEX', key(KEY.log, id), text(-1 - behind))
@@ -17,8 +17,7 @@ for at = 1, #ARGV, 2 do
     local first = call('LINDEX', key(KEY.log, id), '0')
     stored = first and byte(first) == PACKED.folded and first or folded_in(id)
   end
-  reply[#reply + 1] = {
-    stored or '', w[1] or '', w[2] or '', call('HGET', key(KEY.long, id), LONG.notify) or '',
-  }
+  local notify = w[4] and unabridged(w[4]) or call('HGET', key(KEY.long, id), LONG.notify)
+  reply[#reply + 1] = { stored or '', w[1] or '', w[2] or '', notify or '' }
 end
 return reply

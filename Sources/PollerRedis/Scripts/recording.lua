@@ -5,18 +5,17 @@
 -- outbox (of some forms as a number in that log), and to who listens on a channel ('' for nobody). The stream
 -- comes first: it can fail. Who makes an event does not know the item's metadata, which are put into each.
 local function record(id, seq, channel, events, first, last)
-  local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
-  local notify, metadata = long[1] or '', long[2]
+  local w = call('HMGET', key(KEY.item, id), ITEM.notify, ITEM.metadata, ITEM.lane)
+  local notify, metadata = texts_of(id, w[1], w[2])
   for at = first, last, 2 do
     local json, stored, field = events[at], events[at + 1], ENTRY.packed
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
     if stored == '' then stored, field = json, ENTRY.event elseif metadata then stored = stored .. metadata end
     if byte(stored) == PACKED.once then
-      local lane = call('HGET', key(KEY.item, id), ITEM.lane) or ''
       local number = text(seq + (at - first) / 2)
-      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, number)
+      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, w[3] or '', ENTRY.seq, number)
     else
-      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
+      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify or '')
     end
     call('RPUSH', key(KEY.log, id), stored)
     if channel ~= '' then call('PUBLISH', channel, json) end

@@ -8,11 +8,11 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     for each watch: id, source, facts and state (see WatchRecord), lane, beginning and deadline ms, run,
 --          seq, why it is closed, what is remembered of its payment or '', order that is paid or '', seq of the
---          last event that is not there, notify (URLs by newline), metadata, last error or '', entries in the
---          index side by side, how many entries its log has, and these
+--          last event that is not there, notify (URLs by newline) and metadata, which may be short (see ShortText),
+--          last error or '', entries in the index side by side, how many entries its log has, and these
 -- RETURNS  for each 1, or 0 where there is one already
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- USES     searching, folding
+-- USES     texts, searching, folding
 -- COST     a read for what is there; else six writes, one an entry in the index and one for the log
 local VALUES = 18
 local _, wall = clocks()
@@ -30,7 +30,7 @@ local function restore(first, log)
   local began, deadline, run, seq, closed = unpack(ARGV, first + 5, first + 9)
   local payment, order, forgotten = unpack(ARGV, first + 10, first + 12)
   local notify, metadata, err, terms = unpack(ARGV, first + 13, first + 16)
-  local item, long = key(KEY.item, id), key(KEY.long, id)
+  local item = key(KEY.item, id)
   if call('EXISTS', item) == 1 then return 0 end
   local entry = log > 0 and ARGV[first + VALUES]
   if log == 1 and byte(entry) == PACKED.folded then
@@ -38,15 +38,21 @@ local function restore(first, log)
   elseif log > 0 then
     call('RPUSH', key(KEY.log, id), unpack(ARGV, first + VALUES, first + VALUES + log - 1))
   end
-  call('HSET', item, ITEM.source, source, ITEM.facts, facts, ITEM.lane, lane, ITEM.began, began,
-    ITEM.deadline, deadline, ITEM.run, run, ITEM.seq, seq, ITEM.closed, closed, ITEM.state, state)
+  local values = { ITEM.source, source, ITEM.lane, lane, ITEM.began, began, ITEM.deadline, deadline,
+    ITEM.run, run, ITEM.seq, seq, ITEM.closed, closed, ITEM.state, state }
+  local long = {}
+  if facts ~= '' then add(values, ITEM.facts, facts) end
+  place(notify, values, ITEM.notify, long, LONG.notify)
+  place(metadata, values, ITEM.metadata, long, LONG.metadata)
+  call('HSET', item, unpack(values))
   if payment ~= '' then call('HSET', item, ITEM.payment, payment) end
   if order ~= '' then call('HSET', item, ITEM.order, order) end
   if forgotten ~= '0' then call('HSET', item, ITEM.forgottenSeq, forgotten) end
-  if err ~= '' then call('HSET', item, ITEM.hasError, '1') end
-  for field, value in pairs({ [LONG.notify] = notify, [LONG.metadata] = metadata, [LONG.error] = err }) do
-    if value ~= '' then call('HSET', long, field, value) end
+  if err ~= '' then
+    call('HSET', item, ITEM.hasError, '1')
+    add(long, LONG.error, err)
   end
+  if #long > 0 then call('HSET', key(KEY.long, id), unpack(long)) end
   call('ZADD', key(KEY.knownLanes), '0', lane)
   if terms ~= '' then add_to_index(id, terms) end
   call('ZADD', key(KEY.closed), int(wall), id)

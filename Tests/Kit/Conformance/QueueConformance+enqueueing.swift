@@ -60,6 +60,52 @@ extension QueueConformance {
             try bench.equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
             try bench.equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
         },
+        ConformanceCase("what a watch carries is the same whether it is short or long") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let path = String(repeating: "path/", count: 14)
+            let texts = [
+                (
+                    "https://shop.example/hook", #"{"order":"1","customer":"Jos\u00e9"}"#,
+                    "src_1_secret_a"
+                ),
+                ("https://shop.example/\(path)", "{\"order\":\"\(path)\"}", path + path),
+                (
+                    "mailto:a@shop.example.com", #"{"order_id":"3","name":"}\""}"#,
+                    "src_client_secret_b"
+                ),
+            ]
+            var urls: [String] = []
+            for (number, (url, metadata, secret)) in texts.enumerated() {
+                urls.append(url)
+                let new = try NewWatch(
+                    key: key,
+                    notify: [try NotifyURL(url)],
+                    clientSecret: ClientSecret(unchecked: secret),
+                    metadata: metadata
+                )
+                // Whoever says it again changes nothing.
+                for _ in 0..<2 { _ = try await bench.watches.enqueue([new]) }
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.clientSecret?.reveal, secret, "the secret of \(number)")
+                _ = try await bench.commit(lease, .next(after: .zero), status: "s\(number)")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.metadata, metadata, "the metadata of \(number)")
+                try bench.equal(snapshot.notify.map(\.description), urls, "the URLs of \(number)")
+                try bench.equal(snapshot.watch.clientSecret?.reveal, secret, "the secret, read")
+                let entry = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+                    .last
+                try bench.equal(entry?.notify.map(\.description), urls, "who is told of \(number)")
+                let told = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
+                try bench.equal(told, true, "the metadata in \(entry?.event.json ?? "nothing")")
+            }
+            _ = try await bench.watches.cancel(key)
+            try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
+            let anew = try await bench.snapshot(key)
+            try bench.equal(anew.notify, [], "the URLs, begun anew")
+            try bench.equal(anew.metadata, "", "the metadata, begun anew")
+            try bench.equal(anew.watch.clientSecret, nil, "the secret, begun anew")
+        },
         ConformanceCase("an open watch is joined, its endpoints merged without repeats") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/", "https://b.example/"])

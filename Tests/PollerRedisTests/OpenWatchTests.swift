@@ -1,0 +1,137 @@
+import Logging
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// A watch that waits, with what nearly all have: somebody to tell, a secret and two names.
+@Suite("an open watch")
+struct OpenWatchTests {
+    /// So many that each list has left its small encoding, as in a store of a hundred thousand.
+    private static let count = 500
+    private static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+
+    private static func watch(_ number: Int) throws -> NewWatch {
+        let digits = String(number + 100_000)
+        return try NewWatch(
+            key: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "src_1MqP3wLkdIwHu7ix\(digits)AB"),
+                kind: .source
+            ),
+            notify: [try NotifyURL("https://shop.example/payments/hook")],
+            clientSecret: ClientSecret(unchecked: "src_client_secret_k2xVjjBCTe19\(digits)wRzAqT"),
+            metadata: #"{"order":"A\#(digits)","customer":"c\#(digits)@example.com"}"#
+        )
+    }
+
+    private static func claim(_ store: RedisWatchStore) async throws -> [Lease<Watch>] {
+        try await store.claim(
+            ClaimRequest(
+                partition: 0,
+                limit: count,
+                owner: owner,
+                lease: .seconds(600),
+                lane: .unlimited
+            )
+        ).leases
+    }
+
+    /// All that is stored, by Redis' own count.
+    private static func bytes(_ client: RedisClient) async throws -> Int {
+        let keys = try await client.send(RedisCommand("KEYS", ["t:*"])).array ?? []
+        let replies = try await client.pipeline(
+            keys.compactMap(\.string).map {
+                RedisCommand("MEMORY", ["USAGE", .string($0), "SAMPLES", "0"])
+            }
+        )
+        return replies.reduce(0) { $0 + ($1.int ?? 0) }
+    }
+
+    /// The limits are those of the guide *Capacity*.
+    @Test(
+        "it takes 420 bytes of Redis at most, before it was looked at and after; sealed 40 more",
+        arguments: [nil, RedisHarness.masterKey]
+    )
+    func weight(_ master: String?) async throws {
+        let most = master == nil ? 420 : 460
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
+            let store = RedisWatchStore(
+                client: client,
+                layout: layout,
+                search: try SearchKeys([]),
+                masterKeys: try master.map { try MasterKeys($0) } ?? .none,
+                logger: Logger(label: "weight")
+            )
+            let none = try await Self.bytes(client)
+            _ = try await store.enqueue((0..<Self.count).map(Self.watch))
+            let waiting = try await (Self.bytes(client) - none) / Self.count
+            let leases = try await Self.claim(store)
+            let first = try #require(leases.first)
+            #expect(leases.count == Self.count && first.item.clientSecret?.reveal != nil)
+            let results = try await store.commit(
+                leases.map { lease in
+                    var state = lease.item.state
+                    state.attempts = 12
+                    state.step = 3
+                    state.status = SourceStatus(unchecked: "pending")
+                    state.lastPolledAt = lease.claimedAt
+                    return Commit(
+                        ref: lease.ref,
+                        verdict: .next(after: .seconds(3600)),
+                        change: WatchChange(state: state, event: nil)
+                    )
+                }
+            )
+            #expect(results.allSatisfy { $0 == .done })
+            let looked = try await (Self.bytes(client) - none) / Self.count
+            print("bytes of an open watch: waiting \(waiting), looked at \(looked), of \(most)")
+            #expect(waiting <= most && looked <= most, "\(waiting), \(looked)")
+        }
+    }
+
+    @Test("one that was written in a former form goes on as it was, and is joined")
+    func former() async throws {
+        try await withRedis { client in
+            let before = try await RedisHarness(
+                client: client,
+                form: StoreVersion.eventsOnce - 1,
+                partitions: 1
+            )
+            let new = try Self.watch(1)
+            _ = try await before.store.enqueue([new])
+            let written = try await before.store.snapshot(of: new.key)
+            try await StoreVersion.raise(before.layout, release: "next", on: client)
+            let namespace = before.layout.namespace
+            let layout = try await StoreLayout.agreed(on: client, namespace: namespace)
+            let store = try RedisHarness(client: client, layout: layout).store
+            let read = try #require(try await store.snapshot(of: new.key))
+            #expect(read == written)
+            #expect(read.watch.policy == .auto && read.metadata == new.metadata)
+            #expect(read.notify == new.notify && read.watch.clientSecret == new.clientSecret)
+            #expect(try await Self.claim(store).first?.item == read.watch)
+            let long = "\(namespace):\(KeyKind.long.rawValue){0}\(new.key.id)"
+            #expect(try await client.send(RedisCommand("EXISTS", [.string(long)])).int == 1)
+
+            let url = try NotifyURL("mailto:a@b.example")
+            let joined = try NewWatch(
+                key: new.key,
+                notify: [url],
+                clientSecret: ClientSecret(unchecked: "src_client_secret_2"),
+                metadata: #"{"order":"2"}"#
+            )
+            _ = try await store.enqueue([joined])
+            let both = try #require(try await store.snapshot(of: new.key))
+            #expect(both.notify == new.notify + [url] && both.metadata == joined.metadata)
+            #expect(both.watch.clientSecret == joined.clientSecret)
+            // What is short has moved.
+            #expect(try await client.send(RedisCommand("EXISTS", [.string(long)])).int == 0)
+            #expect(try await store.cancel(new.key))
+            let told = try await store.events(of: new.key, after: 0, limit: 1).first
+            #expect(told?.json.hasSuffix(",\"metadata\":{\"order\":\"2\"}}") == true)
+        }
+    }
+}
