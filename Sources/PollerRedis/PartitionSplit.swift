@@ -32,6 +32,11 @@ struct PartitionSplit: Sendable {
         )
     }
 
+    /// Whether nobody else has begun to split it since.
+    func isOurs() async throws(StoreError) -> Bool {
+        try await run(.splitStage, partition, ["", "", ""]).last?.string == splitter
+    }
+
     /// Takes a partition to a stage; false where leases keep it from that.
     @discardableResult
     func reach(_ stage: SplitStage, in partition: Int) async throws(StoreError) -> Bool {
@@ -58,12 +63,12 @@ struct PartitionSplit: Sendable {
         return reached == (isOver ? "" : stage.rawValue)
     }
 
-    /// Puts leases back that have ended.
+    /// Puts leases back that have ended, and takes none.
     func recover(as owner: OwnerID) async throws(StoreError) {
         _ = try await partitions.run(
             partitions.scripts[.claim],
             partition: partition,
-            [.string(owner.description), "1", "1000", "0", "1", "1", "0"]
+            [.string(owner.description), "0", "1000", "0", "1", "1", "0"]
         )
     }
 
@@ -130,7 +135,7 @@ struct PartitionSplit: Sendable {
         for (index, value) in found.enumerated() {
             guard let parts = value.array, parts.count == 5, let keys = parts[2].array,
                 let lists = parts[3].array
-            else { throw .corrupt("split_read.lua answered \(value)") }
+            else { throw .corrupt("split_read.lua answered something else of \(part.names[index])") }
             sums.append(parts[4].string ?? "")
             if keys.isEmpty, lists.isEmpty { continue }
             let home = partitions.keys.map.finalPartition(of: part.lanes[index])

@@ -197,6 +197,10 @@ extension RedisWatchStore: Outbox {
             ]
         }
         let replies = try await redis.client.ask(commands)
+        // A partition that cannot be read is not an empty one.
+        for reply in replies {
+            if let error = reply.error { throw StoreError(.reply(error)) }
+        }
         func id(_ reply: RedisValue) -> String? {
             reply.array?.first?.array?.first?.string
         }

@@ -176,6 +176,8 @@ extension RedisRepartition {
                 for child in work.children where try await work.stage(of: child).stage != nil {
                     try await work.reach(.filling, in: child)
                     try await work.empty(child, endpoints)
+                    // It is as it was, empty: what comes late is refused without a stage, too.
+                    try await work.reach(.before, in: child)
                 }
             }
         }

@@ -127,6 +127,9 @@ package struct RedisRepartition: Sendable {
         try await work.eachEnded { part throws(StoreError) in
             if parts % Self.partsBetween == 0 { try await keepRoom(in: work.children) }
             parts += 1
+            // It was open meanwhile, and has ended again: what it no longer has must not stay.
+            let again = copies.known(of: part)
+            if !again.names.isEmpty { try await work.forgetCopies(again) }
             copies.note(part, try await work.copy(part))
         }
         let closed = ContinuousClock.now
@@ -176,9 +179,11 @@ package struct RedisRepartition: Sendable {
     /// done now: whoever tries again begins with it.
     private func giveUp(_ work: PartitionSplit, _ endpoints: [LaneID]) async {
         do throws(StoreError) {
-            guard try await work.stage(of: work.partition).stage != .copied else { return }
-            try await work.reach(.before, in: work.partition)
+            guard try await work.isOurs() else { return }
+            // False where it is copied by now: what the new parts hold is all there is then.
+            guard try await work.reach(.before, in: work.partition) else { return }
             try await work.emptyParts(endpoints)
+            for child in work.children { try await work.reach(.before, in: child) }
         } catch {
             logger.warning(
                 "a partition may stand still, and copies of it may be left",
@@ -240,6 +245,8 @@ package struct RedisRepartition: Sendable {
     private func drain(_ work: PartitionSplit) async throws(StoreError) {
         var isFrozen = false
         while !isFrozen {
+            // A failover may have lost that nothing is claimed.
+            try await work.reach(.closing, in: work.partition)
             isFrozen = try await work.reach(.frozen, in: work.partition)
             if isFrozen { break }
             try await work.recover(as: owner)

@@ -63,7 +63,10 @@ enum ShortText {
     /// A text as it is handed to the scripts that keep one; a former release beside this one looks for it among the
     /// long values.
     static func argument(_ text: String, _ form: EventForm) -> RedisArgument {
-        guard form == .once, !text.isEmpty, let short = bytes(of: text), short.count <= bytesMax
+        // No fragment is longer than the first of these, so what is longer than so many of them cannot fit.
+        guard form == .once, !text.isEmpty,
+            text.utf8.count <= bytesMax * byLength[0].bytes.count,
+            let short = bytes(of: text), short.count <= bytesMax
         else { return .string(text) }
         return .bytes([mark] + short)
     }

@@ -26,6 +26,16 @@ struct SplitCopies {
         }
     }
 
+    /// Those of some items that were copied before.
+    func known(of part: PartitionSplit.Part) -> PartitionSplit.Part {
+        var known = PartitionSplit.Part(isItems: true)
+        for (index, name) in part.names.enumerated() where copies[name] != nil {
+            known.names.append(name)
+            known.lanes.append(part.lanes[index])
+        }
+        return known
+    }
+
     /// Whether any of some items was copied.
     func hasAny(of part: PartitionSplit.Part) -> Bool {
         part.names.contains { copies[$0] != nil }

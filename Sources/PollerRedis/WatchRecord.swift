@@ -98,7 +98,9 @@ enum WatchRecord: ItemRecord {
 
     static func item(_ fields: ItemFields) -> Watch? {
         let facts = Packed.split(fields.facts)
-        guard let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
+        // What has no source is the rest of an item that was deleted while it was leased.
+        guard !fields.source.isEmpty,
+            let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
             let policy = policy(facts)
         else { return nil }
         let long = fields.privateValue.split(

@@ -63,7 +63,8 @@ struct CrowdBench: Sendable {
 
     func measure(_ report: inout BenchReport) async throws {
         let files = OpenFiles.raiseLimit() - Self.otherFiles
-        guard plan.watches / plan.perSocket / gatewayCount < files else {
+        let listeners = max(plan.watches, 2 * heardCount) + 1000
+        guard listeners / plan.perSocket / gatewayCount < files else {
             throw BenchError(
                 "a process may have \(files) sockets here: name more --gateways or a larger "
                     + "--per-socket, or raise the limit of open files"

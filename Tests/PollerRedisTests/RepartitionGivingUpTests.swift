@@ -162,6 +162,50 @@ struct RepartitionGivingUpTests {
         }
     }
 
+    @Test("a failover that lost that a partition was frozen does not let it be taken for copied")
+    func lostStage() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            let work = harness.work()
+            for lost in [SplitStage.closing, nil] {
+                try await work.begin()
+                try await work.reach(.closing, in: 0)
+                try await work.reach(.frozen, in: 0)
+                let meta = RedisArgument.string(harness.layout.watchKeys.meta(0))
+                let field = RedisArgument.string(MetaField.splitting.rawValue)
+                let command =
+                    lost.map { RedisCommand("HSET", [meta, field, .string($0.rawValue)]) }
+                    ?? RedisCommand("HDEL", [meta, field])
+                #expect(try await client.send(command).error == nil)
+                #expect(try await work.reach(.copied, in: 0) == false)
+                #expect(try await work.stage(of: 0).stage == lost)
+            }
+        }
+    }
+
+    @Test("a new part in which nothing was recorded yet holds no marks up")
+    func settled() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            try await harness.fill()
+            // Somebody reads the outbox, so that there is a group to pass on.
+            let consumer = OwnerID(unchecked: "CCCCCCCCCCC")
+            let read = try await harness.store.unacknowledged(
+                partition: 0,
+                consumer: consumer,
+                idle: .zero,
+                limit: 500
+            )
+            #expect(!read.isEmpty)
+            try await harness.store.acknowledge(partition: 0, read.map(\.id))
+            try await harness.split([0])
+            for part in 1..<harness.layout.partitions {
+                #expect(try await harness.store.settled(partition: part).ms > 0, "part \(part)")
+            }
+        }
+    }
+
     @Test("of marks nothing is noted to be whole while their partition is being split")
     func whole() async throws {
         try await withRedis { client in

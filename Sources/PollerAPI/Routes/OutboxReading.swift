@@ -44,6 +44,8 @@ struct OutboxReading: Sendable {
     /// At most so many events that pass.
     private func part(after start: OutboxCursor, _ most: Int) async throws -> OutboxPage {
         let looks = isOfAll ? limit : Self.passedMax
+        // Of one partition alone it is where nothing had been recorded yet.
+        let isBeginning = start.positions.allSatisfy { $0 == .start }
         var cursor = start
         var hasGap = false
         var hasMore = false
@@ -62,7 +64,7 @@ struct OutboxReading: Sendable {
             }
             if cursor.positions[partition] < trimmed {
                 // Who begins at the start asked for what is kept, and misses nothing.
-                hasGap = hasGap || cursor.positions[partition] != .start
+                hasGap = hasGap || !isBeginning
                 cursor.positions[partition] = trimmed
             }
             guard newest > cursor.positions[partition] else { continue }

@@ -56,7 +56,12 @@ extension CatchUp {
             // What was recorded before has a seq up to this one, and is passed over.
             for source in settling {
                 let snapshot = try await store.watches.snapshot(of: key(of: source))
-                if let snapshot { take(snapshot, of: source, &state) }
+                // Of several sources the cursor has no seq: what is recorded behind the ends is still to be
+                // told, but of one that is closed, whose end is told from here.
+                guard let snapshot, subscription.watch != nil || snapshot.closed != nil else {
+                    continue
+                }
+                take(snapshot, of: source, &state)
             }
         case .seq(let seq):
             history = seq

@@ -28,7 +28,9 @@ elseif is_begun and m[2] ~= ARGV[2] and m[1] ~= STAGE.copied then
     call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
   end
 elseif wanted ~= '' and not is_begun and m[2] ~= ARGV[2] and m[3] == ARGV[3]
-  and (ORDER[m[1]] or 0) < ORDER[wanted] and (wanted == STAGE.closing or leases == 0) then
+  and (ORDER[m[1]] or 0) < ORDER[wanted] and (wanted == STAGE.closing or leases == 0)
+  -- A failover may have lost that it was frozen: what was copied has changed since.
+  and (wanted ~= STAGE.copied or m[1] == STAGE.frozen) then
   call('HSET', M, META.splitting, wanted)
 end
 m = call('HMGET', M, META.splitting, META.split, META.splitter)

@@ -308,6 +308,9 @@ class Cluster:
         return "\n".join(process.tail() for process in self.processes)
 
     def close(self) -> None:
+        # All at once: each may take its time, and longer where its store cannot be reached.
+        for process in self.processes:
+            process.ask_to_end()
         for peer in reversed(self._peers):
             peer.close()
         for process in reversed(self.processes):

@@ -112,11 +112,16 @@ class Process:
         self.signal(signal.SIGTERM)
         return self._child.wait(timeout_s)
 
-    def end(self, grace_s: float = 5) -> None:
-        """Ends it and whatever it started, however it is doing."""
+    def ask_to_end(self) -> None:
+        """Tells it to end, and does not wait for that."""
         if self.running:
             self.thaw()
             self.signal(signal.SIGTERM)
+
+    def end(self, grace_s: float = 5) -> None:
+        """Ends it and whatever it started, however it is doing."""
+        if self.running:
+            self.ask_to_end()
             try:
                 self._child.wait(grace_s)
             except subprocess.TimeoutExpired:

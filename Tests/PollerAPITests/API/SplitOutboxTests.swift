@@ -75,6 +75,9 @@ struct SplitOutboxTests {
         let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let gone = OutboxBounds(oldest: "0-0", newest: "20-0", trimmed: "20-0")
         #expect(try await page(after: told, gone).hasGap)
+        // Who polled between has a place in the new one, where nothing had been recorded yet.
+        let polled = OutboxCursor(positions: [.init(ms: 9, n: 0), .start]).text
+        #expect(try await page(after: polled, gone).hasGap)
         let kept = OutboxBounds(oldest: "10-0", newest: "20-0", trimmed: "0-0")
         #expect(try await !page(after: told, kept).hasGap)
     }
