@@ -135,7 +135,9 @@ struct PartitionSplit: Sendable {
         for (index, value) in found.enumerated() {
             guard let parts = value.array, parts.count == 5, let keys = parts[2].array,
                 let lists = parts[3].array
-            else { throw .corrupt("split_read.lua answered something else of \(part.names[index])") }
+            else {
+                throw .corrupt("split_read.lua answered something else of \(part.names[index])")
+            }
             sums.append(parts[4].string ?? "")
             if keys.isEmpty, lists.isEmpty { continue }
             let home = partitions.keys.map.finalPartition(of: part.lanes[index])

@@ -88,6 +88,7 @@ extension Outbox {
     /// - Parameters:
     ///   - partition: its number.
     ///   - newest: the place of its newest entry.
+    /// - Returns: true where it is a new part that has recorded nothing.
     package func isUntouched(_ partition: Int, newest: OutboxPosition) -> Bool {
         partition >= basePartitions && newest == .start
     }

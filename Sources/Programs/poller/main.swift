@@ -11,7 +11,9 @@ case "pollerd": await PollerdCommand.main()
 case "pollerctl": await Pollerctl.main()
 case "stripe-sandbox": await StripeSandboxCommand.main()
 default:
-    let advice = "this is pollerd, pollerctl and stripe-sandbox: call it by one of these names, as links to it have them"
+    let advice =
+        "this is pollerd, pollerctl and stripe-sandbox: call it by one of these names, as links "
+        + "to it have them"
     FileHandle.standardError.write(Data("\(name ?? "poller"): \(advice)\n".utf8))
     Foundation.exit(64)
 }
