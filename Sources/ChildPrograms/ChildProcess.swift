@@ -84,13 +84,7 @@ package final class ChildProcess: Sendable {
         var said = ""
         while true {
             if let found = said.range(of: words), said[found.upperBound...].contains("\n") { break }
-            let restMs = (end - .now) / .milliseconds(1)
-            guard restMs > 0 else { return nil }
-            var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            // Nothing within the time, or a signal: the loop looks at the clock again.
-            guard unsafe poll(&waiting, 1, Int32(restMs.rounded(.up))) > 0 else { continue }
-            let data = output.availableData
-            guard !data.isEmpty else { return nil }
+            guard let data = Self.next(of: output, until: end) else { return nil }
             said += String(decoding: data, as: UTF8.self)
         }
         // Read on and forget: a full pipe would stop the program.
@@ -98,6 +92,19 @@ package final class ChildProcess: Sendable {
             if output.availableData.isEmpty { output.readabilityHandler = nil }
         }
         return said
+    }
+
+    /// What comes next of a pipe; nil when it has ended or the time is up.
+    private static func next(of output: FileHandle, until end: ContinuousClock.Instant) -> Data? {
+        while true {
+            let restMs = (end - .now) / .milliseconds(1)
+            guard restMs > 0 else { return nil }
+            var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            // Nothing within the time, or a signal: the loop looks at the clock again.
+            guard unsafe poll(&waiting, 1, Int32(restMs.rounded(.up))) > 0 else { continue }
+            let data = output.availableData
+            return data.isEmpty ? nil : data
+        }
     }
 
     /// Says lines to its standard input, and returns the line that it answers on standard output.
@@ -117,12 +124,7 @@ package final class ChildProcess: Sendable {
         let end = ContinuousClock.now + limit
         var said = Data()
         while said.last != UInt8(ascii: "\n") {
-            let restMs = (end - .now) / .milliseconds(1)
-            guard restMs > 0 else { return nil }
-            var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&waiting, 1, Int32(restMs.rounded(.up))) > 0 else { continue }
-            let data = output.availableData
-            guard !data.isEmpty else { return nil }
+            guard let data = Self.next(of: output, until: end) else { return nil }
             said += data
         }
         return String(decoding: said.dropLast(), as: UTF8.self)

@@ -104,18 +104,28 @@ struct Repartition: AsyncParsableCommand {
         }
     }
 
+    /// What splits the partitions of a store that was laid out so.
+    private static func work(
+        on layout: StoreLayout,
+        _ cluster: Cluster,
+        _ settings: Settings,
+        _ logger: Logger
+    ) -> RedisRepartition {
+        RedisRepartition(
+            client: cluster.client,
+            layout: layout,
+            durability: settings.durability,
+            owner: cluster.owner,
+            logger: logger
+        )
+    }
+
     private static func stop(
         _ cluster: Cluster,
         _ settings: Settings,
         _ logger: Logger
     ) async throws {
-        let work = RedisRepartition(
-            client: cluster.client,
-            layout: cluster.layout,
-            durability: settings.durability,
-            owner: cluster.owner,
-            logger: logger
-        )
+        let work = Self.work(on: cluster.layout, cluster, settings, logger)
         try await take(work)
         let (freed, left) = try await work.stop()
         try await work.letGo()
@@ -185,13 +195,7 @@ struct Repartition: AsyncParsableCommand {
         _ settings: Settings,
         _ logger: Logger
     ) async throws {
-        let work = RedisRepartition(
-            client: cluster.client,
-            layout: layout,
-            durability: settings.durability,
-            owner: cluster.owner,
-            logger: logger
-        )
+        let work = Self.work(on: layout, cluster, settings, logger)
         try await Self.take(work)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

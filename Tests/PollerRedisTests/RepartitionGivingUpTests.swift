@@ -47,10 +47,10 @@ struct RepartitionGivingUpTests {
             try await harness.fill()
             let store = harness.store
             let held = try await harness.claim(1)
-            // It waits for what is leased; what has ended was copied by then.
+            // What has ended was copied by then.
             async let outcome = harness.repartition.split(.watches, 0)
-            while try await harness.work().stage(of: 0).stage != .closing {
-                try await Task.sleep(for: .milliseconds(5))
+            try await eventually("it waits for what is leased") {
+                try await harness.work().stage(of: 0).stage == .closing
             }
             #expect(try await harness.homes().count > 1, "nothing was copied before")
             let again = stride(from: 0, to: 30, by: 3).map { RedisHarness.watchKey($0) }
