@@ -36,7 +36,7 @@ def test_nothing_is_lost_doubled_or_out_of_order_under_faults(chaos, plan: Plan)
 
 def test_with_a_replica_to_wait_for_nothing_accepted_is_lost_in_a_failover(chaos):
     plan = Plan(
-        "sentinel", seed=14, seconds=10, sources=60, wait_replicas=1, kinds=frozenset(REDIS)
+        "sentinel", seed=14, seconds=10, sources=60, wait_replicas=2, kinds=frozenset(REDIS)
     )
     run = Run(plan)
     run.on(run.cluster(chaos))

@@ -23,8 +23,9 @@ def judged(chaos, plan: Plan) -> Run:
     return run
 
 
+# Both of them: a write that one has and the other has not yet is lost when the other is promoted.
 @needs_owners
-@pytest.mark.parametrize("wait_replicas", [0, 1])
+@pytest.mark.parametrize("wait_replicas", [0, 2])
 def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replicas: int):
     kinds = frozenset({"master cut off", "api killed"})
     plan = Plan(
@@ -60,6 +61,9 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
     finally:
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
+    if not wait_replicas:
+        # On a busy machine the successor may be replaced in its turn, and nobody has waited for its replica.
+        assert outside.enqueue(other, notify=[cluster.webhook.url]).ok
     wait_until(lambda: _is_recorded(outside, other), 60, "what was accepted is polled")
     cluster.sandbox.set_status(other, "consumed")
     cluster.wait_delivered([other], mail=False)

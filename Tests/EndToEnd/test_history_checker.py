@@ -166,6 +166,12 @@ def test_a_status_that_lasted_and_is_not_on_record_is_lost():
     checked(events).verdict()
     history = checked(events, noticed_within_ms=3000)
     assert history.counts["lost"] == 1 and "lasted 4000 ms" in history.violations[0]
+    [(source, begin, end)] = history.late
+    assert (source, end - begin) == ("src_1", 4000)
+    # A watch that was refused backs off by itself: it may be later, but only if that was meanwhile.
+    checked(events, noticed_within_ms=3000, refused={"src_1": [begin + 500]}).verdict()
+    assert checked(events, noticed_within_ms=3000, refused={"src_1": [begin - 500]}).late
+    assert checked(events, noticed_within_ms=3000, refused={"src_2": [begin + 500]}).late
 
 
 # What a failover may do: the second event is lost, told all the same, and another takes its place.

@@ -56,7 +56,7 @@ class Faults:
     """Does one thing after the other, some at once, and puts everything right again.
 
     It sleeps for as long as a fault is to last, or as nothing is to happen: the spans are drawn.
-    `log` has (kind, target, seconds since the start); `counts` how often each kind was done.
+    `log` has (kind, target, from when, to when in ms since 1970); `counts` how often each kind was done.
     """
 
     PAUSE_S = (0.4, 2.0)
@@ -79,7 +79,9 @@ class Faults:
         self.counts: Counter = Counter()
         # Events recorded by masters that had been replaced.
         self.stray = 0
-        self.log: list[tuple[str, str, float]] = []
+        self.log: list[tuple[str, str, float, float]] = []
+        # When the key might see an object again, by source, in ms since 1970.
+        self.refused: dict[str, list[float]] = {}
         self._cluster = cluster
         self._chance = random.Random(seed)
         self._lease_s = lease_s
@@ -89,7 +91,6 @@ class Faults:
         is_far = isinstance(cluster.redis, DistantRedis)
         self._ways = {"redis": cluster.redis.ways if is_far else [], "receiver": receivers or []}
         self._busy: set[str] = set()
-        self._began = time.monotonic()
 
     def _actions(self) -> dict[str, Callable]:
         roles = {
@@ -131,12 +132,15 @@ class Faults:
         running: list[threading.Thread] = []
         errors: list[BaseException] = []
 
-        def act(kind: str, prepared: Callable) -> None:
+        def act(kind: str, target: str, prepared: Callable) -> None:
+            began = time.time() * 1000
             try:
                 prepared()
             except BaseException as error:
                 error.add_note(f"in the fault: {kind}")
                 errors.append(error)
+            finally:
+                self.log.append((kind, target, began, time.time() * 1000))
 
         while time.monotonic() < end and not errors:
             time.sleep(self._chance.uniform(*self.PAUSE_S))
@@ -146,8 +150,7 @@ class Faults:
                 continue
             target, work = prepared
             self.counts[kind] += 1
-            self.log.append((kind, target, time.monotonic() - self._began))
-            thread = threading.Thread(target=act, args=(kind, work), daemon=True)
+            thread = threading.Thread(target=act, args=(kind, target, work), daemon=True)
             thread.start()
             running.append(thread)
             if self._chance.randrange(self.TOGETHER):
@@ -156,6 +159,15 @@ class Faults:
             thread.join(120)
         if errors:
             raise errors[0]
+
+    def between(self, begin_ms: float, end_ms: float) -> str:
+        """What went wrong in a span, each with its seconds from the beginning of that."""
+        found = sorted((began, ended, kind, name) for kind, name, began, ended in self.log)
+        return ", ".join(
+            f"{kind} ({name}) {(began - begin_ms) / 1000:.1f}–{(ended - begin_ms) / 1000:.1f}"
+            for began, ended, kind, name in found
+            if began < end_ms and ended > begin_ms
+        )
 
     def _any(self, processes: list[Role], work: Callable) -> tuple[str, Callable] | None:
         """One that nothing is being done to, while another of its kind is left in peace."""
@@ -291,6 +303,8 @@ class Faults:
         finally:
             for fault in faults:
                 sandbox.clear_fault(fault)
+            for source in sources:
+                self.refused.setdefault(source, []).append(time.time() * 1000)
 
     def _lose_shard(self, pause: float, which: float) -> None:
         redis = self._cluster.redis

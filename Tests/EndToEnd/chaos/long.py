@@ -17,12 +17,13 @@ def scenarios(sources: int) -> dict[str, Plan]:
     found = {
         "one Redis": plan,
         "far away": replace(plan, store="distant"),
-        "Sentinel": replace(plan, store="sentinel", wait_replicas=1),
+        # For both replicas: either may be promoted, whichever answered first.
+        "Sentinel": replace(plan, store="sentinel", wait_replicas=2),
         "Cluster": replace(plan, store="cluster", wait_replicas=1),
     }
     found["more parts"] = replace(plan, partitions=2, split_to=64)
     if Island.can_be_made():
-        found["old master"] = replace(plan, store="divided", wait_replicas=1)
+        found["old master"] = replace(plan, store="divided", wait_replicas=2)
     if previous := previous_programs():
         found["upgrade"] = replace(plan, previous=previous)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.cluster import WEBHOOK_SECRET, Cluster
-from harness.history_checker import HistoryChecker
+from harness.history_checker import HistoryChecker, polled_ms
 from harness.poller_api import PollerAPI
 from harness.receipts import LeanReceipts, Receipts
 from harness.waiting import wait_until
@@ -276,6 +276,7 @@ class Run:
             lineages=self._may_lose,
             seen_within_ms=LEASE_S * 1000,
             noticed_within_ms=NOTICED_WITHIN_S * 1000,
+            refused=faults.refused,
         )
         for source, log in self._logs.items():
             history.agrees(source, log)
@@ -303,6 +304,13 @@ class Run:
         if ended:
             history.violations.append(f"ended on their own: {ended}")
         self._fill(figures, history, told, faults, fsck.stdout)
+        for source, begin, end in history.late:
+            seen = [f"{(polled_ms(e) - begin) / 1000:.1f} {e['status']}" for e in recorded[source]]
+            refused = [f"{(at - begin) / 1000:.1f}" for at in faults.refused.get(source, [])]
+            history.violations.append(
+                f"{source}: recorded at {'; '.join(seen)}; refused until {refused}; meanwhile "
+                + faults.between(begin, end)
+            )
         self.violations = history.violations
 
     def _fill(self, figures, history, told, faults, fsck) -> None:

@@ -80,13 +80,16 @@ class HistoryChecker:
         was dropped must have been true all the same. Otherwise everything is strict.
     seen_within_ms: an event's status must have been the source's at some moment from the start of
         its poll to so long after; nil where the sandbox's clock was moved.
-    noticed_within_ms: a status that lasted longer than this must be on record by then.
+    noticed_within_ms: a status that lasted longer than this must be on record by then; a minute later where
+        polls of the source were refused meanwhile (`refused`, its source and instants in ms), which is the
+        longest that a watch backs off.
 
     `counts` has the violations by kind: `lost`, `doubled`, `disordered` and `false`.
     """
 
     # The clocks of the sandbox and of Redis are the machine's, each rounded to a millisecond.
     ROUNDING_MS = 5
+    BACKED_OFF_MS = 60_000
 
     def __init__(
         self,
@@ -95,8 +98,11 @@ class HistoryChecker:
         lineages: bool = False,
         seen_within_ms: float | None = None,
         noticed_within_ms: float | None = None,
+        refused: dict[str, list[float]] | None = None,
     ):
         self.violations: list[str] = []
+        # What lasted long and is not on record: its source, and from when to when.
+        self.late: list[tuple[str, float, float]] = []
         self.counts: Counter = Counter()
         # Events that a failover lost and that were recorded anew, or otherwise, later.
         self.rewound = 0
@@ -108,6 +114,7 @@ class HistoryChecker:
         self._lineages = lineages
         self._seen_within_ms = seen_within_ms
         self._noticed_within_ms = noticed_within_ms
+        self._refused = refused or {}
         self._recorded: dict[str, list[dict]] = {}
         self._ever: dict[str, set[str]] = {}
         for source, events in recorded.items():
@@ -222,7 +229,10 @@ class HistoryChecker:
         times = [polled_ms(event) for event in events]
         # The watch may have been enqueued long after the source was made.
         for change, following in zip(changes, changes[1:]):
-            moment = max(change["at_ms"], times[0]) + self._noticed_within_ms
+            begin = max(change["at_ms"], times[0])
+            moment = begin + self._noticed_within_ms
+            if any(begin <= at < moment for at in self._refused.get(source, [])):
+                moment += self.BACKED_OFF_MS
             if moment >= following["at_ms"]:
                 continue
             known = events[bisect_right(times, moment) - 1]
@@ -230,6 +240,7 @@ class HistoryChecker:
                 lasted = following["at_ms"] - change["at_ms"]
                 text = f"{change['status']} lasted {lasted} ms and is not on record"
                 self._say(source, text, "lost")
+                self.late.append((source, change["at_ms"], following["at_ms"]))
 
     @property
     def recorded(self) -> dict[str, list[dict]]:
