@@ -208,6 +208,11 @@ struct ListPlace: Hashable, Comparable {
         (self.phase, lane, score, id) = (phase, parts[1], parts[2], parts[3])
     }
 
+    /// Whether Redis takes this as the score of a member of a sorted set.
+    static func isScore(_ text: String) -> Bool {
+        Double(text).map { !$0.isNaN } ?? false
+    }
+
     /// As the list goes: leased ones before those that wait, and by bytes, as a sorted set orders its members.
     static func < (one: Self, other: Self) -> Bool {
         if one.phase != other.phase { return one.phase == .leased }
@@ -266,6 +271,7 @@ struct ListPosition: Hashable {
         guard (5...6).contains(parts.count), let step = Int(parts[0]),
             let steps = parts.count == 6 ? Int(parts[5]) : map.base,
             map.hasStep(step, among: steps), let place = ListPlace(Array(parts[1...4])),
+            place.id.isEmpty || ListPlace.isScore(place.score),
             lane.map({ map.finalPartition(of: $0) % steps == step }) ?? true
         else { return nil }
         self.init(step: step, steps: steps, place: place)

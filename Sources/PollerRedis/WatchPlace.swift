@@ -20,7 +20,7 @@ enum WatchPlace {
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         switch (parts.first, parts.count) {
         case ("c", 3):
-            guard parts[1].isEmpty || Double(parts[1]) != nil else { return nil }
+            guard parts[1].isEmpty || ListPlace.isScore(parts[1]) else { return nil }
             self = .closed(score: parts[1], id: parts[2])
         case ("s", 4), ("s", 7):
             guard let place = EntryPlace(parts, of: map, terms: terms) else { return nil }

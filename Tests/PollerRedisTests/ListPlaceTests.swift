@@ -1,0 +1,34 @@
+import Poller
+import Testing
+
+@testable import PollerRedis
+
+@Suite("Where lists stand")
+struct ListPlaceTests {
+    private let map = PartitionMap(partitions: 16)
+
+    private func cursor(_ parts: String...) -> String {
+        Base64URL.encode(Packed.join(parts).utf8)
+    }
+
+    @Test(
+        "a cursor whose score is no number is none of ours, whatever it lists",
+        arguments: ["", "soon", "nan", "1e", "(1"]
+    )
+    func scores(_ score: String) {
+        let open = cursor("3", "z", "stripe:mainr", score, "w1", "16")
+        #expect(ListPosition(cursor: open, of: map) == nil)
+        guard !score.isEmpty else { return }
+        #expect(WatchPlace(cursor: cursor("c", score, "w1"), of: map) == nil)
+    }
+
+    @Test(
+        "every score that Redis writes is taken",
+        arguments: ["0", "1795000000123", "-1", "1.5", "1.7950000001230000e+17", "inf", "-inf"]
+    )
+    func redisScores(_ score: String) throws {
+        let open = cursor("3", "r", "", score, "w1", "16")
+        #expect(try #require(ListPosition(cursor: open, of: map)).cursor == open)
+        #expect(WatchPlace(cursor: cursor("c", score, "w1"), of: map) != nil)
+    }
+}
