@@ -38,6 +38,8 @@ extension RedisWatchStore {
         let named = references.indices.compactMap { index in
             references[index].seq.map { (index: index, seq: $0) }
         }
+        // They are told from here, and so only once a failover could no longer lose them.
+        let isConfirmed = redis.durability != nil
         let told = try await recorded(
             named.map { place in
                 let reference = references[place.index]
@@ -46,12 +48,23 @@ extension RedisWatchStore {
                     lane: reference.lane ?? LaneID(unchecked: ""),
                     seq: place.seq
                 )
-            }
+            },
+            isConfirmed: isConfirmed
         )
+        if isConfirmed { try await confirm(references.filter { $0.seq == nil }) }
         for (place, answer) in zip(named, told) {
             events[place.index] = OutboxRecord.event(place.seq, answer)
         }
         return events
+    }
+
+    /// Waits for replicas of entries that hold their events themselves; for one of each partition, behind which the
+    /// others are.
+    private func confirm(_ references: [OutboxReference]) async throws(StoreError) {
+        for (partition, found) in Dictionary(grouping: references, by: \.partition) {
+            guard let newest = found.last else { continue }
+            try await redis.confirm(partition: partition, entry: newest.id)
+        }
     }
 }
 

@@ -42,6 +42,23 @@ struct DurableStoreTests {
         }
     }
 
+    @Test("live listeners are told what replicas have, and nothing else")
+    func live() async throws {
+        try await withPair { store, _, replica in
+            let partition = try await record(store).partition
+            let references = try await store.references(partition: partition, after: "0", limit: 9)
+            #expect(references.count == 1)
+            #expect(try await store.events(of: references).compactMap(\.self).count == 1)
+            #expect(try await store.eventsToTell(of: key, after: 0, limit: 9).count == 1)
+            replica.pause()
+            defer { replica.resume() }
+            await #expect(throws: StoreError.self) { try await store.events(of: references) }
+            await #expect(throws: StoreError.self) {
+                try await store.eventsToTell(of: key, after: 0, limit: 9)
+            }
+        }
+    }
+
     @Test(
         "a full store takes names of what operators do about it, and none of what would be refused"
     )
