@@ -44,9 +44,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.configuration = configuration
         self.feed = feed
         self.onListening = onListening
+        let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: outbox.partitions)
         core = GatewayCore(
-            store: GatewayStore(outbox: outbox, watches: watches),
-            hub: LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: outbox.partitions),
+            store: GatewayStore(outbox: outbox, watches: watches, hub: hub),
+            hub: hub,
             authorizer: Authorizer(
                 keys: authenticator,
                 tokens: tokens,

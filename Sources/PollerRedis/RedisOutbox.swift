@@ -183,7 +183,32 @@ extension RedisWatchStore: Outbox {
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
-        let commands = (0..<partitions).flatMap { partition -> [RedisCommand] in
+        try await bounds(of: 0..<partitions)
+    }
+
+    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
+        do throws(StoreError) {
+            return try await bounds()
+        } catch {
+            // One master that is away does not hide what the others have.
+            let found = await withTaskGroup(of: (Int, OutboxBounds?).self) { group in
+                for partition in 0..<partitions {
+                    group.addTask {
+                        (partition, try? await bounds(of: partition..<partition + 1).first)
+                    }
+                }
+                return await group.reduce(into: [OutboxBounds?](repeating: nil, count: partitions))
+                {
+                    $0[$1.0] = $1.1
+                }
+            }
+            guard found.contains(where: { $0 != nil }) else { throw error }
+            return found
+        }
+    }
+
+    private func bounds(of partitions: Range<Int>) async throws(StoreError) -> [OutboxBounds] {
+        let commands = partitions.flatMap { partition -> [RedisCommand] in
             let stream = RedisArgument.string(redis.keys.outbox(partition))
             return [
                 RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1]),

@@ -18,9 +18,10 @@ struct LiveConnectionTests {
         _ body: (Client) async throws -> Void
     ) async throws {
         let log = LogRecorder()
+        let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions)
         let core = GatewayCore(
-            store: GatewayStore(outbox: store, watches: store),
-            hub: LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions),
+            store: GatewayStore(outbox: store, watches: store, hub: hub),
+            hub: hub,
             authorizer: Authorizer(
                 keys: OpenAuthenticator(),
                 tokens: nil,
@@ -122,6 +123,63 @@ struct LiveConnectionTests {
             #expect(try await second.events == ["src_1", "src_3"])
             #expect(try await second.has("reason") == false, "its place is said to be lost")
             try await second.perform { $0.connection?.over() }
+        }
+    }
+
+    @Test("a master that is away keeps nobody from what the others have, and loses nothing")
+    func masterAway() async throws {
+        func partition(_ account: AccountID) -> Int {
+            let source = SourceID(unchecked: "src_1")
+            return store.partition(
+                of: WatchKey(account: account, source: source, kind: .source).lane
+            )
+        }
+        let elsewhere = try #require(
+            (2...).lazy.map { AccountID(unchecked: "acct_\($0)") }.first {
+                partition($0) != partition(.main)
+            }
+        )
+        func record(_ source: String, there: Bool) async throws {
+            let account = there ? AccountID.main : elsewhere
+            try await LiveBench.record(source, "pending", account: account, store)
+        }
+        try await withConnection { first in
+            let core = try #require(try await first.perform { $0.connection?.gateway })
+            func place() async throws -> String {
+                let place = try await first.perform { $0.connection?.place() }
+                return core.cursor.encode(try #require(place), for: Client.principal)
+            }
+            let early = try await place()
+            try await record("src_a", there: true)
+            try await eventually("it is told") { try await first.has("src_a") }
+            store.cutOff([partition(.main)])
+            try await record("src_b", there: true)
+            let late = try await place()
+            let (fresh, returned, behind) = try await (
+                Client(core, eventLoop), Client(core, eventLoop), Client(core, eventLoop)
+            )
+            try await fresh.begin()
+            try await returned.begin(from: .cursor(late))
+            try await behind.begin(from: .cursor(early))
+            for client in [fresh, returned] { try await client.isLive() }
+            try await eventually("what cannot be read now is not left out") {
+                try await behind.has("unavailable")
+            }
+            try await record("src_c", there: false)
+            for client in [first, fresh, returned] {
+                try await eventually("the others are heard") { try await client.has("src_c") }
+            }
+            store.cutOff([])
+            try await record("src_d", there: true)
+            for client in [first, fresh, returned] {
+                try await eventually("it is back") { try await client.has("src_d") }
+            }
+            #expect(try await first.events == ["src_a", "src_c", "src_b", "src_d"])
+            #expect(try await returned.events == ["src_c", "src_b", "src_d"])
+            #expect(try await fresh.events == ["src_c", "src_b", "src_d"])
+            for client in [fresh, returned, behind] {
+                try await client.perform { $0.connection?.over() }
+            }
         }
     }
 

@@ -10,7 +10,7 @@ struct OutboxEndsTests {
     private let reader: OutboxEndsReader
 
     init() {
-        reader = OutboxEndsReader(store)
+        reader = OutboxEndsReader(store) { [OutboxPosition](repeating: .start, count: 4) }
     }
 
     private var newest: [OutboxPosition] {
@@ -51,7 +51,9 @@ struct OutboxEndsTests {
     @Test("a read that fails has failed for those it was for, and the next is another")
     func fails() async throws {
         let plan = FaultPlan()
-        let reader = OutboxEndsReader(FaultyStore(store, plan: plan))
+        let reader = OutboxEndsReader(FaultyStore(store, plan: plan)) {
+            [OutboxPosition](repeating: .start, count: 4)
+        }
         plan.fail(.read, [.answerLost])
         await #expect(throws: StoreError.self) { try await reader.ends() }
         #expect(try await reader.ends().newest == newest)

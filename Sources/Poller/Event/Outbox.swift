@@ -63,12 +63,15 @@ package protocol Outbox: Sendable {
     ) async throws(StoreError) -> [[OutboxReference]]
 
     /// The events of references, of whatever partitions, one for each in their order; nil for one that
-    /// is not understood or no longer kept.
+    /// is not understood or no longer kept. Where events are told once replicas have them, they have these.
     func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?]
 
     /// The id of the newest and of the oldest entry of each partition, in order; `0-0` where
     /// there is none.
     func bounds() async throws(StoreError) -> [OutboxBounds]
+
+    /// The same, nil for a partition that cannot be read now; it fails where none can.
+    func reachableBounds() async throws(StoreError) -> [OutboxBounds?]
 
     /// Drops what is older than `retention` and has been acknowledged.
     func trim(partition: Int, retention: Duration) async throws(StoreError)
@@ -81,6 +84,11 @@ package protocol Outbox: Sendable {
 extension Outbox {
     /// Of a store that was never given more.
     package var basePartitions: Int { partitions }
+
+    /// Of a store that is whole or cannot be read.
+    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
+        try await bounds()
+    }
 
     /// Whether nothing was ever recorded in a partition because it was split from another: a place in it may be
     /// that of the other one, and is the beginning.

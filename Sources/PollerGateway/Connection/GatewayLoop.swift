@@ -32,7 +32,7 @@ final class GatewayLoop {
     private var handedOut: [OutboxPosition]
     private var isDraining = false
     /// How long somebody may be on their way here, from their key to a connection.
-    private static let admissionMax = Duration.seconds(10)
+    static let admissionMax = Duration.seconds(10)
     /// When keys were revoked, by name, for as long as somebody may be on their way with one.
     private var revoked: [String: Duration] = [:]
 

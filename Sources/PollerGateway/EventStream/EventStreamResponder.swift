@@ -46,6 +46,8 @@ struct EventStreamResponder: Sendable {
     }
 
     static let methods = "GET, HEAD, OPTIONS"
+    /// From the look at credentials to a stream; longer only where the store does not answer.
+    private static let decisionMax = GatewayLoop.admissionMax / 2
 
     let gateway: GatewayCore
     let allowedOrigins: Set<String>
@@ -66,6 +68,7 @@ struct EventStreamResponder: Sendable {
             guard let principal = try await principal(request, head, address) else {
                 return .later
             }
+            let admitted = ContinuousClock.now
             let subscription: Subscription
             do throws(InvalidInput) {
                 subscription = try request.subscription(for: principal, limits: gateway.limits)
@@ -81,6 +84,8 @@ struct EventStreamResponder: Sendable {
             if request.hasQueryToken, head.method == .GET {
                 guard try await spend(principal, request) else { return .later }
             }
+            // A key that was revoked meanwhile is known for so long (``GatewayLoop``).
+            guard ContinuousClock.now - admitted < Self.decisionMax else { return .later }
             return .stream(subscription, place)
         } catch {
             return .refused(error)
@@ -197,9 +202,9 @@ struct EventStreamResponder: Sendable {
     /// Whether a client that comes back has been told everything about a settled source.
     private func isDone(_ subscription: Subscription) async -> Bool {
         guard let watch = subscription.watch else { return false }
-        let seq: Int
+        let (seq, digest): (Int, String?)
         switch subscription.from {
-        case .seq(let after): seq = after
+        case .seq(let after): (seq, digest) = (after, nil)
         case .cursor(let text):
             let cursor = gateway.cursor.decode(
                 text,
@@ -207,14 +212,17 @@ struct EventStreamResponder: Sendable {
                 for: subscription.principal
             )
             guard let mark = cursor?.mark, mark.watch == watch.id else { return false }
-            seq = mark.seq
+            (seq, digest) = (mark.seq, mark.digest)
         case .now, .snapshot: return false
         }
         // A client that cannot be answered now is answered on the stream.
-        guard seq > 0, let snapshot = try? await gateway.store.watches.snapshot(of: watch) else {
+        guard seq > 0, let snapshot = try? await gateway.store.snapshot(of: watch) else {
             return false
         }
-        return snapshot.closed != nil && snapshot.watch.seq == seq
+        guard snapshot.closed != nil, snapshot.watch.seq == seq else { return false }
+        // Another event that has the number was recorded after what the client has was lost.
+        guard let digest, let newest = snapshot.newestDigest else { return true }
+        return digest == newest
     }
 
     private static func unauthenticated(_ detail: String) -> Refusal {

@@ -25,7 +25,7 @@ extension CatchUp {
     /// For whoever goes on from a place: what is recorded of them is read back.
     mutating func lookForSettled() async throws(StoreError) {
         for source in settling
-        where try await store.watches.snapshot(of: key(of: source))?.closed != nil {
+        where try await store.snapshot(of: key(of: source))?.closed != nil {
             settled.insert(source)
         }
     }
@@ -37,7 +37,11 @@ extension CatchUp {
         of source: SourceID,
         _ state: inout SubscriptionState
     ) {
-        state.told.known[key(of: source).id] = snapshot.watch.seq
+        state.told.know(
+            key(of: source).id,
+            upTo: snapshot.watch.seq,
+            digest: snapshot.newestDigest
+        )
         guard settling.contains(source) else { return }
         if snapshot.closed == nil { settled.remove(source) } else { settled.insert(source) }
     }
@@ -49,13 +53,13 @@ extension CatchUp {
         let newest = ends.newest
         var state = SubscriptionState(positions: newest)
         var lost: String?
-        var history: Int?
+        var place: (seq: Int, digest: String?)?
         switch subscription.from {
         case .snapshot: break
         case .now:
             // What was recorded before has a seq up to this one, and is passed over.
             for source in settling {
-                let snapshot = try await store.watches.snapshot(of: key(of: source))
+                let snapshot = try await store.snapshot(of: key(of: source))
                 // Of several sources the cursor has no seq: what is recorded behind the ends is still to be
                 // told, but of one that is closed, whose end is told from here.
                 guard let snapshot, subscription.watch != nil || snapshot.closed != nil else {
@@ -64,7 +68,7 @@ extension CatchUp {
                 take(snapshot, of: source, &state)
             }
         case .seq(let seq):
-            history = seq
+            place = (seq, nil)
             // Until the history has been told a cursor must not promise more than the seq.
             state.positions = newest.map { _ in .start }
         case .cursor(let text):
@@ -74,7 +78,7 @@ extension CatchUp {
                 for: subscription.principal
             )
             if let cursor, let mark = cursor.mark, mark.watch == subscription.watch?.id {
-                history = mark.seq
+                place = (mark.seq, mark.digest)
                 state.positions = reachable(cursor.positions, ends)
             } else if let cursor {
                 let positions = reachable(cursor.positions, ends)
@@ -84,57 +88,80 @@ extension CatchUp {
                 lost = "this is not a cursor for these credentials"
             }
         }
-        if let watch = subscription.watch, let seq = history {
-            if let events = try await first(of: watch, after: seq) {
-                return try await replay(watch, after: seq, events, state, newest)
+        if let watch = subscription.watch, let place {
+            switch try await history(of: watch, after: place.seq, place.digest) {
+            case .goesOn(let events, let digest):
+                state.told.know(watch.id, upTo: place.seq, digest: digest)
+                return try await replay(watch, events, state, newest)
+            case .isLost(let reason):
+                lost = reason
+                state.positions = newest
             }
-            lost = "events after this place are no longer kept"
-            state.positions = newest
         }
         messages.append(.subscribed(cursor: cursor(state), lost: lost))
         guard subscription.from == .snapshot || lost != nil else { return state }
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
             let key = key(of: source)
-            guard let snapshot = try await store.watches.snapshot(of: key) else { continue }
+            guard let snapshot = try await store.snapshot(of: key) else { continue }
             take(snapshot, of: source, &state)
             messages.append(.snapshot(snapshot, cursor: cursor(state)))
         }
         return state
     }
 
-    /// The events that follow a seq; nil when some of them are gone, or the store never had it.
-    private func first(
-        of watch: WatchKey,
-        after seq: Int
-    ) async throws(StoreError) -> [Event]? {
-        let events = try await store.watches.events(of: watch, after: seq, limit: Self.batch)
-        if let first = events.first { return first.seq == seq + 1 ? events : nil }
-        return try await store.watches.snapshot(of: watch)?.watch.seq ?? 0 >= seq ? [] : nil
+    /// What follows a place in a watch's history.
+    private enum History {
+        /// These events, and how the id of the one at the place begins, where it is known.
+        case goesOn([Event], digest: String?)
+        /// Nobody can go on from there, and why.
+        case isLost(String)
     }
+
+    /// Reads what follows a seq, whose event the client has by an id that begins so.
+    private func history(
+        of watch: WatchKey,
+        after seq: Int,
+        _ digest: String?
+    ) async throws(StoreError) -> History {
+        // From the place on: another event that stands there was recorded after what was told is lost.
+        var events = try await store.events(
+            of: watch,
+            after: max(seq - 1, 0),
+            limit: Self.batch + 1
+        )
+        guard let first = events.first else {
+            let newest = try await store.snapshot(of: watch)?.watch.seq ?? 0
+            return newest >= seq ? .goesOn([], digest: digest) : .isLost(Self.gone)
+        }
+        guard first.seq == seq else {
+            return first.seq == seq + 1 ? .goesOn(events, digest: digest) : .isLost(Self.gone)
+        }
+        if let digest, digest != first.id.digest {
+            return .isLost("the store has lost an event that this cursor was past")
+        }
+        events.removeFirst()
+        return .goesOn(events, digest: first.id.digest)
+    }
+
+    private static var gone: String { "events after this place are no longer kept" }
 
     /// Tells a watch's history; what is recorded meanwhile has a seq beyond it, or is in it.
     ///
     /// Until the end the cursor keeps the old positions, for transports that go by them.
     private mutating func replay(
         _ watch: WatchKey,
-        after seq: Int,
         _ first: [Event],
         _ start: SubscriptionState,
         _ newest: [OutboxPosition]
     ) async throws(StoreError) -> SubscriptionState? {
         var state = start
-        state.told.known[watch.id] = seq
         messages.append(.subscribed(cursor: cursor(state), lost: nil))
         var events = first
         while !events.isEmpty {
-            for event in events { tell(event, &state) }
+            for event in events { try await tell(event, &state) }
             guard await send(state) else { return nil }
-            guard events.count == Self.batch else { break }
-            events = try await store.watches.events(
-                of: watch,
-                after: state.told.known[watch.id] ?? seq,
-                limit: Self.batch
-            )
+            guard events.count >= Self.batch, let last = events.last else { break }
+            events = try await store.events(of: watch, after: last.seq, limit: Self.batch)
         }
         state.positions = newest
         return state
@@ -155,7 +182,7 @@ extension CatchUp {
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
     ) -> String? {
-        for (partition, position) in positions.enumerated() {
+        for (partition, position) in positions.enumerated() where !ends.away.contains(partition) {
             if position < ends.trimmed[partition] {
                 return "events after this cursor are no longer kept"
             }
@@ -164,5 +191,12 @@ extension CatchUp {
             }
         }
         return nil
+    }
+}
+
+extension WatchSnapshot {
+    /// How the id of the newest event begins; nil when it is not known.
+    var newestDigest: String? {
+        lastEvent.flatMap { $0.seq == watch.seq ? $0.id.digest : nil }
     }
 }

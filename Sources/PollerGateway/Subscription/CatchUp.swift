@@ -64,36 +64,82 @@ struct CatchUp: Sendable {
     ) async throws(StoreError) -> Bool {
         guard zip(state.positions, ends.newest).contains(where: <) else { return true }
         let interests = InterestTable(subscription.id, hearing: subscription.interest)
+        let base = store.outbox.basePartitions
+        var failed: (partitions: [Int], error: StoreError)?
         for (partition, end) in ends.newest.enumerated() {
-            while state.positions[partition] < end {
-                let references = try await store.outbox.references(
-                    partition: partition,
-                    after: state.positions[partition].description,
-                    limit: Self.batch
-                )
-                guard !references.isEmpty else { break }
-                let heard = references.filter { interests.mayHear($0) }
-                let events = heard.isEmpty ? [] : try await store.outbox.events(of: heard)
-                var rest = Array(zip(heard, events))[...]
-                for reference in references {
-                    guard let position = OutboxPosition(reference.id) else { continue }
-                    state.positions[partition] = position
-                    guard rest.first?.0 == reference, let event = rest.removeFirst().1,
-                        subscription.interest.hears(event)
-                    else { continue }
-                    tell(event, &state)
-                }
-                guard await send(state) else { return false }
+            // A payment's earlier events are in the partition that this one was split from.
+            if failed?.partitions.contains(where: { (partition - $0) % base == 0 }) == true {
+                continue
             }
+            do throws(StoreError) {
+                guard try await readBack(partition, &state, upTo: end, interests) else {
+                    return false
+                }
+            } catch {
+                // One master that is away does not silence the others.
+                failed = ((failed?.partitions ?? []) + [partition], failed?.error ?? error)
+            }
+        }
+        if let failed { throw failed.error }
+        return true
+    }
+
+    /// The same of one partition.
+    private mutating func readBack(
+        _ partition: Int,
+        _ state: inout SubscriptionState,
+        upTo end: OutboxPosition,
+        _ interests: InterestTable<String>
+    ) async throws(StoreError) -> Bool {
+        while state.positions[partition] < end {
+            let references = try await store.references(
+                partition: partition,
+                after: state.positions[partition],
+                limit: Self.batch
+            )
+            guard !references.isEmpty else { break }
+            let heard = references.filter { interests.mayHear($0) }
+            let events = heard.isEmpty ? [] : try await store.events(of: heard)
+            var rest = Array(zip(heard, events))[...]
+            for reference in references {
+                guard let position = OutboxPosition(reference.id) else { continue }
+                let before = state.positions[partition]
+                state.positions[partition] = position
+                guard rest.first?.0 == reference, let event = rest.removeFirst().1,
+                    subscription.interest.hears(event)
+                else { continue }
+                do throws(StoreError) {
+                    try await tell(event, &state)
+                } catch {
+                    state.positions[partition] = before
+                    throw error
+                }
+            }
+            guard await send(state) else { return false }
         }
         return true
     }
 
     /// Adds the messages that tell an event: none when it has been told already.
-    mutating func tell(_ event: Event, _ state: inout SubscriptionState) {
+    mutating func tell(_ event: Event, _ state: inout SubscriptionState) async throws(StoreError) {
+        if state.told.standing(of: event) == .unclear {
+            if try await isOnRecord(state.told.run(of: event.key.id), of: event.key) { return }
+            state.told.forget(event.key.id)
+        }
         let (isTold, isSettled) = state.told.take(event, subscription)
         if isTold { messages.append(.event(event, cursor: cursor(state))) }
         if isSettled { messages.append(.settled(event.key.source, cursor: cursor(state))) }
+    }
+
+    /// Whether the log of a watch still has what was told last, and so all before it.
+    private func isOnRecord(
+        _ run: ToldRun?,
+        of watch: WatchKey
+    ) async throws(StoreError) -> Bool {
+        guard let run else { return false }
+        let found = try await store.events(of: watch, after: run.seq - 1, limit: 1).first
+        guard let found, found.seq == run.seq else { return false }
+        return run.digest(of: run.seq).map { $0 == found.id.digest } ?? true
     }
 
     /// Hands over what there is to tell; false when nobody wants more.
@@ -114,20 +160,6 @@ struct CatchUp: Sendable {
     func cursor(_ state: SubscriptionState) -> String {
         let place = LiveCursor(positions: state.positions, mark: state.told.mark(subscription))
         return cursors.encode(place, for: subscription.principal)
-    }
-}
-
-/// What is read back from.
-struct GatewayStore: Sendable {
-    let outbox: any Outbox
-    let watches: any WatchStore
-    /// Where the outbox ends, for all subscriptions together.
-    let ends: OutboxEndsReader
-
-    init(outbox: any Outbox, watches: any WatchStore) {
-        self.outbox = outbox
-        self.watches = watches
-        ends = OutboxEndsReader(outbox)
     }
 }
 

@@ -19,7 +19,7 @@ import Poller
 /// no subscription keeps a copy. Its own is kept only as long as it is ahead of the feed anywhere,
 /// which is so for the moment after a catch-up.
 ///
-/// A subscription to one watch tells its events apart by seq.
+/// A subscription to one watch tells its events apart by seq and id (``ToldEvents``).
 struct Following: Sendable {
     /// Events kept while a catch-up reads; more are read again.
     static let keptMax = 256
@@ -77,6 +77,11 @@ struct Following: Sendable {
             if let own, event.position <= own[event.partition] { return false }
             return subscription.interest.hears(event.event)
         }
+    }
+
+    /// Whether it can be said of an event here whether it was told; else the store is to be asked.
+    func isClear(_ event: LiveEvent) -> Bool {
+        told.standing(of: event.event) != .unclear
     }
 
     /// Takes an event in: nothing is to be told when it has been told already, or is not wanted.
@@ -151,39 +156,4 @@ struct SubscriptionState: Sendable {
     /// Read up to here, in every partition of the outbox.
     var positions: [OutboxPosition]
     var told = ToldEvents()
-}
-
-/// What a subscription has told, as far as that decides about what comes next.
-struct ToldEvents: Sendable {
-    /// What a snapshot or a history has already told, by watch.
-    var known: [ItemID: Int] = [:]
-    /// Told to be settled.
-    private(set) var settled: Set<SourceID> = []
-
-    /// Takes an event in: whether it is to be told, and whether its source is settled with it.
-    ///
-    /// Neither when it has been told already.
-    mutating func take(
-        _ event: Poller.Event,
-        _ subscription: Subscription
-    ) -> (isTold: Bool, isSettled: Bool) {
-        let id = event.key.id
-        guard event.seq > known[id] ?? 0 else { return (false, false) }
-        if subscription.watch != nil { known[id] = event.seq }
-        let isWanted = subscription.wants(event)
-        guard event.closed != nil else {
-            settled.remove(event.key.source)
-            return (isWanted, false)
-        }
-        guard isWanted || subscription.sources != nil else { return (isWanted, false) }
-        settled.insert(event.key.source)
-        return (isWanted, true)
-    }
-
-    /// The place in the history of the one watch.
-    func mark(_ subscription: Subscription) -> LiveCursor.Mark? {
-        subscription.watch.flatMap { watch in
-            known[watch.id].map { LiveCursor.Mark(watch: watch.id, seq: $0) }
-        }
-    }
 }

@@ -4,11 +4,12 @@ package import Poller
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every
 /// transport.
 ///
-/// *Shape*: base64url of version (3) and, sealed with AES-GCM for the accounts and the scope it is good
+/// *Shape*: base64url of version (3, or 4) and, sealed with AES-GCM for the accounts and the scope it is good
 /// for: number of partitions, the greatest ms, for each partition the distance of its ms from that
 /// plus 1 and its n (0 alone for the start), the seq of a watch plus 1 and the watch's 12 characters (0
-/// alone for none), numbers as varints. About 145 characters for 16 partitions. A client cannot make
-/// one, use one made for others, or read in it when others were told something.
+/// alone for none), numbers as varints; of version 4 then the 6 characters that the event of that seq begins
+/// with (``EventID/digest``). About 145 characters for 16 partitions. A client cannot make one, use one made
+/// for others, or read in it when others were told something.
 ///
 /// Version 2, of a release before, was the same in the clear with 16 bytes of HMAC-SHA256 behind; it is
 /// still taken.
@@ -19,7 +20,11 @@ package struct GatewayCursor: EventCursors {
     private static let macBytes = 16
     /// An ``ItemID``'s length.
     private static let watchBytes = 12
+    /// An ``EventID/digest``'s length.
+    private static let digestBytes = 6
     private static let version: UInt8 = 3
+    /// With the beginning of an event's id.
+    private static let tellingVersion: UInt8 = 4
     private static let clearVersion: UInt8 = 2
 
     private let keys: RootKeys
@@ -62,14 +67,18 @@ package struct GatewayCursor: EventCursors {
             Self.append(position.n, to: &bytes)
         }
         Self.append(cursor.mark.map { UInt64($0.seq) + 1 } ?? 0, to: &bytes)
-        if let mark = cursor.mark { bytes += mark.watch.description.utf8 }
+        if let mark = cursor.mark {
+            bytes += mark.watch.description.utf8
+            bytes += (mark.digest ?? "").utf8
+        }
         let box = try? AES.GCM.seal(
             bytes,
             using: keys.making,
             authenticating: Array(principal.scope.utf8)
         )
         // Neither the key nor the nonce can be of a wrong size.
-        return Base64URL.encode([Self.version] + (box?.combined.map(Array.init) ?? []))
+        let version = cursor.mark?.digest == nil ? Self.version : Self.tellingVersion
+        return Base64URL.encode([version] + (box?.combined.map(Array.init) ?? []))
     }
 
     /// What a cursor of ours says; nil for any other text.
@@ -97,10 +106,14 @@ package struct GatewayCursor: EventCursors {
         positions = OutboxPosition.extended(positions, to: partitions)
         guard let seq = Self.take(from: &rest) else { return nil }
         guard seq > 0 else { return rest.isEmpty ? LiveCursor(positions: positions) : nil }
-        guard rest.count == Self.watchBytes else { return nil }
+        let isTelling = bytes.first == Self.tellingVersion
+        guard rest.count == Self.watchBytes + (isTelling ? Self.digestBytes : 0) else { return nil }
+        let watch = rest.prefix(Self.watchBytes)
+        let digest = rest.dropFirst(Self.watchBytes)
         let mark = LiveCursor.Mark(
-            watch: ItemID(unchecked: String(decoding: rest, as: UTF8.self)),
-            seq: Int(seq - 1)
+            watch: ItemID(unchecked: String(decoding: watch, as: UTF8.self)),
+            seq: Int(seq - 1),
+            digest: isTelling ? String(decoding: digest, as: UTF8.self) : nil
         )
         return LiveCursor(positions: positions, mark: mark)
     }
@@ -108,7 +121,7 @@ package struct GatewayCursor: EventCursors {
     /// What is inside a cursor of somebody; nil for what is none, or was made for others.
     private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
         switch bytes.first {
-        case Self.version:
+        case Self.version, Self.tellingVersion:
             guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()) else { return nil }
             let scope = Array(principal.scope.utf8)
             for key in keys.accepted {
@@ -163,13 +176,21 @@ package struct GatewayCursor: EventCursors {
 /// subscription to one watch the seq of its last event.
 ///
 /// With the seq a client goes on from the watch's own history, which is one short read and is
-/// kept longer than the outbox; without it, or for another watch, the positions count.
+/// kept longer than the outbox; without it, or for another watch, the positions count. Where the history
+/// has another event of that seq, the store has lost what the client was told.
 struct LiveCursor: Hashable, Sendable {
     /// The place in the history of one watch.
     struct Mark: Hashable, Sendable {
         let watch: ItemID
         /// Everything up to this has been told.
         let seq: Int
+        /// How the id of its event begins; nil where that is not known.
+        let digest: String?
+
+        /// Names a place.
+        init(watch: ItemID, seq: Int, digest: String? = nil) {
+            (self.watch, self.seq, self.digest) = (watch, seq, digest)
+        }
     }
 
     let positions: [OutboxPosition]

@@ -35,6 +35,9 @@ final class LiveHub: FeedFollower, Sendable {
         positions = Mutex(start)
     }
 
+    /// How far the feed has read: all up to there was handed out.
+    var reached: [OutboxPosition] { positions.withLock(\.self) }
+
     /// The connections of an event loop; called in it.
     func loop(of eventLoop: any EventLoop) -> GatewayLoop {
         guard let inbox = byLoop[ObjectIdentifier(eventLoop)] else {

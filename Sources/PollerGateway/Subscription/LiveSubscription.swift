@@ -17,6 +17,7 @@ final class LiveSubscription {
     /// When to read again after a failure.
     private(set) var retryAt: Duration?
     private var number: Int?
+    private let end = SubscriptionEnd()
     private var isReading = false
     private var hasBegun = false
     /// What a catch-up has found and the client has no room for, and who waits for that.
@@ -39,6 +40,7 @@ final class LiveSubscription {
     func stop() {
         guard let number else { return }
         self.number = nil
+        end.come()
         connection.loop.remove(listener: number)
         backlog = []
         delivered.take()?.resume(returning: false)
@@ -49,7 +51,7 @@ final class LiveSubscription {
     /// Tells an event, if it is news and there is room; whether anything was sent.
     func take(_ event: LiveEvent) -> Bool {
         guard following.isNews(event) else { return false }
-        guard connection.hasRoom() else {
+        guard connection.hasRoom(), following.isClear(event) else {
             following.fallBehind(at: event.before)
             // It goes on, or is found to have stalled, with the flush that follows.
             return true
@@ -103,11 +105,11 @@ final class LiveSubscription {
         let eventLoop = connection.loop.eventLoop
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         let gateway = connection.gateway
-        let subscription = subscription
+        let (subscription, end) = (subscription, end)
         gateway.work.start {
             var catchUp = CatchUp(
                 subscription: subscription,
-                store: gateway.store,
+                store: gateway.store.asked(until: end),
                 cursors: gateway.cursor,
                 deliver: { messages, state in
                     await withCheckedContinuation { delivered in

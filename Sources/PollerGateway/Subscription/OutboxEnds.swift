@@ -7,11 +7,16 @@ struct OutboxEnds: Sendable {
     let newest: [OutboxPosition]
     /// The newest entries ever trimmed away: a place before one of them has lost entries.
     let trimmed: [OutboxPosition]
+    /// The partitions that could not be read, because their master is away: they end where the feed has read to.
+    let away: Set<Int>
 
-    /// Reads what the store has answered.
-    init(_ bounds: [OutboxBounds]) {
-        newest = bounds.map { OutboxPosition($0.newest) ?? .start }
-        trimmed = bounds.map { OutboxPosition($0.trimmed) ?? .start }
+    /// Reads what the store has answered; `reached` is how far the feed has read.
+    init(_ bounds: [OutboxBounds?], reached: [OutboxPosition]) {
+        newest = zip(bounds, reached).map { bounds, reached in
+            bounds.map { OutboxPosition($0.newest) ?? .start } ?? reached
+        }
+        trimmed = bounds.map { $0.flatMap { OutboxPosition($0.trimmed) } ?? .start }
+        away = Set(bounds.indices.filter { bounds[$0] == nil })
     }
 }
 
@@ -29,6 +34,9 @@ struct OutboxEnds: Sendable {
 /// where nobody reads back to, and was handed out when nobody listened. It would be lost. A cursor that was made
 /// meanwhile would lie behind the ends, too, as if the store had lost what the client has.
 /// *Errors*: a read that fails has failed for all it was for; whoever asks next begins another.
+/// *A master that is away*: its partitions end where the feed has read to, by a look after the read. All up to there
+/// was handed out, and what is behind it the feed will read when the master is back: whoever has no gap before it
+/// loses nothing. Whoever has one must read it, and cannot begin.
 ///
 /// The read is made by one of those who wait for it, so there is no task of its own to be ended. A class, because all
 /// subscriptions of a gateway share it.
@@ -61,11 +69,13 @@ final class OutboxEndsReader: Sendable {
     }
 
     private let outbox: any Outbox
+    private let reached: @Sendable () -> [OutboxPosition]
     private let state = Mutex(State())
 
-    /// A reader that has not read yet.
-    init(_ outbox: any Outbox) {
+    /// A reader that has not read yet; `reached` says how far the feed has read.
+    init(_ outbox: any Outbox, reached: @escaping @Sendable () -> [OutboxPosition]) {
         self.outbox = outbox
+        self.reached = reached
     }
 
     /// How many wait for the read that follows the one under way.
@@ -98,7 +108,7 @@ final class OutboxEndsReader: Sendable {
 
     private func read() async -> Outcome {
         do throws(StoreError) {
-            return .success(OutboxEnds(try await outbox.bounds()))
+            return .success(OutboxEnds(try await outbox.reachableBounds(), reached: reached()))
         } catch {
             return .failure(error)
         }

@@ -9,7 +9,9 @@ extension MemoryStore {
     ) async throws(StoreError) -> [[OutboxReference]] {
         looks.withLock { $0 += 1 }
         var found: [[OutboxReference]] = []
+        let away = away.withLock(\.self)
         for place in places {
+            if away.contains(place.partition) { throw .unavailable("its master is away") }
             let entries = try await entries(
                 partition: place.partition,
                 after: place.position,

@@ -121,6 +121,7 @@ package final class MemoryStore: WatchStore, Outbox {
     let looks = Mutex(0)
     /// Where those who read the ends of the partitions pass.
     package let boundsGate = ReadGate()
+    let away = Mutex<Set<Int>>([])
 
     /// An empty store; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
@@ -143,6 +144,11 @@ package final class MemoryStore: WatchStore, Outbox {
     /// What is wrong inside; empty as long as the store is sound.
     package func violations() -> [String] {
         state.withLock { $0.queue.partitions.flatMap { $0.faults() } }
+    }
+
+    /// From now on live readers cannot read the outbox of these partitions, as if their master were away.
+    package func cutOff(_ partitions: Set<Int>) {
+        away.withLock { $0 = partitions }
     }
 
     // MARK: Losing writes
@@ -284,9 +290,16 @@ package final class MemoryStore: WatchStore, Outbox {
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
+        let found = try await reachableBounds().compactMap(\.self)
+        guard found.count == partitions else { throw .unavailable("a master is away") }
+        return found
+    }
+
+    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
         let bounds = state.withLock { $0.outbox.map(\.bounds) }
         await boundsGate.pass()
-        return bounds
+        let away = away.withLock(\.self)
+        return bounds.enumerated().map { away.contains($0) ? nil : $1 }
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {

@@ -12,6 +12,9 @@ package final class ReadGate: Sendable {
 
     private let state = Mutex(State())
 
+    /// A gate that is open.
+    package init() {}
+
     /// How many have looked so far.
     package var count: Int { state.withLock(\.count) }
     /// How many are held back now.
@@ -33,7 +36,7 @@ package final class ReadGate: Sendable {
     }
 
     /// Somebody has looked: returns when they may answer.
-    func pass() async {
+    package func pass() async {
         await withCheckedContinuation { read in
             let isFree = state.withLock { state in
                 state.count += 1

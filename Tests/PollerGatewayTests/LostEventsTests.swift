@@ -1,0 +1,89 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerGateway
+
+/// After a failover that has lost an event another one has its number: who was told the former is told that, too.
+@Suite("What was recorded in place of what was lost", .timeLimit(.minutes(2)))
+struct LostEventsTests {
+    private static let path = "/v1/sources/src_1/events"
+
+    @Test("a connection is told it, and that its source has settled")
+    func live() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "pending")
+            let socket = try await bench.client()
+            try socket.send(
+                #"{"op":"subscribe","ref":1,"sources":["src_1"],"from":"snapshot"}"#
+            )
+            try await socket.message("caught_up")
+            let stream = try await bench.stream(Self.path)
+            try await stream.streamed("ready")
+            bench.store.checkpoint()
+            try await bench.record("src_1", "chargeable")
+            try await socket.message("event")
+            try await stream.streamed("message")
+            bench.store.rewind()
+            try await bench.record("src_1", "failed", final: true)
+            try await socket.message("settled")
+            #expect(socket.events == ["src_1:chargeable", "src_1:failed"])
+            try await stream.ended()
+            #expect(stream.told == ["src_1:chargeable", "src_1:failed"])
+        }
+    }
+
+    @Test("so is one whose snapshot was of more events than there are now")
+    func shorter() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "a")
+            bench.store.checkpoint()
+            for status in ["b", "c"] { try await bench.record("src_1", status) }
+            var clients: [PythonPeer] = []
+            for sources in [#"["src_1"]"#, #"["src_1","src_2"]"#] {
+                let client = try await bench.client()
+                try client.send(
+                    #"{"op":"subscribe","ref":1,"sources":\#(sources),"from":"snapshot"}"#
+                )
+                try await client.message("caught_up")
+                clients.append(client)
+            }
+            bench.store.rewind()
+            try await bench.record("src_1", "d")
+            try await bench.record("src_1", "e", final: true)
+            for client in clients {
+                try await client.message("settled")
+                #expect(client.events == ["src_1:d", "src_1:e"])
+            }
+        }
+    }
+
+    @Test("who comes back is told that its place is lost, and how the source stands")
+    func comesBack() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "pending")
+            bench.store.checkpoint()
+            try await bench.record("src_1", "chargeable")
+            let first = try await bench.stream(Self.path + "?after_seq=1")
+            let told = try await first.streamed("message")
+            let place = try #require(told["id"]?.string)
+            bench.store.rewind()
+            try await bench.record("src_1", "failed", final: true)
+            let second = try await bench.stream(
+                Self.path,
+                ["--token", "key-all", "--last-id", place]
+            )
+            #expect(second.status == 200, "204 would end it for good")
+            try await second.streamed("reset")
+            let snapshot = try await second.streamed("snapshot")
+            #expect(snapshot["data"]?["status"]?.string == "failed")
+            // From there on it is done.
+            let last = try #require(second.messages.last { $0["id"]?.string != nil }?["id"]?.string)
+            let third = try await bench.stream(
+                Self.path,
+                ["--token", "key-all", "--last-id", last]
+            )
+            #expect(third.status == 204)
+        }
+    }
+}

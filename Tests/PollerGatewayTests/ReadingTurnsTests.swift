@@ -1,0 +1,89 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerGateway
+
+@Suite("So many readings ask the store at a time", .timeLimit(.minutes(1)))
+struct ReadingTurnsTests {
+    /// Who has asked, in order.
+    ///
+    /// A class, because tasks share it.
+    private final class Asked: Sendable {
+        private let numbers = Mutex([Int]())
+        var all: [Int] { numbers.withLock(\.self) }
+
+        func add(_ number: Int) {
+            numbers.withLock { $0.append(number) }
+        }
+    }
+
+    private let turns = ReadingTurns(3)
+    private let gate = ReadGate()
+
+    @Test("a crowd asks by so many, and all are answered")
+    func bounds() async throws {
+        gate.shut()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2000 {
+                group.addTask { try await turns.ask { await gate.pass() } }
+            }
+            try await eventually("three ask and the others wait") {
+                gate.heldCount == 3 && turns.waitingCount == 1997
+            }
+            #expect(gate.count == 3)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(gate.count == 2000)
+        #expect(turns.waitingCount == 0)
+    }
+
+    @Test("a reading whose subscription has ended meanwhile asks nothing")
+    func ends() async throws {
+        let turns = ReadingTurns(1)
+        let end = SubscriptionEnd()
+        gate.shut()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await turns.ask { await gate.pass() } }
+            try await eventually("one asks") { gate.heldCount == 1 }
+            group.addTask { [gate] in
+                _ = try? await turns.ask(unless: end) { await gate.pass() }
+            }
+            try await eventually("another waits") { turns.waitingCount == 1 }
+            end.come()
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(gate.count == 1)
+    }
+
+    @Test("who came first asks first")
+    func order() async throws {
+        let turns = ReadingTurns(1)
+        let asked = Asked()
+        gate.shut()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await turns.ask { await gate.pass() } }
+            try await eventually("one asks") { gate.heldCount == 1 }
+            for number in 1...20 {
+                group.addTask { try await turns.ask { asked.add(number) } }
+                try await eventually("it waits") { turns.waitingCount == number }
+            }
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(asked.all == Array(1...20))
+    }
+
+    @Test("a question that fails gives its turn to the next")
+    func fails() async throws {
+        for _ in 0..<10 {
+            await #expect(throws: StoreError.self) {
+                try await turns.ask { () async throws(StoreError) in throw .full }
+            }
+        }
+        #expect(try await turns.ask { 1 } == 1)
+    }
+}
