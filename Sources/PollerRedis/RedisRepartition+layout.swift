@@ -110,21 +110,27 @@ package struct SplitStanding: Sendable {
     package var mayGoOn = 0
     /// Whether somebody is at work.
     package let isHeld: Bool
+    /// How the store stands to the layout that was asked about.
+    package let layout: StoreLayout.Standing
 }
 
 extension RedisRepartition {
-    /// How the store stands, whatever this process knows of it.
+    /// How the store stands, whatever this process knows of it; reads and never writes.
+    ///
+    /// Of a store without a layout it has what `layout` says.
     package static func standing(
         _ layout: StoreLayout,
         on client: RedisClient
     ) async throws(StoreError) -> SplitStanding {
-        let now = try await StoreLayout.agreed(on: client, namespace: layout.namespace)
+        let stored = try await StoreLayout.stored(on: client, namespace: layout.namespace)
+        let now = stored ?? layout
         let holder = RedisArgument.string("\(layout.namespace):repartition")
         let isHeld = try await client.ask(RedisCommand("EXISTS", [holder])).int == 1
         var standing = SplitStanding(
             partitions: now.partitions,
             former: now.former,
-            isHeld: isHeld
+            isHeld: isHeld,
+            layout: StoreLayout.Standing(of: stored, to: layout)
         )
         guard let former = now.former else { return standing }
         for queue in Queue.allCases {

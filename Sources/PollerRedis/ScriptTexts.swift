@@ -9,7 +9,7 @@ enum ScriptName: String, CaseIterable {
     case search, index, closed, named, laneNames, held
     case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
     case fade, bodies, fold, accepted
-    case sweepTake, sweepFinish, reads, remember, suppress, reseal
+    case sweepTake, sweepFinish, reads, remember, suppress, reseal, layoutRestore
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
     case requestClaim, requestAct
@@ -85,6 +85,7 @@ enum ScriptName: String, CaseIterable {
         case .remember: PackageResources.remember_lua
         case .suppress: PackageResources.suppress_lua
         case .reseal: PackageResources.reseal_lua
+        case .layoutRestore: PackageResources.layout_restore_lua
         case .endpointCreate, .endpointWrite: PackageResources.endpoint_write_lua
         case .endpointChanges: PackageResources.endpoint_changes_lua
         case .endpointRead: PackageResources.endpoint_read_lua
@@ -120,8 +121,8 @@ enum ScriptName: String, CaseIterable {
         case .release, .recall: [.prelude, .releasing]
         case .endpointCreate, .endpointWrite, .endpointCount: [.prelude, .counting]
         case .audit: [.prelude, .folding, .counting]
-        // They concern accounts instead of partitions, and go by Redis' own clock.
-        case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
+        // They concern accounts or the store instead of partitions, and go by Redis' own clock.
+        case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal, .layoutRestore: []
         default: [.prelude]
         }
     }

@@ -61,45 +61,63 @@ package struct StoreLayout: Hashable, Sendable {
         namespace: String,
         partitions: Int = partitionsOnOneRedis
     ) async throws(StoreError) -> StoreLayout {
+        if let known = try await stored(on: client, namespace: namespace) { return known }
         let key = "\(namespace):layout"
-        let value: RedisValue
-        let others: [RedisValue]
-        let form: Int
         do throws(RedisError) {
-            let known = RedisCommand("HEXISTS", [.string(key), "partitions"])
-            if try await client.send(known).int == 0 {
-                // Before the store is there: whoever reads it then finds the form it has.
-                try await StoreVersion.begin(key, on: client)
-            }
-            value = try await AgreedField.value(
-                of: "partitions",
+            // Before the store is there: whoever reads it then finds the form it has.
+            try await StoreVersion.begin(key, on: client)
+            _ = try await AgreedField.value(
+                of: partitionsField,
                 in: key,
                 on: client,
                 fresh: String(partitions)
             )
-            form = try await StoreVersion.form(key, on: client)
-            let read = RedisCommand(
-                "HMGET",
-                [.string(key), .string(baseField), .string(formerField)]
-            )
-            others = try await client.send(read).array ?? []
         } catch {
             throw StoreError(error)
         }
-        guard let agreed = value.int, (1...partitionsMax).contains(agreed) else {
+        guard let made = try await stored(on: client, namespace: namespace) else {
+            throw .unavailable("\(key) was emptied while the store was made")
+        }
+        return made
+    }
+
+    /// What the store says of its layout; reads and never writes.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - namespace: as configured, without the colon.
+    /// - Returns: the layout; nil where the store has none, because it is empty.
+    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
+    package static func stored(
+        on client: RedisClient,
+        namespace: String
+    ) async throws(StoreError) -> StoreLayout? {
+        let key = "\(namespace):layout"
+        let read = RedisCommand(
+            "HMGET",
+            [
+                .string(key), .string(partitionsField), .string(baseField), .string(formerField),
+                StoreVersion.field,
+            ]
+        )
+        let fields = try await client.ask(read).array ?? []
+        guard fields.count == 4 else { throw .corrupt("\(key) holds no layout") }
+        if fields[0] == .null { return nil }
+        guard let partitions = fields[0].int, (1...partitionsMax).contains(partitions) else {
             throw .corrupt("\(key) holds no number of partitions")
         }
-        let base = others.first?.int ?? agreed
-        let former = others.last?.int
-        guard base > 0, agreed % base == 0,
-            former.map({ $0 > 0 && agreed % $0 == 0 && $0 % base == 0 }) ?? true
+        let base = fields[1].int ?? partitions
+        let former = fields[2].int
+        guard base > 0, partitions % base == 0,
+            former.map({ $0 > 0 && partitions % $0 == 0 && $0 % base == 0 }) ?? true
         else { throw .corrupt("\(key) holds numbers of partitions that do not fit") }
         return StoreLayout(
             namespace: namespace,
-            partitions: agreed,
+            partitions: partitions,
             base: base,
             former: former,
-            form: form
+            // The first one where nobody has said.
+            form: fields[3].int ?? 1
         )
     }
 
@@ -111,6 +129,73 @@ package struct StoreLayout: Hashable, Sendable {
 
     private var map: PartitionMap {
         PartitionMap(partitions: partitions, base: base, former: former)
+    }
+}
+
+/// What becomes of the layout while processes work by it.
+///
+/// Problem: a process reads the layout when it starts. A Redis that comes back empty has none, and whoever starts
+/// next would make one with as many partitions as new stores get, beside processes that place lanes among others.
+/// A copy from before a repartition has another one.
+///
+/// Approach: each process looks every few seconds. Where there is none it writes back what it knows, as it does
+/// with the roots (``RedisSecrets``). Where there is another it cannot go by that one, because what it has read
+/// and claimed is placed by its own: it says that it is to be started again.
+extension StoreLayout {
+    /// How a store stands to a process that works by a layout.
+    package enum Standing: Hashable, Sendable {
+        /// It has that layout, or one that such a process may work on.
+        case fits
+        /// It has none.
+        case missing
+        /// It has another one: the process is to be started again.
+        case other(StoreLayout)
+
+        /// How a store that says `stored` stands to a process that works by `known`.
+        package init(of stored: StoreLayout?, to known: StoreLayout) {
+            guard let stored else {
+                self = .missing
+                return
+            }
+            self = known.isFit(for: stored) ? .fits : .other(stored)
+        }
+    }
+
+    /// How the store stands to who works by this layout; reads and never writes.
+    package func standing(on client: RedisClient) async throws(StoreError) -> Standing {
+        Standing(of: try await Self.stored(on: client, namespace: namespace), to: self)
+    }
+
+    /// Writes this layout into a store that has none any more, all of it at once.
+    ///
+    /// - Returns: whether it was written; false where there is one.
+    package func restore(on client: RedisClient) async throws(StoreError) -> Bool {
+        var fields: [RedisArgument] = [
+            StoreVersion.field, RedisArgument(form),
+            .string(Self.partitionsField), RedisArgument(partitions),
+        ]
+        if base != partitions { fields += [.string(Self.baseField), RedisArgument(base)] }
+        if let former { fields += [.string(Self.formerField), RedisArgument(former)] }
+        let key = "\(namespace):layout"
+        return try await client.run(Scripts.live[.layoutRestore], [key], fields).int == 1
+    }
+
+    /// As logs and the doctor tell it.
+    package var text: String {
+        "\(partitions) partitions" + (base == partitions ? "" : " of \(base)")
+            + (former.map { ", formerly \($0)" } ?? "") + ", form \(form)"
+    }
+
+    /// Whether who works by this layout may work on a store that has `stored`.
+    ///
+    /// Three things change while processes work, and each sees to them by itself: a repartition begins, which moves
+    /// nothing before everybody knows of it; one ends; and a newer form, which concerns those that start from then on.
+    private func isFit(for stored: StoreLayout) -> Bool {
+        guard stored.base == base, stored.form >= form else { return false }
+        if stored.partitions == partitions {
+            return stored.former == nil || stored.former == former
+        }
+        return stored.former == partitions
     }
 }
 

@@ -28,7 +28,8 @@ package enum StoreVersion {
     /// The first release that reads the newest form.
     package static let release = "0.4.0"
 
-    private static let field: RedisArgument = "reader"
+    /// In the layout of the store.
+    static let field: RedisArgument = "reader"
 
     /// What is stored otherwise since a form, a line each.
     package static func changes(since form: Int) -> [String] {
@@ -122,10 +123,5 @@ package enum StoreVersion {
         _ = try await client.send(
             RedisCommand("HSETNX", [.string(key), field, RedisArgument(current)])
         )
-    }
-
-    /// The form of a store; the first one where nobody has said.
-    static func form(_ key: String, on client: RedisClient) async throws(RedisError) -> Int {
-        try await client.send(RedisCommand("HGET", [.string(key), field])).int ?? 1
     }
 }

@@ -75,6 +75,7 @@ struct Repartition: AsyncParsableCommand {
         _ client: RedisClient
     ) async throws(StoreError) -> String {
         let standing = try await RedisRepartition.standing(layout, on: client)
+        if standing.layout == .missing { return "the store has no layout: it was emptied just now" }
         guard let former = standing.former else {
             return "the store has \(standing.partitions) partitions"
         }

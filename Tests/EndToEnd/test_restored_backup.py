@@ -75,3 +75,31 @@ def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same
     for source in new:
         assert "pending" not in [event["status"] for event in cluster.api.events(source)]
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+
+
+def doctor_of(cluster: Cluster) -> dict:
+    """What the doctor says of the partitions."""
+    checks = cluster.api.get("/v1/doctor")["checks"]
+    return next(check for check in checks if check["name"] == "partitions")
+
+
+def test_an_empty_store_under_running_processes_gets_their_layout_and_another_one_is_told(chaos):
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "48"}, listen=False)
+    with cluster.redis.client() as client:
+        made = client.hgetall("poller:layout")
+        assert made["partitions"] == "48"
+        client.flushall()
+        # It asks, and makes nothing: that would be a store of 16.
+        cluster.api.get("/v1/doctor")
+        wait_until(lambda: client.hgetall("poller:layout") == made, 15, "the layout is written back")
+        source = cluster.sandbox.create_sources(1)[0]
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+        cluster.wait_status(source, "pending")
+        assert doctor_of(cluster)["status"] == "ok"
+
+        # As a copy from before a repartition has it.
+        client.hset("poller:layout", mapping={"partitions": "16"})
+        wait_until(lambda: doctor_of(cluster)["status"] == "failed", 15, "the doctor names it")
+        for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
+            wait_until(lambda: "start this process again" in role.stderr(), 15, f"{role.name} says so")
+        client.hset("poller:layout", mapping=made)

@@ -215,8 +215,8 @@ struct RepartitionTests {
             .search, .laneNames, .deadLetters, .incidentList, .endpointCreate, .endpointWrite,
             .endpointChanges, .endpointRead, .endpointList, .endpointCount, .keyWrite, .keyList,
             .keyUsed, .trailNote, .activityAdd, .activityRead, .sweepTake, .sweepFinish, .reads,
-            .remember, .suppress, .reseal, .splitStage, .splitClock, .splitList, .splitRead,
-            .splitWrite, .splitForget,
+            .remember, .suppress, .reseal, .layoutRestore, .splitStage, .splitClock, .splitList,
+            .splitRead, .splitWrite, .splitForget,
         ]
         let texts = ScriptTexts(clock: nil)
         for name in ScriptName.allCases where !anywhere.contains(name) {

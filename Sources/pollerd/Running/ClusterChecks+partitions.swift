@@ -5,10 +5,33 @@ import PollerRedis
 extension ClusterChecks {
     /// Whether the store is being given more partitions, and what stands still for it.
     static func partitions(_ cluster: Cluster) async throws(StoreError) -> HealthResult {
-        result(of: try await RedisRepartition.standing(cluster.layout, on: cluster.client))
+        let standing = try await RedisRepartition.standing(cluster.layout, on: cluster.client)
+        return result(of: standing, to: cluster.layout)
     }
 
-    static func result(of standing: SplitStanding) -> HealthResult {
+    /// What is said of a store to which a process has come that works by `layout`.
+    private static func result(
+        of standing: SplitStanding,
+        to layout: StoreLayout
+    ) -> HealthResult {
+        switch standing.layout {
+        case .fits: break
+        case .missing:
+            return HealthResult(
+                .failed,
+                "the store has no layout: it was emptied, or an empty one took its place, under "
+                    + "running processes",
+                action: "look again in ten seconds, when they have written it back; is "
+                    + "POLLER_REDIS_URL right?"
+            )
+        case .other(let stored):
+            return HealthResult(
+                .failed,
+                "the store has \(stored.text), and this process works by \(layout.text): an older "
+                    + "copy took its place",
+                action: "stop every process of Poller, then start them again"
+            )
+        }
         let count = standing.partitions
         guard let former = standing.former else { return HealthResult(.ok, "\(count)") }
         let progress = "\(standing.split) of \(2 * former) partitions are split"

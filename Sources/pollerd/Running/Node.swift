@@ -98,6 +98,14 @@ struct Node: Sendable {
         services += channels?.services ?? []
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
         services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
+        services.append(
+            LayoutSync(
+                layout: cluster.layout,
+                client: cluster.client,
+                owner: cluster.owner,
+                logger: log("layout")
+            )
+        )
         services.append(incidentWatch())
         var shared: [Heartbeat<ContinuousClock>.Loop] = []
         var limitLanes: @Sendable (LaneLimit) -> Void = { _ in }

@@ -1,0 +1,116 @@
+import Logging
+import Poller
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+@Suite("the layout of a store that is lost under running processes", .timeLimit(.minutes(1)))
+struct StoreLayoutTests {
+    /// As a process knows it that was started before 16 became 64, and is at their end.
+    private let known = StoreLayout(namespace: "t", partitions: 64, base: 16)
+
+    @Test("who asks how a store stands makes none")
+    func asking() async throws {
+        try await withRedis { client in
+            let standing = try await RedisRepartition.standing(known, on: client)
+            #expect(standing.layout == .missing && standing.partitions == 64)
+            #expect(try await known.standing(on: client) == .missing)
+            #expect(try await StoreLayout.stored(on: client, namespace: "t") == nil)
+            #expect(try await client.send(RedisCommand("DBSIZE", [])).int == 0)
+        }
+    }
+
+    @Test("an empty store is given the layout that a process knows, and later ones agree")
+    func restoring() async throws {
+        try await withRedis { client in
+            let layouts = [
+                known,
+                StoreLayout(namespace: "u", partitions: 64, base: 8, former: 16, form: 2),
+                StoreLayout(namespace: "v", partitions: 16, form: 1),
+            ]
+            for layout in layouts {
+                #expect(try await layout.restore(on: client))
+                let agreed = try await StoreLayout.agreed(on: client, namespace: layout.namespace)
+                #expect(agreed == layout)
+                #expect(try await layout.standing(on: client) == .fits)
+            }
+        }
+    }
+
+    @Test("a store that had been given more partitions is worked on again")
+    func opened() async throws {
+        try await withRedis { client in
+            #expect(try await known.restore(on: client))
+            let logger = Logger(label: "t")
+            let work = RedisRepartition(
+                client: client,
+                layout: known,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                logger: logger
+            )
+            #expect(try await work.reopen() == 2 * known.partitions)
+            let store = RedisWatchStore(
+                client: client,
+                layout: known,
+                durability: nil,
+                logger: logger
+            )
+            let keys = (0..<40).map { number in
+                WatchKey(
+                    account: AccountID(unchecked: "acct_\(number)"),
+                    source: SourceID(unchecked: "src_1"),
+                    kind: .source
+                )
+            }
+            let made = try await store.enqueue(keys.map { try NewWatch(key: $0) })
+            #expect(made.allSatisfy { $0.outcome == .created })
+            #expect(try await store.audit() == [])
+        }
+    }
+
+    @Test("who comes second writes nothing, and hears that there is another")
+    func second() async throws {
+        try await withRedis { client in
+            let made = try await StoreLayout.agreed(on: client, namespace: "t")
+            #expect(try await !known.restore(on: client))
+            #expect(try await StoreLayout.stored(on: client, namespace: "t") == made)
+            #expect(try await known.standing(on: client) == .other(made))
+            let standing = try await RedisRepartition.standing(known, on: client)
+            #expect(standing.layout == .other(made) && standing.partitions == 16)
+        }
+    }
+
+    @Test("a store that has only said its form, as one that is being made, takes the layout")
+    func halfMade() async throws {
+        try await withRedis { client in
+            try await StoreVersion.begin("t:layout", on: client)
+            #expect(try await StoreLayout.stored(on: client, namespace: "t") == nil)
+            #expect(try await known.restore(on: client))
+            #expect(try await StoreLayout.agreed(on: client, namespace: "t") == known)
+        }
+    }
+
+    @Test("what changes while processes work fits, and what an older copy has does not")
+    func fitting() {
+        let before = StoreLayout(namespace: "t", partitions: 16, form: 2)
+        let during = StoreLayout(namespace: "t", partitions: 64, base: 16, former: 16, form: 2)
+        let after = StoreLayout(namespace: "t", partitions: 64, base: 16, form: 2)
+        let migrated = StoreLayout(namespace: "t", partitions: 64, base: 16, form: 3)
+        // By what a process works, and what the store says.
+        for (known, stored) in [
+            (before, before), (before, during), (during, during), (during, after), (after, after),
+            (after, migrated),
+        ] {
+            #expect(StoreLayout.Standing(of: stored, to: known) == .fits, "\(known) \(stored)")
+        }
+        let remade = StoreLayout(namespace: "t", partitions: 64, form: 2)
+        for (known, stored) in [
+            (after, before), (after, during), (during, before), (migrated, after), (before, after),
+            (after, remade),
+        ] {
+            let standing = StoreLayout.Standing(of: stored, to: known)
+            #expect(standing == .other(stored), "\(known) \(stored)")
+        }
+    }
+}
