@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.crc import key_slot
 
 from harness.kubernetes import FOLDER, of_kind, pod
 from harness.process import Process
@@ -103,6 +104,44 @@ def test_the_first_node_makes_the_cluster_and_all_find_each_other_when_all_have_
     wait_until(nodes.are_whole, 40, "they have found each other again", pause_s=0.5)
     read = ["redis-cli", "-c", "-h", nodes.address(0, 2), "-p", str(nodes.port), "get", "kept"]
     assert subprocess.run(read, env=env, capture_output=True, text=True).stdout == "yes\n"
+
+
+def test_a_shard_that_is_lost_stops_no_other(nodes: Nodes):
+    nodes.start(turn=1)
+    wait_until(nodes.are_whole, 40, "the cluster is made", pause_s=0.5)
+    with nodes.client(0) as client:
+
+        def everybody() -> dict | None:
+            """The nodes, once this one has heard whose replica each is."""
+            known = client.execute_command("CLUSTER NODES")
+            return known if sum(each["master_id"] != "-" for each in known.values()) == 3 else None
+
+        known = wait_until(everybody, 20, "it has heard of the replicas")
+    masters = {address: each for address, each in known.items() if "master" in each["flags"].split(",")}
+    gone, stays = list(masters)[0], list(masters)[1]
+    lost = {gone, *(address for address, each in known.items() if each["master_id"] == masters[gone]["node_id"])}
+    assert len(lost) == 2
+    for address in lost:
+        nodes.pods[int(address.split(":")[0].split(".")[-1]) - 1].kill9()
+    peer = stays.split(":")[0]
+    with redis.Redis(peer, nodes.port, password=PASSWORD, socket_timeout=5, decode_responses=True) as client:
+
+        def is_known_lost() -> bool:
+            return "fail" in client.execute_command("CLUSTER NODES")[gone]["flags"].split(",")
+
+        wait_until(is_known_lost, 30, "the others know that it is lost", pause_s=0.5)
+        ranges = [(int(first), int(last)) for first, last in masters[stays]["slots"]]
+        here = next(key for key in map(str, range(1000)) if any(first <= key_slot(key.encode()) <= last for first, last in ranges))
+        assert client.set(here, "kept") is True
+        assert client.execute_command("CLUSTER INFO")["cluster_state"] == "ok"
+
+
+def test_no_machine_has_two_of_the_nodes():
+    """Else one that is lost may take a master and its replica along."""
+    (workload,) = of_kind("cluster", "StatefulSet").values()
+    (rule,) = pod(workload)["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname"
+    assert rule["labelSelector"]["matchLabels"].items() <= workload["spec"]["template"]["metadata"]["labels"].items()
 
 
 def test_the_names_of_the_nodes_are_those_that_the_set_gives():

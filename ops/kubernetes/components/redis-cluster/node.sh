@@ -23,6 +23,8 @@ cluster-announce-ip $POD_IP
 cluster-node-timeout 5000
 # A replica that has not heard of its master for long takes over all the same: better a second that is gone than a stop.
 cluster-replica-validity-factor 0
+# A shard that is lost for good waits for its copy, and the others work on.
+cluster-require-full-coverage no
 requirepass $REDISCLI_AUTH
 masterauth $REDISCLI_AUTH
 appendonly yes
