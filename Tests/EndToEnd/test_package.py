@@ -19,6 +19,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from harness.cluster import program
 from harness.containers import ROOT
 from harness.machine import Machine, machine
+from harness.waiting import wait_until
 
 ROLES = ("api", "worker", "notifier", "gateway")
 UNITS = [f"pollerd@{role}.service" for role in ROLES]
@@ -181,6 +182,8 @@ def test_everything_works_once_it_is_installed(installed: Machine, lintian: obje
         assert page.startswith(name.upper()), page[:300]
         for path in (f"bash-completion/completions/{name}", f"zsh/vendor-completions/_{name}", f"fish/vendor_completions.d/{name}.fish"):
             installed.run("test", "-s", f"/usr/share/{path}")
+    page = installed.shell("man --warnings=w poller-run 2>&1 | cat")
+    assert page.startswith("POLLER-RUN"), page[:300]
     completed = installed.run("bash", "-c", ". /usr/share/bash-completion/completions/pollerctl && complete -p pollerctl")
     assert "pollerctl" in completed.stdout
     # Of Swift there is nothing but what the package brought.
@@ -234,6 +237,27 @@ def test_units_run_as_somebody_who_may_do_little(running: Machine):
     figures = running.run("curl", "-fsS", f"http://127.0.0.1:{PORTS['worker']}/metrics").stdout
     for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "start_time_seconds"):
         assert float(re.search(rf"^process_{name} (\S+)$", figures, re.MULTILINE)[1]) > 0
+
+
+def test_a_command_beside_the_store_has_what_the_units_have(running: Machine):
+    """Of a bare `pollerd` it would be another store, or none."""
+    told = running.run("poller-run", "--as", "worker", "check-config").stdout
+    assert "POLLER_STRIPE_API_BASE=http://127.0.0.1:12111" in told
+    assert f"POLLER_ADMIN_BIND=127.0.0.1:{PORTS['worker']}" in told
+    assert not [secret for secret in SECRETS.values() if secret in told]
+    # It works on their store, and opens what they have sealed.
+    assert "sealed anew" in running.run("poller-run", "rekey").stdout
+    running.run("poller-run", "fsck")
+    key = running.run("poller-run", "key", "create", "--name", "ada").stdout.strip()
+    assert key.startswith("plr_")
+    running.run("env", f"POLLER_API_KEY={key}", "pollerctl", "key", "list")
+    # What has gone wrong is the command's to say.
+    assert running.run("poller-run", "fsck", "--nonsense", check=False).returncode == 64
+    assert running.run("poller-run", check=False).returncode == 64
+    left = running.run("runuser", "-u", "nobody", "--", "/usr/sbin/poller-run", "fsck", check=False)
+    assert left.returncode == 77 and "as root" in left.stderr
+    units = ("systemctl", "list-units", "--no-legend", "--all", "poller-run-*")
+    wait_until(lambda: not running.run(*units).stdout, 5, "nothing of it is left")
 
 
 def test_a_payment_is_followed_and_a_restart_loses_none_of_it(running: Machine):
