@@ -31,7 +31,7 @@ VERSIONS = ("1.30", "1.37")
 EVERY_ROLE = {"POLLER_REDIS_URL", "POLLER_MASTER_KEY"}
 HANDED = {
     "api": EVERY_ROLE | {"POLLER_API_KEYS", "STRIPE_API_KEY", "STRIPE_WEBHOOK_SECRET", "POLLER_SMTP_URL"},
-    "worker": EVERY_ROLE | {"STRIPE_API_KEY"},
+    "worker": EVERY_ROLE | {"STRIPE_API_KEY", "STRIPE_WEBHOOK_SECRET"},
     "notifier": EVERY_ROLE | {"POLLER_SMTP_URL"},
     "gateway": EVERY_ROLE | {"POLLER_API_KEYS"},
 }
@@ -282,3 +282,8 @@ def test_workers_are_scaled_by_what_is_wanted_and_nobody_else_sets_their_number(
         (metric,) = re.findall(r"poller_\w+", trigger["metadata"]["query"])
         table = (ROOT / "Sources/Poller/Poller.docc/Guides/Metrics.md").read_text()
         assert f"| `{metric}` | gauge |" in table, f"{metric} is no gauge of ours"
+        # Else no figures are a nought, which takes workers away, and the fallback is never come to.
+        assert trigger["metadata"]["ignoreNullValues"] == "false"
+        patches = yaml.safe_load((FOLDER / "overlays/production/kustomization.yaml").read_text())["patches"]
+        (address,) = yaml.safe_load(patches[0]["patch"])
+        assert address["value"] == trigger["metadata"]["serverAddress"]
