@@ -19,7 +19,8 @@ import yaml
 from harness.cluster import Cluster, program
 from harness.containers import ROOT, of
 from harness.kubernetes import (
-    FOLDER, OVERLAYS, ROLES, SECRETS, config, environment, of_kind, pod, rendered, role, secret_files, workloads,
+    FOLDER, OVERLAYS, ROLES, SECRETS, config, configuration_file, environment, of_kind, pod, rendered, role, secret_files,
+    workloads,
 )
 from harness.process import Process
 from harness.redis_server import free_port
@@ -175,14 +176,44 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
         if value.startswith(SECRETS):
             assert key == Path(value).name + "_FILE"
     env = {key: value.replace(SECRETS, str(tmp_path)) for key, value in env.items()}
+    if (text := configuration_file(overlay, name)) is not None:
+        file = tmp_path / "poller.yaml"
+        file.write_text(text)
+        file.chmod(0o440)
+        env["POLLER_CONFIG_FILE"] = str(file)
     command_line_key = env.pop("POLLER_API_KEY", None)
     assert command_line_key is None or command_line_key == samples["POLLER_API_KEYS"]
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
     done = subprocess.run([program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
-    # These two are handed on under the names of options.
-    for variable in env.keys() - {"MAIL_FROM", "TRACES_TO"}:
+    # The file is none of the options; two are handed on under the names of options.
+    for variable in env.keys() - {"POLLER_CONFIG_FILE", "MAIL_FROM", "TRACES_TO"}:
         assert f"{variable}=" in done.stdout, f"{variable} means nothing to pollerd"
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_every_role_has_the_configuration_file_and_its_secrets_where_it_may_name_them(name: str):
+    assert configuration_file("dev", name) is None
+    for overlay in ("production", "cluster"):
+        # The overlay's own, which nobody has to look for in a component.
+        assert configuration_file(overlay, name) == (FOLDER / "overlays/production/poller.yaml").read_text()
+        spec, container = role(overlay, name)
+        (volume,) = [each["secret"] for each in spec["volumes"] if each["name"] == "configuration-secrets"]
+        assert volume["secretName"] == "poller-configuration" and volume["optional"] is True
+        (mount,) = [each for each in container["volumeMounts"] if each["name"] == "configuration-secrets"]
+        assert mount["readOnly"] and mount["mountPath"] == "/run/secrets/configuration"
+
+
+def test_the_ingress_lets_through_what_the_api_takes_and_waits_as_long():
+    """As the code says: bodies, and long polls."""
+    (ingress,) = of_kind("production", "Ingress").values()
+    told = ingress["metadata"]["annotations"]
+    reader = (ROOT / "Sources/PollerAPI/Server/BodyReader.swift").read_text()
+    polls = (ROOT / "Sources/PollerAPI/Server/LongPolls.swift").read_text()
+    most = int(re.search(r"batchBytesMax = ([\d_]+)", reader)[1].replace("_", ""))
+    wait = int(re.search(r"waitMax = Duration\.seconds\((\d+)\)", polls)[1])
+    assert int(told["nginx.ingress.kubernetes.io/proxy-body-size"].removesuffix("m")) << 20 >= most
+    assert int(told["nginx.ingress.kubernetes.io/proxy-read-timeout"]) > wait
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -279,11 +310,11 @@ def test_workers_are_scaled_by_what_is_wanted_and_nobody_else_sets_their_number(
         assert "replicas" not in deployment["spec"]
         assert 2 <= spec["minReplicaCount"] <= spec["fallback"]["replicas"] <= spec["maxReplicaCount"]
         (trigger,) = spec["triggers"]
-        (metric,) = re.findall(r"poller_\w+", trigger["metadata"]["query"])
-        table = (ROOT / "Sources/Poller/Poller.docc/Guides/Metrics.md").read_text()
-        assert f"| `{metric}` | gauge |" in table, f"{metric} is no gauge of ours"
         # Else no figures are a nought, which takes workers away, and the fallback is never come to.
         assert trigger["metadata"]["ignoreNullValues"] == "false"
         patches = yaml.safe_load((FOLDER / "overlays/production/kustomization.yaml").read_text())["patches"]
         (address,) = yaml.safe_load(patches[0]["patch"])
         assert address["value"] == trigger["metadata"]["serverAddress"]
+        (metric,) = re.findall(r"poller_\w+", trigger["metadata"]["query"])
+        table = (ROOT / "Sources/Poller/Poller.docc/Guides/Metrics.md").read_text()
+        assert f"| `{metric}` | gauge |" in table, f"{metric} is no gauge of ours"

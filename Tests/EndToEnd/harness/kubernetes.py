@@ -82,3 +82,17 @@ def secret_files(overlay: str, name: str) -> dict[str, str]:
     (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == SECRETS]
     (volume,) = [volume for volume in spec["volumes"] if volume["name"] == mount["name"]]
     return {f"{SECRETS}/{item['path']}": item["key"] for item in volume["secret"]["items"]}
+
+
+def configuration_file(overlay: str, name: str) -> str | None:
+    """What stands in the configuration file of a role; none where it has none."""
+    path = environment(overlay, name).get("POLLER_CONFIG_FILE")
+    if path is None:
+        return None
+    spec, container = role(overlay, name)
+    folder, _, key = path.rpartition("/")
+    (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == folder]
+    (volume,) = [volume for volume in spec["volumes"] if volume["name"] == mount["name"]]
+    full, data = config(overlay, "poller-configuration")
+    assert volume["configMap"]["name"] == full
+    return data[key]
