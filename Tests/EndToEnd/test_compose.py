@@ -160,7 +160,8 @@ def test_the_stop_takes_longer_than_the_drain():
     for name in pollerd_services():
         service = SERVICES[name]
         drain = int(service["environment"]["POLLER_DRAIN_TIMEOUT"].removesuffix("s"))
-        assert int(service["stop_grace_period"].removesuffix("s")) > drain
+        # Twice five seconds for services that do not keep to the drain; see NodeProcess.
+        assert int(service["stop_grace_period"].removesuffix("s")) >= drain + 10
 
 
 @pytest.mark.parametrize("name", pollerd_services())
