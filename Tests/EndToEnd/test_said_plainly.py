@@ -47,6 +47,32 @@ def test_a_key_that_is_refused_is_told_with_its_own_setting(chaos, tmp_path: Pat
     assert "STRIPE_API_KEY" not in check["action"] and "live" not in check["action"], check
 
 
+def stripe_key_of(cluster: Cluster) -> dict:
+    """What the doctor says of it; it has no failure of another sort."""
+    report = cluster.api.get("/v1/doctor")
+    (check,) = [one for one in report["checks"] if one["name"] == "stripe api key"]
+    assert [one for one in report["checks"] if one["status"] == "failed"] in ([], [check]), report
+    return check
+
+
+def test_an_api_without_a_key_of_stripe_is_no_failure(chaos):
+    """The workers may have it alone, as the least that each role needs."""
+    cluster: Cluster = chaos(listen=False, env={"STRIPE_API_KEY": ""})
+    check = stripe_key_of(cluster)
+    assert check["status"] == "warning" and "the workers may have it alone" in check["message"], check
+
+
+def test_a_key_for_payment_intents_alone_is_enough(chaos):
+    key = "rk_test_intents_0123456789"
+    cluster: Cluster = chaos(listen=False, env={"STRIPE_API_KEY": key})
+    cluster.sandbox.grant(key, payment_intents="read")
+    check = stripe_key_of(cluster)
+    assert check["status"] == "ok" and "no sources" in check["message"], check
+    cluster.sandbox.grant(key, charges="read")
+    check = stripe_key_of(cluster)
+    assert check["status"] == "failed" and "sources or payment intents" in check["action"], check
+
+
 def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
     redis = RedisServer(tmp_path, tmp_path / "redis")
     redis.start()

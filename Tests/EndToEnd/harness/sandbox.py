@@ -80,6 +80,10 @@ class Sandbox:
         plan |= {"match": match, "mode": mode}
         return self._call("POST", "/_sandbox/faults", json=plan)["id"]
 
+    def grant(self, key: str, **permissions: str) -> None:
+        """A restricted key that may do this and no more."""
+        self._call("POST", "/_sandbox/keys", json={"key": key, "permissions": permissions})
+
     def clear_fault(self, fault: str) -> None:
         self._call("DELETE", f"/_sandbox/faults/{fault}")
 
