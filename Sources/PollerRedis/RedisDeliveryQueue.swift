@@ -12,6 +12,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
 
     let redis: RedisPartitions
     let circuit = CircuitHold.endpoint
+    /// The partitions that could not be marked in lately.
+    private let away = PlacesAway<Int, ContinuousClock>(clock: ContinuousClock())
 
     /// The deliveries of a cluster.
     ///
@@ -40,30 +42,57 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
+        let unstored = await mark(deliveries, in: { _ in true })
+        if let failure = unstored.failure { throw failure }
+    }
+
+    package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
+        await mark(deliveries, in: away.isToBeAsked)
+    }
+
+    /// Marks in those partitions of which that is said, which are asked once each.
+    private func mark(
+        _ deliveries: [DeliveryMark],
+        in isAsked: (Int) -> Bool
+    ) async -> UnstoredMarks {
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
         }
-        let parts = byPartition.values.flatMap { marks in
-            stride(from: 0, to: marks.count, by: RedisPartitions.chunk).map { start in
-                Array(marks[start..<min(start + RedisPartitions.chunk, marks.count)])
+        var unstored = UnstoredMarks()
+        var parts: [(partition: Int, marks: [DeliveryMark])] = []
+        for (partition, marks) in byPartition {
+            guard isAsked(partition) else {
+                let failure = StoreError.unavailable("partition \(partition) did not answer lately")
+                unstored.add(UnstoredMarks(marks, because: failure))
+                continue
+            }
+            for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
+                let end = min(start + RedisPartitions.chunk, marks.count)
+                parts.append((partition, Array(marks[start..<end])))
             }
         }
         // Together: one event for thousands of endpoints is marked in all partitions, and while Redis runs one
         // script the next is put together.
-        let failures = await withTaskGroup(of: StoreError?.self) { group in
-            for marks in parts {
-                group.addTask {
-                    do throws(StoreError) {
-                        try await self.markTogether(marks)
-                        return nil
-                    } catch {
-                        return error
-                    }
-                }
+        await withTaskGroup(of: UnstoredMarks.self) { group in
+            for (partition, marks) in parts {
+                group.addTask { await self.markTogether(marks, in: partition) }
             }
-            return await group.reduce(into: [StoreError?]()) { $0.append($1) }
+            for await part in group { unstored.add(part) }
         }
-        if let failure = failures.compactMap(\.self).first { throw failure }
+        return unstored
+    }
+
+    /// Marks as many of a partition as one script takes, and notes whether it answers.
+    private func markTogether(_ marks: [DeliveryMark], in partition: Int) async -> UnstoredMarks {
+        let began = ContinuousClock.now
+        do throws(StoreError) {
+            try await markTogether(marks)
+            away.note(partition, isThere: true, since: began)
+            return UnstoredMarks()
+        } catch {
+            away.note(partition, isThere: false, since: began)
+            return UnstoredMarks(marks, because: error)
+        }
     }
 
     /// Marks as many as one script takes.

@@ -5,6 +5,12 @@ package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == Del
     /// Marks that name an event need a delivery that nobody holds: `unavailable` until then.
     func mark(_ deliveries: [DeliveryMark]) async throws(StoreError)
 
+    /// Marks what can be: a part of the store that is away holds up what lies in it, and is not waited for each time.
+    ///
+    /// - Parameter deliveries: what to mark, as for ``mark(_:)``.
+    /// - Returns: those that are not known to be marked, to be tried again some seconds later.
+    func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks
+
     /// Forgets the attempts of deliveries that ended well longer ago; when which event was accepted stays.
     ///
     /// - Returns: whether there is more to do.
@@ -12,6 +18,40 @@ package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == Del
 
     /// Counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
+}
+
+extension DeliveryQueue {
+    /// Of a store that is there or away as a whole.
+    package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
+        do throws(StoreError) {
+            try await mark(deliveries)
+            return UnstoredMarks()
+        } catch {
+            return UnstoredMarks(deliveries, because: error)
+        }
+    }
+}
+
+/// Marks that are not known to be stored.
+package struct UnstoredMarks: Hashable, Sendable {
+    package private(set) var marks: Set<DeliveryMark> = []
+    /// Why the first of them is not; nil when there is none.
+    package private(set) var failure: StoreError?
+
+    /// None.
+    package init() {}
+
+    /// These, for one reason.
+    package init(_ marks: [DeliveryMark], because failure: StoreError) {
+        self.marks = Set(marks)
+        self.failure = failure
+    }
+
+    /// Adds others.
+    package mutating func add(_ others: UnstoredMarks) {
+        marks.formUnion(others.marks)
+        failure = failure ?? others.failure
+    }
 }
 
 /// Says that an endpoint is to be told about a watch.

@@ -15,6 +15,10 @@ import Metrics
 /// failover loses marks whose position is stored, ``MarkRepair`` makes them again as it does for those of
 /// entries that are acknowledged: until then the entry is not settled.
 ///
+/// *A shard that is away* holds up the endpoints whose deliveries lie there, and no others: all that is left is marked
+/// at once where that goes, no position is stored behind what is not, and the entry stays unacknowledged. Whoever goes
+/// on with it marks from there again.
+///
 /// *Rejected*: marks and position in one operation (they are in different slots of a Redis Cluster); a task
 /// for each endpoint or segment in the store (as many writes again as there are marks).
 struct FanOut {
@@ -41,21 +45,39 @@ struct FanOut {
         inline = start == nil ? entry.inlineMarks(operators) : []
     }
 
-    /// Marks all that are left; false when it was cancelled or another reader has the entry.
+    /// What came of it.
+    enum Outcome {
+        /// All are marked.
+        case marked
+        /// Those that could be; the others are to be marked when their place in the store answers.
+        case left(StoreError)
+        /// It was cancelled, or another reader has the entry.
+        case stopped
+    }
+
+    /// Marks all that are left.
     func run<Events: Outbox, C: Clock>(
         in deliveries: some DeliveryQueue,
         holding held: inout PendingEntries<Events, C>
-    ) async throws(StoreError) -> Bool where C.Duration == Duration {
+    ) async throws(StoreError) -> Outcome where C.Duration == Duration {
         // The last segment of the entry before has not done it.
         try await held.renew()
         var first = inline
         var position = start
         while true {
             let segment = audience.next(Self.segmentMax, after: position)
-            try await deliveries.markAndCount(first + entry.marks(segment, isUrgent: false))
-            guard !Task.isCancelled else { return false }
-            guard let last = segment.last, segment.count == Self.segmentMax else { return true }
-            guard try await held.reach(last, of: entry) else { return false }
+            let unstored = await deliveries.markAndCountReachable(
+                first + entry.marks(segment, isUrgent: false)
+            )
+            guard !Task.isCancelled else { return .stopped }
+            if let failure = unstored.failure {
+                // No segments: nothing is stored of them, and each might wait for the same shard.
+                let rest = segment.last.map { audience.next(.max, after: $0) } ?? []
+                _ = await deliveries.markAndCountReachable(entry.marks(rest, isUrgent: false))
+                return .left(failure)
+            }
+            guard let last = segment.last, segment.count == Self.segmentMax else { return .marked }
+            guard try await held.reach(last, of: entry) else { return .stopped }
             (first, position) = ([], last)
         }
     }
@@ -64,7 +86,7 @@ struct FanOut {
 /// The entries of a batch that a reader has still to deal with, which nobody else may take for abandoned.
 struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     /// So often a reader says that it is still at work on its batch.
-    private static var pace: Duration { .seconds(1) }
+    static var pace: Duration { .seconds(1) }
 
     private let outbox: Events
     private let partition: Int
@@ -129,6 +151,15 @@ extension DeliveryQueue {
         guard !marks.isEmpty else { return }
         try await mark(marks)
         Counter(label: "poller_delivery_marks_total").increment(by: marks.count)
+    }
+
+    /// Marks what can be marked, and counts that.
+    func markAndCountReachable(_ marks: [DeliveryMark]) async -> UnstoredMarks {
+        guard !marks.isEmpty else { return UnstoredMarks() }
+        let unstored = await markReachable(marks)
+        let count = marks.count - unstored.marks.count
+        if count > 0 { Counter(label: "poller_delivery_marks_total").increment(by: count) }
+        return unstored
     }
 }
 

@@ -9,6 +9,9 @@ import Synchronization
 /// Marking is idempotent, and an entry is acknowledged only after its marks are stored: a crash
 /// between the two marks again, and a delivery with nothing to tell rests at once. Of an event for many
 /// endpoints one segment is marked again at most (``FanOut``).
+///
+/// *A shard that is away* holds up what lies in it: an entry whose order or whose deliveries are there is left
+/// unacknowledged and comes again after five seconds, and the others of its batch go on.
 package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     /// Entries read at a time.
@@ -21,8 +24,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let outbox: Events
     private let deliveries: Deliveries
     private let directory: EndpointDirectory?
-    private let orders: OrderBook?
-    private let refunds: DuplicateRefunds?
+    private let notes: OrderNotes<C>
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -49,8 +51,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.outbox = outbox
         self.deliveries = deliveries
         self.directory = directory
-        self.orders = orders
-        self.refunds = refunds
+        notes = OrderNotes(orders: orders, refunds: refunds, clock: clock, logger: logger)
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -102,29 +103,44 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     private func readAll(_ partition: Int) async {
-        do {
-            while try await readBatch(partition) >= batch, !Task.isCancelled {}
-            isAway.withLock { _ = $0.remove(partition) }
+        var failure: StoreError?
+        do throws(StoreError) {
+            var count: Int
+            repeat {
+                let read = try await readBatch(partition)
+                count = read.count
+                failure = failure ?? read.failure
+            } while count >= batch && !Task.isCancelled
         } catch {
-            guard !Task.isCancelled else { return }
-            // Once for an outage, in whatever partition it is met first.
-            let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
-            logger.log(
-                level: isNews ? .warning : .debug,
-                "outbox unreadable",
-                metadata: ["partition": "\(partition)", "error": "\(error)"]
-            )
+            failure = failure ?? error
         }
+        guard let failure else {
+            isAway.withLock { _ = $0.remove(partition) }
+            return
+        }
+        guard !Task.isCancelled else { return }
+        // Once for an outage, in whatever partition it is met first.
+        let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
+        logger.log(
+            level: isNews ? .warning : .debug,
+            "outbox not read to its end",
+            metadata: ["partition": "\(partition)", "error": "\(failure)"]
+        )
     }
 
-    private func readBatch(_ partition: Int) async throws(StoreError) -> Int {
+    /// Deals with a batch, but for what needs something that does not answer.
+    ///
+    /// - Returns: how many entries were read, and why the first of those was left that were; nil when none was.
+    private func readBatch(
+        _ partition: Int
+    ) async throws(StoreError) -> (count: Int, failure: StoreError?) {
         let read = try await outbox.unacknowledged(
             partition: partition,
             consumer: owner,
             idle: abandonedAfter,
             limit: batch
         )
-        guard !read.isEmpty else { return 0 }
+        guard !read.isEmpty else { return (0, nil) }
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
         var held = PendingEntries(
@@ -134,24 +150,21 @@ where C.Duration == Duration, C.Instant: Sendable {
             consumer: owner,
             clock: clock
         )
-        // What another reader has taken over is its to note, to mark and to acknowledge.
-        var noted: [OutboxEntry] = []
-        for entry in read {
-            try await held.renew()
-            guard held.has(entry) else { continue }
-            try await note(entry.event)
-            noted.append(entry)
+        var left = LeftEntries()
+        for unnoted in try await note(read, &held) {
+            left.leave(unnoted.entry, because: unnoted.failure)
         }
         // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
         // their order is not that of marks.
         var few: [(OutboxEntry, Audience)] = []
         var many: [(OutboxEntry, Audience)] = []
-        for entry in noted {
+        // What another reader has taken over is its to mark and to acknowledge.
+        for entry in read where held.has(entry) && !left.holdsBack(entry) {
             let audience = directory?.interested(in: entry.event) ?? .nobody
             let isForMany = audience.isMore(than: OutboxEntry.urgentMax)
             if isForMany { many.append((entry, audience)) } else { few.append((entry, audience)) }
         }
-        try await mark(few, &held)
+        try await mark(few, &held, &left)
         let positions = try await outbox.positions(partition: partition, of: many.map(\.0.id))
         for (entry, audience) in many where held.has(entry) && !Task.isCancelled {
             let operators = directory?.operators ?? []
@@ -161,35 +174,102 @@ where C.Duration == Duration, C.Instant: Sendable {
                 operators: operators,
                 after: positions[entry.id]
             )
-            guard try await fanOut.run(in: deliveries, holding: &held) else { continue }
-            try await acknowledge([entry], &held)
+            switch try await fanOut.run(in: deliveries, holding: &held) {
+            case .marked: try await acknowledge([entry], &held)
+            case .left(let failure): left.leave(entry, because: failure)
+            case .stopped: break
+            }
         }
-        return Task.isCancelled ? 0 : read.count
+        return (Task.isCancelled ? 0 : read.count, left.failure)
+    }
+
+    /// Notes in orders what entries say of payments, and says meanwhile that we are at work on them.
+    private func note(
+        _ read: [OutboxEntry],
+        _ held: inout PendingEntries<Events, C>
+    ) async throws(StoreError) -> [LeftEntry] {
+        let notes = notes
+        let clock = clock
+        let pace = PendingEntries<Events, C>.pace
+        let accounts = Dictionary(grouping: read.filter { notes.mayConcern($0.event) }) {
+            $0.event.key.account
+        }
+        guard !accounts.isEmpty else { return [] }
+        var failure: StoreError?
+        let left = await withTaskGroup(of: [LeftEntry]?.self) { group in
+            // As many as a batch has; most have one.
+            for (account, entries) in accounts {
+                group.addTask { await notes.note(entries, of: account) }
+            }
+            let pause: @Sendable () async -> [LeftEntry]? = {
+                // Cancelled: nobody waits for it any more.
+                try? await clock.sleep(for: pace)
+                return nil
+            }
+            group.addTask { await pause() }
+            var left: [LeftEntry] = []
+            var running = accounts.count
+            while running > 0, let done = await group.next() {
+                if let done {
+                    left += done
+                    running -= 1
+                } else if failure == nil, !Task.isCancelled {
+                    do throws(StoreError) {
+                        try await held.renew()
+                    } catch {
+                        failure = error
+                    }
+                    group.addTask { await pause() }
+                }
+            }
+            group.cancelAll()
+            return left
+        }
+        if let failure { throw failure }
+        return left
     }
 
     /// Marks what is told to few, some events at a time.
     private func mark(
         _ few: [(OutboxEntry, Audience)],
-        _ held: inout PendingEntries<Events, C>
+        _ held: inout PendingEntries<Events, C>,
+        _ left: inout LeftEntries
     ) async throws(StoreError) {
         var marks: Set<DeliveryMark> = []
-        var marked: [OutboxEntry] = []
+        var marked: [(OutboxEntry, Audience)] = []
         for (index, (entry, audience)) in few.enumerated() {
-            marks.formUnion(entry.inlineMarks(directory?.operators ?? []))
-            marks.formUnion(entry.marks(audience.next(.max, after: nil), isUrgent: true))
-            marked.append(entry)
+            marks.formUnion(self.marks(of: entry, audience))
+            marked.append((entry, audience))
             guard marks.count >= marksMax || index == few.count - 1 else { continue }
+            var unstored = UnstoredMarks()
             var rest = Array(marks)[...]
             while !rest.isEmpty {
                 try await held.renew()
-                try await deliveries.markAndCount(Array(rest.prefix(marksMax)))
+                unstored.add(await deliveries.markAndCountReachable(Array(rest.prefix(marksMax))))
                 // What is not acknowledged is marked by others, or by us when we are back.
                 guard !Task.isCancelled else { return }
                 rest = rest.dropFirst(marksMax)
             }
-            try await acknowledge(marked.filter { held.has($0) }, &held)
+            var done: [OutboxEntry] = []
+            for (entry, audience) in marked where held.has(entry) {
+                // Nothing is looked for where all is stored.
+                if let failure = unstored.failure,
+                    !unstored.marks.isDisjoint(with: self.marks(of: entry, audience))
+                {
+                    left.leave(entry, because: failure)
+                } else {
+                    done.append(entry)
+                }
+            }
+            try await acknowledge(done, &held)
             (marks, marked) = ([], [])
         }
+    }
+
+    /// The deliveries that an entry for few makes necessary.
+    private func marks(of entry: OutboxEntry, _ audience: Audience) -> [DeliveryMark] {
+        entry.inlineMarks(directory?.operators ?? [])
+            + entry.marks(audience.next(.max, after: nil), isUrgent: true)
     }
 
     private func acknowledge(
@@ -198,22 +278,5 @@ where C.Duration == Duration, C.Instant: Sendable {
     ) async throws(StoreError) {
         try await held.acknowledge(entries)
         Counter(label: "poller_outbox_entries_total").increment(by: entries.count)
-    }
-
-    /// Takes what is told of a payment over into its order, before the entry is acknowledged.
-    private func note(_ event: Event) async throws(StoreError) {
-        do throws(StoreError) {
-            try await orders?.note(event)
-            try await refunds?.note(event)
-        } catch .corrupt(let reason) {
-            // An order of another release must not hold up what all others are told.
-            logger.error(
-                "order not understood",
-                metadata: [
-                    "order": "\(event.order?.description ?? "")", "event.id": "\(event.id)",
-                    "error": "\(reason)",
-                ]
-            )
-        }
     }
 }

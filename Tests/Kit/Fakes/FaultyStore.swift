@@ -26,6 +26,7 @@ package final class FaultPlan: Sendable {
 
     private struct State: Sendable {
         var isDown = false
+        var isAway: @Sendable (LaneID) -> Bool = { _ in false }
         var faults: [Operation: [Fault]] = [:]
         var spared: [Operation: Int] = [:]
         var failures = 0
@@ -47,6 +48,17 @@ package final class FaultPlan: Sendable {
     /// Lets everything fail, or nothing more.
     package func setDown(_ isDown: Bool) {
         state.withLock { $0.isDown = isDown }
+    }
+
+    /// Lets marking fail in these lanes alone, as where one shard of several does not answer.
+    package func setAway(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
+        state.withLock { $0.isAway = isAway }
+    }
+
+    /// Whether a lane is where nothing answers.
+    func isAway(_ lane: LaneID) -> Bool {
+        let isAway = state.withLock { $0.isAway }
+        return isAway(lane)
     }
 
     /// Operations that have failed so far.
@@ -324,7 +336,24 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
-        try await plan.run(.mark) { () throws(StoreError) in try await base.mark(deliveries) }
+        let unstored = await markReachable(deliveries)
+        if let failure = unstored.failure { throw failure }
+    }
+
+    package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
+        let away = deliveries.filter { plan.isAway(LaneID(endpoint: $0.endpoint)) }
+        let rest = deliveries.filter { !plan.isAway(LaneID(endpoint: $0.endpoint)) }
+        var unstored = UnstoredMarks()
+        if !away.isEmpty {
+            let failure = StoreError.unavailable("their shard does not answer")
+            unstored.add(UnstoredMarks(away, because: failure))
+        }
+        do throws(StoreError) {
+            try await plan.run(.mark) { () throws(StoreError) in try await base.mark(rest) }
+        } catch {
+            unstored.add(UnstoredMarks(rest, because: error))
+        }
+        return unstored
     }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {

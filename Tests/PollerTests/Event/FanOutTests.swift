@@ -86,6 +86,48 @@ struct FanOutTests {
         #expect(try await deliveries.stats().pending == Self.count + 1)
     }
 
+    @Test("endpoints whose shard does not answer hold up no others, and are told later")
+    func shardAway() async throws {
+        try await record()
+        let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
+        let entry = try #require(
+            try await rig.store.entries(partition: home, after: "0", limit: 1).first
+        )
+        let queue = deliveries
+        let isAway: @Sendable (LaneID) -> Bool = { queue.partition(of: $0) == 1 }
+        let inline = DeliveryMark(url: try NotifyURL("https://a.example/"), watch: entry.event.key)
+        let told = (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [inline.endpoint]
+        let there = told.count { !isAway(LaneID(endpoint: $0)) }
+        let plan = FaultPlan()
+        plan.setAway(isAway)
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: FaultyDeliveryQueue(queue, plan: plan),
+            directory: EndpointDirectory(
+                store: registry,
+                partition: queue.partition(of:),
+                logger: Sample.quiet
+            ),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("the others are marked") {
+                try await queue.stats().pending == there
+            }
+            #expect(try await rig.store.stats().undelivered == 1)
+            let positions = try await rig.store.positions(partition: home, of: [entry.id])
+            let first = FanOutPosition(partition: 1, endpoint: EndpointID(unchecked: ""))
+            #expect(positions.values.allSatisfy { $0 < first }, "none behind what is not marked")
+            plan.setAway { _ in false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await queue.stats().pending == told.count)
+    }
+
     @Test("who has lost an event to another stops, and takes nothing back")
     func stops() async throws {
         try await record()

@@ -81,6 +81,35 @@ struct OutboxReaderTests {
         #expect(rig.clock.now >= .init(offset: .seconds(5)))
     }
 
+    @Test("what lies where nothing answers comes again, and holds up nothing else of its batch")
+    func shardAway() async throws {
+        let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
+        let keys = (0..<99).map { Sample.key("src_\($0)", account: "acct_\($0)") }
+            .filter { rig.store.partition(of: $0.lane) == home }.prefix(6)
+        let url = try NotifyURL("https://a.example/")
+        for key in keys {
+            _ = try await rig.store.enqueue([try NewWatch(key: key, notify: [url])])
+            _ = try await rig.store.cancel(key)
+        }
+        let away = Set(
+            keys.prefix(2).map { LaneID(endpoint: DeliveryMark(url: url, watch: $0).endpoint) }
+        )
+        plan.setAway { away.contains($0) }
+        let reader = reader()
+        try await running(reader.run) {
+            try await eventually("the others are acknowledged") {
+                try await rig.store.stats().undelivered == 2
+            }
+            #expect(try await deliveries.stats().pending == 4)
+            #expect(rig.clock.now == .init(offset: .zero))
+            plan.setAway { _ in false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 6)
+    }
+
     @Test("regression 16: a batch that takes long is marked once, and acknowledged as it goes")
     func slow() async throws {
         let registry = MemoryEndpointStore(time: ClockTime(rig.clock))

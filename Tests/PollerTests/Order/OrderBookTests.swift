@@ -119,8 +119,48 @@ struct OrderBookTests {
         #expect(log.map(\.type) == ["order.paid"])
     }
 
+    @Test("while an account's orders do not answer it is told later, and all others in time")
+    func away() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let url = try NotifyURL("https://a.example/")
+        let home = rig.store.partition(of: member("1").lane)
+        let other = try #require(
+            (1..<99).lazy.map { Sample.key(account: "acct_\($0)") }
+                .first { rig.store.partition(of: $0.lane) == home }
+        )
+        let first = try NewWatch(key: member("1"), notify: [url], order: key.order)
+        _ = try await rig.store.enqueue([first])
+        try await commitPaid(.next(after: .seconds(60)))
+        // Nothing of it is to be noted, but it would tell of what was before it.
+        _ = try await rig.store.cancel(member("1"))
+        _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
+        _ = try await rig.store.cancel(other)
+        let isAway = Shared(true)
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            orders: OrderBook(AwayOrders(base: rig.store, isAway: isAway)),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("the other is told") {
+                try await rig.store.stats().undelivered == 2
+            }
+            #expect(try await deliveries.stats().pending == 1)
+            #expect(rig.clock.now == .init(offset: .zero))
+            isAway.change { $0 = false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 2)
+        #expect(try await rig.store.order(key)?.truth.payment.state == .paid)
+    }
+
     /// Records that the payment of the first watch is paid.
-    private func commitPaid() async throws {
+    private func commitPaid(_ verdict: Verdict = .close(.settled)) async throws {
         let claim = try await rig.store.claim(
             ClaimRequest(
                 partition: rig.store.partition(of: member("1").lane),
@@ -135,7 +175,31 @@ struct OrderBookTests {
             state: lease.item.state,
             event: event("1", of: .payment(.paid), seq: lease.item.seq + 1)
         )
-        let commit = Commit(ref: lease.ref, verdict: .close(.settled), change: change)
+        let commit = Commit(ref: lease.ref, verdict: verdict, change: change)
         #expect(try await rig.store.commit([commit]) == [.done])
+    }
+}
+
+/// Orders that do not answer while that is said.
+private struct AwayOrders: OrderStore {
+    let base: MemoryStore
+    let isAway: Shared<Bool>
+
+    func order(_ key: OrderKey) async throws(StoreError) -> Order? {
+        if isAway.value { throw .unavailable("the orders' shard does not answer") }
+        return try await base.order(key)
+    }
+
+    func store(
+        _ order: Order,
+        over version: Int,
+        telling events: [Event]
+    ) async throws(StoreError) -> Bool {
+        if isAway.value { throw .unavailable("the orders' shard does not answer") }
+        return try await base.store(order, over: version, telling: events)
+    }
+
+    func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
+        try await base.orders(query)
     }
 }
