@@ -97,6 +97,9 @@ package final class RedisClient: Service {
     /// Whether commands are sent at once; `false` while connecting, also to one node of a Cluster.
     package var isConnected: Bool { backend.isConnected }
 
+    /// Which of the servers that are written to can be reached now.
+    package var reach: RedisReach { backend.reach }
+
     /// Why the one server cannot be reached now, in words for an operator; nil of several servers, and
     /// while it can be.
     package var failure: String? { only?.failure }

@@ -89,6 +89,32 @@ extension RedisTopologyTests {
             }
         }
 
+        @Test("a Cluster that has lost a shard is of use, and the lost one is named")
+        func shardAway() async throws {
+            let cluster = try await RedisClusterProcess.start(
+                arguments: ["--cluster-require-full-coverage", "no"]
+            )
+            let configuration = LiveRedis.impatient()
+            try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
+                // A connection to each of them.
+                for key in ["foo", "one", "hello"] {
+                    _ = try await client.send(RedisCommand("SET", [.string(key), "1"]))
+                }
+                #expect(client.reach == RedisReach(masters: 3))
+                let lost = RedisEndpoint.tcp(host: "127.0.0.1", port: cluster.masters[2].port)
+                cluster.masters[2].kill()
+                try await eventually("the loss is noticed") { client.reach.away == [lost] }
+                try await eventually("the others serve") {
+                    let done = try? await client.send(RedisCommand("SET", ["hello", "2"]))
+                    return done?.string == "OK"
+                }
+                #expect(client.reach.isUsable && !client.isConnected)
+                // One of three is no majority, and serves nothing.
+                cluster.masters[1].kill()
+                try await eventually("it is of no use") { !client.reach.isUsable }
+            }
+        }
+
         @Test("a hung master is given up once the others have done so")
         func hung() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)

@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// | path | answers |
 /// |---|---|
 /// | `/livez` | 200 while the process serves at all; nothing else is looked at, so that a broken Redis does not make an orchestrator restart every process |
-/// | `/readyz` | 200 when this process can do its work, else 503 with the reasons, one a line |
+/// | `/readyz` | 200 when this process can do its work, else 503 with the reasons, one a line; behind `ok` what is not well with that |
 /// | `/metrics` | Prometheus text format 0.0.4 |
 ///
 /// It has no keys and says nothing secret; bind it to loopback or a private network.
@@ -19,6 +19,7 @@ package struct AdminServer: Service {
     private let tls: ListenerTLS?
     private let logger: Logger
     private let notReady: @Sendable () async -> [String]
+    private let notices: @Sendable () -> [String]
     private let metrics: @Sendable () -> String
     private let onBound: @Sendable (ListenAddress) -> Void
 
@@ -28,6 +29,7 @@ package struct AdminServer: Service {
     /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
     /// - `notReady`: why this process cannot do its work now, a sentence each; empty when it
     ///   can. Must answer within a second: probes are impatient.
+    /// - `notices`: what is not well though this process can do its work, a sentence each.
     /// - `metrics`: the metrics in Prometheus text format.
     /// - `onBound`: told the address with the real port, once.
     package init(
@@ -36,6 +38,7 @@ package struct AdminServer: Service {
         tls: ListenerTLS? = nil,
         logger: Logger,
         notReady: @escaping @Sendable () async -> [String],
+        notices: @escaping @Sendable () -> [String] = { [] },
         metrics: @escaping @Sendable () -> String,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
     ) {
@@ -44,6 +47,7 @@ package struct AdminServer: Service {
         self.tls = tls
         self.logger = logger
         self.notReady = notReady
+        self.notices = notices
         self.metrics = metrics
         self.onBound = onBound
     }
@@ -58,11 +62,11 @@ package struct AdminServer: Service {
         // one is a page in a browser that has been led here (DNS rebinding).
         if tls == nil, bind.isLoopback { router.add(middleware: LocalHostMiddleware()) }
         router.get("livez") { _, _ in Self.text("ok\n") }
-        router.get("readyz") { [notReady] _, _ in
+        router.get("readyz") { [notReady, notices] _, _ in
             let reasons = await notReady()
-            guard !reasons.isEmpty else { return Self.text("ok\n") }
-            let lines = reasons.map { "\($0)\n" }.joined()
-            return Self.text(lines, status: .serviceUnavailable)
+            let lines = (reasons.isEmpty ? ["ok"] : reasons) + notices()
+            let text = lines.map { "\($0)\n" }.joined()
+            return Self.text(text, status: reasons.isEmpty ? .ok : .serviceUnavailable)
         }
         router.get("metrics") { [metrics] _, _ in
             Self.text(metrics(), type: "text/plain; version=0.0.4; charset=utf-8")

@@ -87,6 +87,8 @@ final class RedisCluster: RedisBackend {
 
     var isConnected: Bool { state.withLock { $0.isConnected } }
 
+    var reach: RedisReach { state.withLock { $0.reach } }
+
     var findsMasters: Bool { true }
 
     func add(_ observer: RedisWaiter<Void>) {

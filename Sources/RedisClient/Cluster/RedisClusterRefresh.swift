@@ -108,6 +108,7 @@ extension RedisCluster {
         _ = outages.withLock { $0.recovered() }
         let (applied, observers, isCalm) = state.withLock { state in
             let applied = state.apply(best.map, now: RedisInstant(eventLoop.now))
+            state.isServing = best.isWell
             let isCalm = best.isWell && best.map.isComplete && state.isConnected
             return (applied, state.isConnected ? state.takeObservers() : [], isCalm)
         }

@@ -18,6 +18,8 @@ struct RedisClusterState {
     var map: RedisSlotMap?
     /// The map as it was read last.
     var read: RedisSlotMap?
+    /// Whether the Cluster served anything when it was read last.
+    var isServing = true
     var nodes: [RedisEndpoint: RedisNode] = [:]
     /// Nodes that have left; they answer what was written.
     var leaving: [RedisNode] = []
@@ -35,6 +37,16 @@ struct RedisClusterState {
     var isConnected: Bool {
         guard let map, !isStopped else { return false }
         return !map.masters.contains { down.contains($0) }
+    }
+
+    /// Which masters answer.
+    var reach: RedisReach {
+        guard let map, !isStopped else { return RedisReach(masters: 0) }
+        return RedisReach(
+            masters: map.masters.count,
+            away: map.masters.filter(down.contains),
+            isServing: isServing
+        )
     }
 
     /// Takes over a map; returns the nodes to be closed and what has changed.

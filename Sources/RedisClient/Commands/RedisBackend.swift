@@ -2,6 +2,8 @@
 protocol RedisBackend: Sendable {
     /// Whether commands are sent at once.
     var isConnected: Bool { get }
+    /// Which servers can be reached.
+    var reach: RedisReach { get }
     /// Whether another master may be found when a server turns out to be a replica.
     var findsMasters: Bool { get }
 

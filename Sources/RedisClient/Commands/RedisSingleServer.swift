@@ -80,6 +80,8 @@ final class RedisSingleServer: RedisBackend {
 
     var isConnected: Bool { node.shared.isConnected }
 
+    var reach: RedisReach { RedisReach(masters: isConnected ? 1 : 0) }
+
     var findsMasters: Bool { whereabouts.mayChange }
 
     func add(_ observer: RedisWaiter<Void>) { node.shared.add(observer) }

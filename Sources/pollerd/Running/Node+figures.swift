@@ -16,9 +16,12 @@ extension Node {
             logger: log("admin"),
             notReady: { [client = cluster.client, gate = cluster.secrets.gate, loops] in
                 if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
-                guard client.isConnected else { return ["redis: not connected"] }
+                let reach = client.reach
+                guard reach.isUsable else { return [reach.refusal] }
                 return gate.refusal.map { ["secrets: \($0)"] } ?? []
             },
+            // Of a Cluster without one of its shards this process still serves the others.
+            notices: { [client = cluster.client] in client.reach.notices },
             metrics: { [metrics] in metrics.text + ProcessMetrics.text },
             onBound: { startup.bound("admin", $0) }
         )
@@ -64,6 +67,20 @@ extension Node {
             logger: log("activity"),
             total: { [metrics] in Activity(metrics) }
         )
+    }
+}
+
+extension RedisReach {
+    /// Why nothing can be done with the store.
+    fileprivate var refusal: String {
+        away.count < masters ? "redis: its cluster serves nothing now" : "redis: not connected"
+    }
+
+    /// The masters of a Cluster that are away, in one line.
+    fileprivate var notices: [String] {
+        guard masters > 1, !away.isEmpty else { return [] }
+        let names = away.map { "\($0)" }.sorted().joined(separator: ", ")
+        return ["redis: \(away.count) of \(masters) masters away: \(names)"]
     }
 }
 

@@ -4,6 +4,7 @@ import NIOHTTP1
 import Poller
 import PollerTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import PollerAPI
@@ -115,10 +116,12 @@ struct OperatorRoutesTests {
         let registry = PrometheusRegistry()
         Counter(label: "poller_polls_total", factory: registry).increment(by: 3)
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let isReady = Mutex(false)
         let server = AdminServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
             logger: LiveAPI.quiet,
-            notReady: { ["redis: not connected"] },
+            notReady: { isReady.withLock(\.self) ? [] : ["redis: not connected"] },
+            notices: { isReady.withLock(\.self) ? ["redis: 1 of 3 masters away: r3:6379"] : [] },
             metrics: { registry.text },
             onBound: { bound.yield($0.port) }
         )
@@ -132,6 +135,11 @@ struct OperatorRoutesTests {
             let ready = try await api.get("/readyz")
             #expect(ready.status == 503)
             #expect(ready.text == "redis: not connected\n")
+            // A shard that is away is no reason to send nothing: the others are served.
+            isReady.withLock { $0 = true }
+            let partly = try await api.get("/readyz")
+            #expect(partly.status == 200)
+            #expect(partly.text == "ok\nredis: 1 of 3 masters away: r3:6379\n")
             // A page of another site that has been led to this machine reads nothing here.
             for (host, status) in [("evil.example:\(port)", 403), ("localhost:\(port)", 200)] {
                 let rebound = try await api.get("/metrics", headers: ["Host": host])
