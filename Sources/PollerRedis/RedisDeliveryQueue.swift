@@ -135,10 +135,6 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         return arguments
     }
 
-    package func partition(of lane: LaneID) -> Int {
-        redis.keys.partition(of: lane.description)
-    }
-
     /// Where a lane stands among those that an event is marked for; that stays what it is when the store is given
     /// more partitions.
     package func place(of lane: LaneID) -> Int {

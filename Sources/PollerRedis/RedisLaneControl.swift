@@ -3,6 +3,10 @@ import RedisClient
 
 /// The operator's hand on lanes, for watches and deliveries alike.
 extension RedisQueue {
+    package func partition(of lane: LaneID) -> Int {
+        redis.keys.partition(of: lane.description)
+    }
+
     package func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
     {
         let map = redis.keys.map

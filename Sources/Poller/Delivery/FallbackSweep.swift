@@ -7,7 +7,7 @@ import Synchronization
 /// A delivery that fails calls the fallback itself when its time has come. While the circuit of
 /// an endpoint is open, or a `Retry-After` runs, one delivery tries and the others wait: for them
 /// this looks once a second. Each notifier looks at the partitions that are its own, so that two
-/// do not call for the same event.
+/// do not call for the same event. What does not answer holds up its own endpoints and watches alone.
 ///
 /// A class, because the roster tells it its partitions while it runs.
 package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
@@ -61,43 +61,82 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                for endpoint in self.directory.withFallback() { await self.look(at: endpoint) }
+                await self.look()
                 // Cancelled: the loop's condition ends it.
                 try? await self.clock.sleep(for: Self.interval)
             }
         }
     }
 
-    private func look(at endpoint: Endpoint) async {
-        do throws(StoreError) {
-            guard let notifyBy = endpoint.notifyBy,
-                let lane = try await deliveries.lane(endpoint.lane),
-                state.withLock({ $0.partitions.contains(lane.partition) }),
-                lane.circuit != .closed || lane.heldUntil.map({ $0 > lane.now }) ?? false
-            else {
-                state.withLock { $0.cursors[endpoint.id] = nil }
-                return
-            }
-            let page = try await deliveries.deliveries(
-                DeliveryQuery(
-                    endpoint: endpoint.id,
-                    limit: Self.batch,
-                    cursor: state.withLock { $0.cursors[endpoint.id] }
-                )
-            )
-            state.withLock { $0.cursors[endpoint.id] = page.next }
-            for snapshot in page.items {
-                guard case .waiting = snapshot.place else { continue }
-                try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
-            }
-        } catch {
-            // Another release's, before it was stopped: from the beginning.
-            if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
-            logger.warning(
-                "fallbacks not called yet",
-                metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"]
-            )
+    private func look() async {
+        let endpoints = ours(directory.withFallback())
+        _ = await asking(Array(endpoints.keys)) { partition in
+            await self.look(at: endpoints[partition] ?? [])
         }
+    }
+
+    /// Those that are ours to look at, by the partition of their deliveries, which nobody is asked for.
+    func ours(_ endpoints: [Endpoint]) -> [Int: [Endpoint]] {
+        let all = Dictionary(grouping: endpoints) { deliveries.partition(of: $0.lane) }
+        return state.withLock { state in
+            for (partition, others) in all where !state.partitions.contains(partition) {
+                for endpoint in others { state.cursors[endpoint.id] = nil }
+            }
+            return all.filter { state.partitions.contains($0.key) }
+        }
+    }
+
+    /// Looks at the endpoints of one partition.
+    private func look(at endpoints: [Endpoint]) async {
+        for endpoint in endpoints where !Task.isCancelled {
+            let began = clock.now
+            do throws(StoreError) {
+                try await look(at: endpoint)
+            } catch {
+                // Another release's, before it was stopped: from the beginning.
+                if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
+                tell(error, of: endpoint)
+                // Each of the others would wait as long.
+                if clock.hasWaited(since: began) { return }
+            }
+        }
+    }
+
+    private func look(at endpoint: Endpoint) async throws(StoreError) {
+        guard let notifyBy = endpoint.notifyBy,
+            let lane = try await deliveries.lane(endpoint.lane),
+            lane.circuit != .closed || lane.heldUntil.map({ $0 > lane.now }) ?? false
+        else {
+            state.withLock { $0.cursors[endpoint.id] = nil }
+            return
+        }
+        let page = try await deliveries.deliveries(
+            DeliveryQuery(
+                endpoint: endpoint.id,
+                limit: Self.batch,
+                cursor: state.withLock { $0.cursors[endpoint.id] }
+            )
+        )
+        state.withLock { $0.cursors[endpoint.id] = page.next }
+        // The watches lie elsewhere, those of one lane together.
+        var away: Set<LaneID> = []
+        for snapshot in page.items {
+            let watches = snapshot.delivery.watch.lane
+            guard case .waiting = snapshot.place, !away.contains(watches) else { continue }
+            do throws(StoreError) {
+                try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
+            } catch {
+                if away.isEmpty { tell(error, of: endpoint) }
+                away.insert(watches)
+            }
+        }
+    }
+
+    private func tell(_ error: StoreError, of endpoint: Endpoint) {
+        logger.warning(
+            "fallbacks not called yet",
+            metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"]
+        )
     }
 
     /// Calls for every event of a delivery whose time has passed.

@@ -18,6 +18,10 @@ import Synchronization
 /// *Rejected*: hearing of failovers from the connection (a notifier that starts after one has heard
 /// nothing). A fixed span back (a replica may be behind by any time, an entry old when it was marked).
 ///
+/// *A shard that is away* holds up what needs it. Its partitions are looked at when they answer. While an outbox
+/// cannot be read nothing is noted, as nobody knows what in it is not marked yet; what the others hold is marked again
+/// meanwhile, once, and the round is over when the missing one was read.
+///
 /// *A crash* between marks and note makes the marks once more. Each notifier looks at the
 /// partitions that are its own; two at work on the same do no harm.
 ///
@@ -37,11 +41,19 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     /// Marks made at a time, likewise.
     private static var marksMax: Int { 1000 }
 
-    /// What the lock guards: the partitions that are ours, and what was repaired in them.
+    /// How far it has come with making the marks of a partition again.
+    private struct Repair: Sendable {
+        let history: String
+        /// The outboxes that were read in this round.
+        var read: Set<Int> = []
+        /// When the first round was over; nil in it.
+        var first: C.Instant?
+    }
+
+    /// What the lock guards: the partitions that are ours, and what is being repaired in them.
     private struct State: Sendable {
         var partitions: Set<Int> = []
-        /// The partitions whose marks were made again once, in which history and when.
-        var repaired: [Int: (history: String, at: C.Instant)] = [:]
+        var repairs: [Int: Repair] = [:]
     }
 
     private let outbox: Events
@@ -88,97 +100,172 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     }
 
     private func look() async throws(StoreError) {
-        var standings: [Int: MarkStanding] = [:]
-        for partition in state.withLock(\.partitions) {
-            standings[partition] = try await deliveries.standing(partition: partition)
+        var failure: StoreError?
+        let deliveries = deliveries
+        let outbox = outbox
+        let ours = Array(state.withLock(\.partitions))
+        let standings = await answers(ours, &failure) { partition async throws(StoreError) in
+            try await deliveries.standing(partition: partition)
         }
-        guard !standings.isEmpty else { return }
         // After the standings: whatever is acknowledged by now was marked in these histories, or in
         // those before them, whose loss is dealt with first.
-        var whole = Timestamp(ms: .max)
-        for partition in 0..<outbox.partitions {
-            whole = min(whole, try await outbox.settled(partition: partition))
+        let outboxes = Set(standings.isEmpty ? 0..<0 : 0..<outbox.partitions)
+        let settled = await answers(Array(outboxes), &failure) { number async throws(StoreError) in
+            try await outbox.settled(partition: number)
         }
         let now = clock.now
-        var mended: Set<Int> = []
-        var lost: [Int: MarkStanding] = [:]
-        for (partition, standing) in standings where !standing.isWhole {
-            let first = state.withLock { $0.repaired[partition] }
-            if let first, first.history == standing.history {
-                guard first.at.advanced(by: Self.settling) <= now else { continue }
-                mended.insert(partition)
-            }
-            lost[partition] = standing
+        var repairs = due(standings, now)
+        do throws(StoreError) {
+            try await markAgain(standings, from: settled.keys.sorted(), &repairs, &failure)
+        } catch {
+            failure = failure ?? error
         }
-        if !lost.isEmpty { try await markAgain(lost) }
-        for (partition, standing) in standings {
-            if standing.isWhole || mended.contains(partition) {
-                try await deliveries.note(
-                    partition: partition,
-                    whole: whole,
-                    in: standing.history
-                )
-                state.withLock { $0.repaired[partition] = nil }
-            } else if lost[partition] != nil {
-                state.withLock { $0.repaired[partition] = (standing.history, now) }
+        var whole = Set(standings.keys.filter { standings[$0]?.isWhole ?? false })
+        for (partition, repair) in repairs where repair.read.isSuperset(of: outboxes) {
+            if repair.first == nil {
+                repairs[partition] = Repair(history: repair.history, first: now)
+            } else {
+                whole.insert(partition)
             }
+        }
+        state.withLock { [repairs] in $0.repairs.merge(repairs) { _, new in new } }
+        if let before = settled.values.min(), settled.count == outboxes.count {
+            await note(standings.filter { whole.contains($0.key) }, before, &failure)
+        }
+        if let failure { throw failure }
+    }
+
+    /// What those say that answer; `failure` keeps why the first of the others did not.
+    private func answers<Answer: Sendable>(
+        _ partitions: [Int],
+        _ failure: inout StoreError?,
+        _ ask: @escaping @Sendable (Int) async throws(StoreError) -> Answer
+    ) async -> [Int: Answer] {
+        var answers: [Int: Answer] = [:]
+        for (partition, result) in await asking(partitions, ask) {
+            switch result {
+            case .success(let answer): answers[partition] = answer
+            case .failure(let error): failure = failure ?? error
+            }
+        }
+        return answers
+    }
+
+    /// Notes that these partitions have all marks of what was recorded before an instant.
+    private func note(
+        _ standings: [Int: MarkStanding],
+        _ before: Timestamp,
+        _ failure: inout StoreError?
+    ) async {
+        let deliveries = deliveries
+        let noted = await answers(Array(standings.keys), &failure) {
+            (partition) async throws(StoreError) -> Bool in
+            guard let history = standings[partition]?.history else { return false }
+            try await deliveries.note(partition: partition, whole: before, in: history)
+            return true
+        }
+        state.withLock { state in
+            for partition in noted.keys { state.repairs[partition] = nil }
         }
     }
 
-    /// Marks all that the outboxes hold since these partitions were last known to be whole.
-    private func markAgain(_ lost: [Int: MarkStanding]) async throws(StoreError) {
-        let since = lost.values.map(\.whole).min() ?? Timestamp(ms: 0)
-        let start = max(since.ms - Self.slack.ms - 1, 0)
-        var count = 0
-        for partition in 0..<outbox.partitions {
-            var position = "\(start)"
-            while true {
-                let entries = try await outbox.entries(
-                    partition: partition,
-                    after: position,
-                    limit: Self.batch
-                )
-                // After the entries were read: whoever registered before them is known then.
-                try await directory?.refresh()
-                var marks: Set<DeliveryMark> = []
-                for entry in entries {
-                    let audience = directory?.interested(in: entry.event) ?? .nobody
-                    let isUrgent = !audience.isMore(than: OutboxEntry.urgentMax)
-                    var segment = entry.inlineMarks(directory?.operators ?? [])
-                    var position: FanOutPosition?
-                    repeat {
-                        let next = audience.next(Self.marksMax, after: position)
-                        position = next.last
-                        segment += entry.marks(next, isUrgent: isUrgent)
-                        marks.formUnion(segment.filter { isLost($0, lost) })
-                        segment = []
-                        if marks.count >= Self.marksMax { try await mark(&marks, &count) }
-                    } while position != nil
-                }
-                try await mark(&marks, &count)
-                guard entries.count >= Self.batch, let last = entries.last else { break }
-                position = last.id
+    /// The repairs that are due of partitions that may have lost something, as far as they have come.
+    private func due(_ standings: [Int: MarkStanding], _ now: C.Instant) -> [Int: Repair] {
+        let known = state.withLock(\.repairs)
+        var due: [Int: Repair] = [:]
+        for (partition, standing) in standings where !standing.isWhole {
+            guard let repair = known[partition], repair.history == standing.history else {
+                due[partition] = Repair(history: standing.history)
+                continue
             }
+            if let first = repair.first, first.advanced(by: Self.settling) > now { continue }
+            due[partition] = repair
         }
+        return due
+    }
+
+    /// Marks what the outboxes hold since these partitions were last known to be whole, and notes which were read.
+    private func markAgain(
+        _ standings: [Int: MarkStanding],
+        from outboxes: [Int],
+        _ repairs: inout [Int: Repair],
+        _ failure: inout StoreError?
+    ) async throws(StoreError) {
+        var told: Set<Int> = []
+        var since = Timestamp(ms: .max)
+        var count = 0
+        for number in outboxes {
+            let wanting = Set(repairs.keys.filter { repairs[$0]?.read.contains(number) == false })
+            let lost = standings.filter { wanting.contains($0.key) }
+            guard let start = lost.values.map(\.whole).min() else { continue }
+            let unstored = try await markAgain(lost, from: number, since: start, &count)
+            failure = failure ?? unstored.failure
+            let missed = Set(unstored.marks.map { partition(of: $0) })
+            for partition in wanting.subtracting(missed) { repairs[partition]?.read.insert(number) }
+            told.formUnion(wanting)
+            since = min(since, start)
+        }
+        guard !told.isEmpty else { return }
         logger.warning(
             "another server serves deliveries: they are marked again",
             metadata: [
-                "partitions": "\(lost.keys.sorted())", "since": "\(since)", "marks": "\(count)",
+                "partitions": "\(told.sorted())", "since": "\(since)", "marks": "\(count)",
             ]
         )
     }
 
-    private func isLost(_ mark: DeliveryMark, _ lost: [Int: MarkStanding]) -> Bool {
-        lost[deliveries.partition(of: LaneID(endpoint: mark.endpoint))] != nil
+    /// Marks what one outbox holds.
+    ///
+    /// - Returns: what could not be marked.
+    private func markAgain(
+        _ lost: [Int: MarkStanding],
+        from number: Int,
+        since: Timestamp,
+        _ count: inout Int
+    ) async throws(StoreError) -> UnstoredMarks {
+        var unstored = UnstoredMarks()
+        var position = "\(max(since.ms - Self.slack.ms - 1, 0))"
+        while true {
+            let entries = try await outbox.entries(
+                partition: number,
+                after: position,
+                limit: Self.batch
+            )
+            // After the entries were read: whoever registered before them is known then.
+            try await directory?.refresh()
+            var marks: Set<DeliveryMark> = []
+            for entry in entries {
+                let audience = directory?.interested(in: entry.event) ?? .nobody
+                let isUrgent = !audience.isMore(than: OutboxEntry.urgentMax)
+                var segment = entry.inlineMarks(directory?.operators ?? [])
+                var position: FanOutPosition?
+                repeat {
+                    let next = audience.next(Self.marksMax, after: position)
+                    position = next.last
+                    segment += entry.marks(next, isUrgent: isUrgent)
+                    marks.formUnion(segment.filter { lost[partition(of: $0)] != nil })
+                    segment = []
+                    if marks.count >= Self.marksMax { await mark(&marks, &count, &unstored) }
+                } while position != nil
+            }
+            await mark(&marks, &count, &unstored)
+            guard entries.count >= Self.batch, let last = entries.last else { return unstored }
+            position = last.id
+        }
     }
 
     private func mark(
         _ marks: inout Set<DeliveryMark>,
-        _ count: inout Int
-    ) async throws(StoreError) {
-        try await deliveries.markAndCount(Array(marks))
+        _ count: inout Int,
+        _ unstored: inout UnstoredMarks
+    ) async {
+        unstored.add(await deliveries.markAndCountReachable(Array(marks)))
         count += marks.count
         marks = []
+    }
+
+    private func partition(of mark: DeliveryMark) -> Int {
+        deliveries.partition(of: LaneID(endpoint: mark.endpoint))
     }
 }
 

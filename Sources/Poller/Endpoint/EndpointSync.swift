@@ -74,13 +74,32 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             return
         }
         if let file = file(), file.isMissing(in: directory) { await restore(file) }
-        for (id, endpoint) in directory.takeChanges() where !Task.isCancelled {
-            do {
+        let changes = Dictionary(grouping: directory.takeChanges()) {
+            lanes.partition(of: LaneID(endpoint: $0.id))
+        }
+        // Beside each other: one that is away holds up its own endpoints alone.
+        _ = await asking(Array(changes.keys)) { partition in
+            await self.follow(changes[partition] ?? [], isClearing: isFirst || !isReloading)
+        }
+    }
+
+    /// Follows the changes of the endpoints of one partition.
+    private func follow(
+        _ changes: [(id: EndpointID, endpoint: Endpoint?)],
+        isClearing: Bool
+    ) async {
+        for (index, (id, endpoint)) in changes.enumerated() where !Task.isCancelled {
+            let began = clock.now
+            do throws(StoreError) {
                 try await align(LaneID(endpoint: id), with: endpoint)
-                if endpoint == nil, isFirst || !isReloading { try await clear(id) }
+                if endpoint == nil, isClearing { try await clear(id) }
             } catch {
                 directory.putBack(id)
                 logger.debug("lane not changed", metadata: ["endpoint": "\(id)"])
+                guard clock.hasWaited(since: began) else { continue }
+                // Each of the others would wait as long.
+                for later in changes[(index + 1)...] { directory.putBack(later.id) }
+                return
             }
         }
     }

@@ -146,14 +146,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
 }
 
 extension DeliveryQueue {
-    /// Marks, and counts it for operators.
-    func markAndCount(_ marks: [DeliveryMark]) async throws(StoreError) {
-        guard !marks.isEmpty else { return }
-        try await mark(marks)
-        Counter(label: "poller_delivery_marks_total").increment(by: marks.count)
-    }
-
-    /// Marks what can be marked, and counts that.
+    /// Marks what can be marked, and counts that for operators.
     func markAndCountReachable(_ marks: [DeliveryMark]) async -> UnstoredMarks {
         guard !marks.isEmpty else { return UnstoredMarks() }
         let unstored = await markReachable(marks)

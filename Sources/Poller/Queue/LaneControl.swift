@@ -1,5 +1,8 @@
 /// What operators may do to lanes: look at them, stop them, change their limits while they run.
 package protocol LaneControl: Sendable {
+    /// The partition of a lane; asks nobody.
+    func partition(of lane: LaneID) -> Int
+
     /// A page of the lanes that hold something or have settings of their own, partition by
     /// partition, the longest overdue of each partition first.
     ///

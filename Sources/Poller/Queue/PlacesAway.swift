@@ -13,8 +13,6 @@ package final class PlacesAway<Place: Hashable & Sendable, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// How long nobody asks: shorter than what is left for later takes to come back (5 s).
     private static var span: Duration { .seconds(3) }
-    /// A failure that took longer was waited for.
-    private static var patience: Duration { .seconds(1) }
     /// Places remembered; what is beyond is asked, and waited for.
     private static var placesMax: Int { 10_000 }
 
@@ -52,12 +50,17 @@ where C.Duration == Duration, C.Instant: Sendable {
                 away[place] = nil
                 return false
             }
-            guard began.duration(to: now) >= Self.patience else { return false }
+            guard clock.hasWaited(since: began) else { return false }
             if away.count >= Self.placesMax { away = away.filter { $0.value > now } }
             if away.count < Self.placesMax { away[place] = now.advanced(by: Self.span) }
             return true
         }
     }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Whether what has failed was waited for: a refusal comes at once, who does not answer takes a timeout of seconds.
+    func hasWaited(since began: Instant) -> Bool { began.duration(to: now) >= .seconds(1) }
 }
 
 /// Asks several places of a store beside each other, so that those that are away are waited for together.

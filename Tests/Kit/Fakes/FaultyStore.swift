@@ -27,6 +27,8 @@ package final class FaultPlan: Sendable {
     private struct State: Sendable {
         var isDown = false
         var isAway: @Sendable (LaneID) -> Bool = { _ in false }
+        var outboxesAway: Set<Int> = []
+        var ledgersAway: Set<Int> = []
         var faults: [Operation: [Fault]] = [:]
         var spared: [Operation: Int] = [:]
         var failures = 0
@@ -59,6 +61,34 @@ package final class FaultPlan: Sendable {
     func isAway(_ lane: LaneID) -> Bool {
         let isAway = state.withLock { $0.isAway }
         return isAway(lane)
+    }
+
+    /// Lets the outboxes of some partitions fail, and what is noted of the marks in some.
+    package func setAway(outboxes: Set<Int>, ledgers: Set<Int> = []) {
+        state.withLock { ($0.outboxesAway, $0.ledgersAway) = (outboxes, ledgers) }
+    }
+
+    /// Runs an operation on the outbox of a partition.
+    func run<Result>(
+        outbox partition: Int,
+        _ operation: Operation,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        if state.withLock({ $0.outboxesAway.contains(partition) }) {
+            throw .unavailable("the outbox of partition \(partition) does not answer")
+        }
+        return try await run(operation, body)
+    }
+
+    /// Runs an operation on what is noted of the marks in a partition.
+    func run<Result>(
+        ledger partition: Int,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        if state.withLock({ $0.ledgersAway.contains(partition) }) {
+            throw .unavailable("partition \(partition) does not answer")
+        }
+        return try await run(.other, body)
     }
 
     /// Operations that have failed so far.
@@ -223,7 +253,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     }
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {
-        try await plan.run(.read) { () throws(StoreError) in
+        try await plan.run(outbox: partition, .read) { () throws(StoreError) in
             try await base.settled(partition: partition)
         }
     }
@@ -233,7 +263,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        try await plan.run(.read) { () throws(StoreError) in
+        try await plan.run(outbox: partition, .read) { () throws(StoreError) in
             try await base.entries(partition: partition, after: position, limit: limit)
         }
     }
@@ -364,5 +394,25 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
 
     package func stats() async throws(StoreError) -> StoreStats {
         try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
+    }
+}
+
+extension FaultyDeliveryQueue: MarkLedger where Base: MarkLedger {
+    package func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
+
+    package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
+        try await plan.run(ledger: partition) { () throws(StoreError) in
+            try await base.standing(partition: partition)
+        }
+    }
+
+    package func note(
+        partition: Int,
+        whole: Timestamp,
+        in history: String
+    ) async throws(StoreError) {
+        try await plan.run(ledger: partition) { () throws(StoreError) in
+            try await base.note(partition: partition, whole: whole, in: history)
+        }
     }
 }

@@ -24,6 +24,8 @@ struct ClusterStatusTests {
             self.takes = takes
         }
 
+        func partition(of lane: LaneID) -> Int { 0 }
+
         func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport> {
             let start = cursor.flatMap { Int($0) } ?? 0
             if start == 0 {

@@ -1,6 +1,7 @@
-import Poller
 import PollerTesting
 import Testing
+
+@testable import Poller
 
 @Suite("fallbacks", .timeLimit(.minutes(1)))
 struct FallbackSweepTests {
@@ -57,6 +58,25 @@ struct FallbackSweepTests {
         #expect(mail.attempts.map { "\($0.event.key.source)" }.sorted() == sources.sorted())
         // Of those that were not tried, most were never: that is what the circuit is for.
         #expect(hook.attempts.count < 2 * sources.count)
+    }
+
+    @Test("only endpoints of our own partitions are looked at, and nobody is asked for that")
+    func owned() throws {
+        let sweep = FallbackSweep(
+            watches: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        sweep.own([0, 2])
+        let endpoints = try (0..<40).map { try EndpointTests.endpoint("e\($0)") }
+        let ours = sweep.ours(endpoints)
+        #expect(ours.keys.sorted() == [0, 2])
+        for endpoint in endpoints {
+            let partition = deliveries.partition(of: endpoint.lane)
+            #expect(ours[partition]?.contains(endpoint) ?? ![0, 2].contains(partition))
+        }
     }
 
     /// Runs all of a notifier beside a worker.

@@ -8,7 +8,7 @@ struct MarkRepairTests {
     private let deliveries: MemoryDeliveryQueue
     private let registry: MemoryEndpointStore
     private let directory: EndpointDirectory
-    private let channel = RecordingChannel()
+    private let plan = FaultPlan()
 
     init() {
         let time = ClockTime(rig.clock)
@@ -41,8 +41,8 @@ struct MarkRepairTests {
         for more: Duration = .zero
     ) async throws {
         let repair = MarkRepair(
-            outbox: rig.store,
-            deliveries: deliveries,
+            outbox: FaultyStore(rig.store, plan: plan),
+            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
             directory: directory,
             clock: rig.clock,
             logger: Sample.quiet
@@ -122,6 +122,54 @@ struct MarkRepairTests {
         try await looked(for: .seconds(10), then: late, for: .seconds(25))
         #expect(try await deliveries.stats().pending == 1)
         #expect(try await standings().allSatisfy { $0.noted == $0.history })
+    }
+
+    /// Two watches whose outboxes are in the partitions 0 and 1.
+    private func sources() throws -> [String] {
+        try (0..<rig.store.partitions).map { partition in
+            try #require(
+                (0..<99).map { "src_\($0)" }.first { source in
+                    rig.store.partition(of: Sample.key(source, account: source).lane) == partition
+                }
+            )
+        }
+    }
+
+    /// Ends a payment of an account of its own.
+    private func settle(alone source: String) async throws {
+        let key = Sample.key(source, account: source)
+        let url = try NotifyURL("https://inline.example/")
+        _ = try await rig.store.enqueue([try NewWatch(key: key, notify: [url])])
+        _ = try await rig.store.cancel(key)
+    }
+
+    @Test("are made again of the outboxes that answer, and of the others when they do")
+    func outboxAway() async throws {
+        try await looked()
+        deliveries.checkpoint()
+        for source in try sources() { try await settle(alone: source) }
+        try await mark()
+        deliveries.rewind()
+        plan.setAway(outboxes: [0])
+        func back() async throws {
+            #expect(try await deliveries.stats().pending == 1)
+            #expect(
+                try await standings().allSatisfy { $0.noted != $0.history },
+                "nobody knows what is in the other"
+            )
+            plan.setAway(outboxes: [])
+        }
+        try await looked(for: .seconds(60), then: back, for: .seconds(60))
+        #expect(try await deliveries.stats().pending == 2)
+        #expect(try await standings().allSatisfy { $0.noted == $0.history })
+    }
+
+    @Test("one partition that does not answer keeps no other from being whole")
+    func ledgerAway() async throws {
+        plan.setAway(outboxes: [], ledgers: [2])
+        try await looked()
+        let noted = try await standings().map { $0.noted != nil }
+        #expect(noted == [true, true, false, true])
     }
 
     @Test("an entry that was old when it was marked is marked again too")
