@@ -48,7 +48,11 @@ extension RedisWatchStore: Outbox {
             try await redis.confirm(partition: partition, entry: newest)
         }
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
-        let records = (abandoned + fresh).compactMap(OutboxRecord.init)
+        // Where Redis stood still for `idle` between the two, what the first has read is abandoned to the second.
+        let taken = Set(fresh.compactMap { $0.array?.first?.string })
+        let records =
+            abandoned.compactMap(OutboxRecord.init).filter { !taken.contains($0.id) }
+            + fresh.compactMap(OutboxRecord.init)
         let entries = try await self.entries(
             records,
             partition: partition,
@@ -92,7 +96,7 @@ extension RedisWatchStore: Outbox {
         )
         // What another release has written is as good as nothing: all are marked again.
         let positions = (reply.array ?? []).map { $0.string.flatMap(FanOutPosition.init) }
-        return Dictionary(uniqueKeysWithValues: zip(ids, positions)).compactMapValues(\.self)
+        return Dictionary(zip(ids, positions)) { first, _ in first }.compactMapValues(\.self)
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {

@@ -73,6 +73,16 @@ extension QueueConformance {
             try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
             try bench.equal(entries.first?.notify.count, 1, "where to tell it")
         },
+        ConformanceCase("an entry is handed out once, abandoned at once or not") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna, idle: .zero)
+            try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
+            let twice = (entries + entries).map(\.id)
+            let positions = try await bench.watches.positions(partition: home, of: twice)
+            try bench.equal(positions, [:], "positions of what is named twice")
+        },
         ConformanceCase("entries a consumer sits on for too long go to another") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
