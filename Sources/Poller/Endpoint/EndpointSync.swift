@@ -1,5 +1,6 @@
 package import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// Makes the lanes of deliveries agree with the registry: the lane of a disabled endpoint is
 /// paused, one with a limit of its own has it, and of one that was removed nothing is left that somebody
@@ -25,6 +26,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     private let file: @Sendable () -> FileEndpoints?
     private let clock: C
     private let logger: Logger
+    private let told = ToldFailure()
 
     /// Keeps `lanes`, those of `deliveries`, as `directory` has it, and the registry complete of what `file`
     /// describes now.
@@ -105,16 +107,27 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     }
 
     private func restore(_ file: FileEndpoints) async {
-        do {
-            let changes = try await file.restore()
-            guard !changes.isEmpty else { return }
+        var count = 0
+        var failure: StoreError?
+        do throws(StoreError) {
+            try await file.restore { _ in count += 1 }
+        } catch {
+            failure = error
+        }
+        if count > 0 {
             logger.warning(
                 "endpoints of the configuration file were missing and are there",
-                metadata: ["changes": "\(changes.count)"]
+                metadata: ["changes": "\(count)"]
             )
-        } catch {
-            logger.debug("endpoints not restored", metadata: ["error": "\(error)"])
         }
+        // A second later it is tried again.
+        let isNews = told.isNews(failure)
+        guard let failure else { return }
+        logger.log(
+            level: isNews ? .error : .debug,
+            "endpoints of the configuration file not restored",
+            metadata: ["error": "\(failure)"]
+        )
     }
 
     /// Leaves nothing of a removed endpoint that stands in lists, counts and checks: what waits for it is claimed
@@ -172,5 +185,26 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             isPaused ? "endpoint paused" : "endpoint goes on",
             metadata: ["endpoint": "\(lane)"]
         )
+    }
+}
+
+/// Tells which failure of something that is tried again and again a person must hear of: each once.
+///
+/// A class, because whoever tries is a value.
+package final class ToldFailure: Sendable {
+    private let last = Mutex<StoreError?>(nil)
+
+    /// Nothing has failed.
+    package init() {}
+
+    /// Whether a failure is to be told; nil when it went well, after which the same is news again.
+    ///
+    /// A store that is away is told of by everything else, and passes.
+    package func isNews(_ failure: StoreError?) -> Bool {
+        if case .unavailable? = failure { return false }
+        return last.withLock { last in
+            defer { last = failure }
+            return failure != nil && failure != last
+        }
     }
 }

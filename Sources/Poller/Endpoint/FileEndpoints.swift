@@ -49,22 +49,51 @@ package struct FileEndpoints: Sendable {
         wanted.contains { directory.known($0.id) == nil }
     }
 
-    /// Makes those again that the store has lost, or had no room for; returns what was made.
-    func restore() async throws(StoreError) -> [Change] {
-        var changes: [Change] = []
-        for endpoint in wanted {
+    /// Makes those again that the store has lost, or had no room for.
+    ///
+    /// - Parameter tell: hears of each that was made.
+    /// - Throws: as ``apply(_:)``.
+    func restore(_ tell: (Change) -> Void) async throws(StoreError) {
+        try await each { endpoint throws(StoreError) in
             let isThere = try await store.read(endpoint.id) != nil
-            if isThere { continue }
-            if let change = try await apply(endpoint), !change.isLeftOut { changes.append(change) }
+            if isThere { return }
+            if let change = try await apply(endpoint), !change.isLeftOut { tell(change) }
         }
-        return changes
     }
 
-    /// Applies the file once; returns what that has changed, and what there is no room for.
-    package func apply() async throws(StoreError) -> [Change] {
-        var changes: [Change] = []
+    /// Does something with each endpoint of the file; one that cannot be dealt with holds up no other.
+    ///
+    /// - Throws: the first failure, at the end; at once where the store is away, which it is for all of them.
+    private func each(
+        _ body: (Endpoint) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var failure: StoreError?
         for endpoint in wanted {
-            if let change = try await apply(endpoint) { changes.append(change) }
+            do throws(StoreError) {
+                try await body(endpoint)
+            } catch .unavailable(let reason) {
+                throw failure ?? .unavailable(reason)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Applies the file once.
+    ///
+    /// - Parameter tell: hears of each change, and of what there is no room for.
+    /// - Throws: the first failure, when all that goes was done; at once where the store is away.
+    package func apply(_ tell: (Change) -> Void = { _ in }) async throws(StoreError) {
+        var failure: StoreError?
+        do throws(StoreError) {
+            try await each { endpoint throws(StoreError) in
+                if let change = try await apply(endpoint) { tell(change) }
+            }
+        } catch .unavailable(let reason) {
+            throw .unavailable(reason)
+        } catch {
+            failure = error
         }
         let ids = Set(wanted.map(\.id))
         var cursor: String?
@@ -74,11 +103,11 @@ package struct FileEndpoints: Sendable {
             where endpoint.name != nil && endpoint.isEnabled && !ids.contains(endpoint.id) {
                 let now = try await store.disable(endpoint.id, reason: Self.goneReason)
                 await note("disableEndpoint", from: endpoint, to: now)
-                changes.append(Change(what: "disabled", id: endpoint.id))
+                tell(Change(what: "disabled", id: endpoint.id))
             }
             cursor = page.next
         } while cursor != nil
-        return changes
+        if let failure { throw failure }
     }
 
     /// Whether an endpoint was of a file that does not name it any more: nobody needs it.

@@ -78,6 +78,11 @@ struct ConfigurationReload: Service {
         /// What was wrong with the last reading, and how many looks ago that was.
         var mistakes: [String] = []
         var looks = 0
+        /// Why the store does not follow, where that does not pass by itself.
+        var refusal: String?
+
+        /// What a person must mend before all holds.
+        var mistakeCount: Int { mistakes.count + (refusal == nil ? 0 : 1) }
     }
 
     /// Follows until shut down or cancelled.
@@ -121,7 +126,7 @@ struct ConfigurationReload: Service {
                 reload(&state)
             case .tick: look(&state)
             }
-            if !state.behind.isEmpty, await align(since: state.behind) { state.behind = [] }
+            if !state.behind.isEmpty { await align(&state) }
         }
     }
 
@@ -161,6 +166,8 @@ struct ConfigurationReload: Service {
             try follow(configuration, &state)
             state.files = reading.files
             state.mistakes = []
+            // Whether the store takes this one is seen next.
+            state.refusal = nil
             ReloadMetrics.found(mistakes: 0)
         } catch {
             // What a new file names and is not there yet may come; what the old one named is still in use.
@@ -173,7 +180,7 @@ struct ConfigurationReload: Service {
                 tell(all)
             }
             state.mistakes = told
-            ReloadMetrics.found(mistakes: told.count)
+            ReloadMetrics.found(mistakes: state.mistakeCount)
         }
         state.read = new
         state.seen = nil
@@ -221,16 +228,27 @@ struct ConfigurationReload: Service {
         }
     }
 
-    /// Whether the store is in line by now.
-    private func align(since formers: [Settings]) async -> Bool {
+    /// Brings the store into line; what it cannot do now the next look tries again.
+    private func align(_ state: inout State) async {
         do {
-            for former in formers { try await change.align(since: former) }
-            return true
+            for former in state.behind { try await change.align(since: former) }
+            state.behind = []
+            state.refusal = nil
+        } catch StoreError.unavailable(let reason) {
+            // A store that is away is told of by everything else.
+            logger.debug("store not aligned", metadata: ["error": "\(reason)"])
+            return
         } catch {
-            // A store that is away is told of by everything else; the next look tries again.
-            logger.debug("store not aligned", metadata: ["error": "\(error)"])
-            return false
+            guard !Task.isCancelled else { return }
+            let told = "\(error)"
+            logger.log(
+                level: told == state.refusal ? .debug : .error,
+                "the store does not follow the configuration; it is tried again",
+                metadata: ["error": "\(told)"]
+            )
+            state.refusal = told
         }
+        ReloadMetrics.found(mistakes: state.mistakeCount)
     }
 
     /// All that is wrong with one reading.

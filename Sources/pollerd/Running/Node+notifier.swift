@@ -170,7 +170,7 @@ extension Node {
     func registerEndpoints(_ configured: Configured) async throws {
         guard let file = configured.endpoints else { return }
         do {
-            for change in try await file.apply() {
+            try await file.apply { change in
                 guard !change.isLeftOut else {
                     log("endpoints").error(
                         "an endpoint of the configuration file is told nothing: there are too many",
@@ -179,7 +179,7 @@ extension Node {
                             "hint": "remove those nobody needs; it is made once there is room",
                         ]
                     )
-                    continue
+                    return
                 }
                 log("endpoints").notice(
                     "endpoint of the configuration file",

@@ -208,7 +208,7 @@ struct AuditTruthTests {
                 store: store,
                 audit: (recorder, { ConfiguredChanges.endpoint(from: $0, to: $1) })
             )
-            _ = try await file.apply()
+            try await file.apply()
             let change = try await trail.entries(AuditQuery()).items.first?.change
             return (change?.before?.description, change?.after?.description)
         }

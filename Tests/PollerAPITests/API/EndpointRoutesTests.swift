@@ -270,10 +270,10 @@ struct EndpointRoutesTests {
             #expect(try await api.post(path + "/rotate").code == "endpoint_of_file")
             #expect(try await api.post(path + "/disable")["state"] == "disabled")
             #expect(try await api.get(path)["name"] == "orders")
-            _ = try await FileEndpoints([], store: api.backend.endpoints.store).apply()
+            try await FileEndpoints([], store: api.backend.endpoints.store).apply()
             #expect(try await api.request(.DELETE, path).code == "endpoint_of_file")
             _ = try await api.post(path + "/enable")
-            _ = try await FileEndpoints([], store: api.backend.endpoints.store).apply()
+            try await FileEndpoints([], store: api.backend.endpoints.store).apply()
             #expect(try await api.request(.DELETE, path).status == 200)
         }
     }

@@ -24,7 +24,7 @@ struct FileEndpointsTests {
             secrets: endpoint.secrets
         )
         let file = FileEndpoints([endpoint], store: store)
-        #expect(try await file.apply().map(\.what) == ["created"])
+        #expect(try await file.applied().map(\.what) == ["created"])
         let directory = EndpointDirectory(store: store, logger: Sample.quiet)
         let sync = EndpointSync(
             directory: directory,
@@ -54,10 +54,56 @@ struct FileEndpointsTests {
             )
         }
         let file = FileEndpoints(wanted, store: store)
-        #expect(try await file.apply().map(\.isLeftOut) == [false, true])
-        #expect(try await file.restore() == [])
+        #expect(try await file.applied().map(\.isLeftOut) == [false, true])
+        #expect(try await file.restored() == [])
         _ = try await store.remove(wanted[0].id)
-        #expect(try await file.restore().map(\.what) == ["created"])
+        #expect(try await file.restored().map(\.what) == ["created"])
+    }
+
+    @Test("one that cannot be dealt with holds up no other, and is told at the end")
+    func corrupt() async throws {
+        let account = AccountID(unchecked: "acct_a")
+        func endpoint(_ name: String) throws -> Endpoint {
+            Endpoint(
+                id: EndpointID(account: account, name: name),
+                account: account,
+                name: name,
+                url: try NotifyURL("https://\(name).example/"),
+                secrets: []
+            )
+        }
+        let (bad, good) = (try endpoint("a"), try endpoint("b"))
+        let gone = try endpoint("gone")
+        _ = try await store.create(gone, request: nil)
+        let failing = FailingReads(base: store)
+        let file = FileEndpoints([bad, good], store: failing)
+        let told = Shared<[FileEndpoints.Change]>([])
+        failing.failures.change { $0[bad.id] = .corrupt("its record is of another release") }
+        await #expect(throws: StoreError.corrupt("its record is of another release")) {
+            try await file.apply { change in told.change { $0.append(change) } }
+        }
+        #expect(told.value.map(\.what) == ["created", "disabled"])
+        #expect(told.value.map(\.id) == [good.id, gone.id])
+        _ = try await store.remove(good.id)
+        await #expect(throws: StoreError.self) { try await file.restore { _ in } }
+        #expect(try await store.read(good.id) != nil)
+        // Where the store is away the others need not be waited for.
+        failing.failures.change { $0[bad.id] = .unavailable("no answer in time") }
+        let reads = failing.reads.value
+        await #expect(throws: StoreError.unavailable("no answer in time")) {
+            try await file.apply()
+        }
+        #expect(failing.reads.value == reads + 1)
+    }
+
+    @Test("a failure that goes on is told once, and again after it was over")
+    func toldOnce() {
+        let told = ToldFailure()
+        #expect(!told.isNews(nil))
+        #expect(told.isNews(.corrupt("x")) && !told.isNews(.corrupt("x")))
+        #expect(!told.isNews(.unavailable("y")) && !told.isNews(.corrupt("x")))
+        #expect(told.isNews(.full) && told.isNews(.corrupt("x")))
+        #expect(!told.isNews(nil) && told.isNews(.corrupt("x")))
     }
 
     @Test("a configuration file makes, changes, disables and enables its endpoints, no others")
@@ -77,7 +123,7 @@ struct FileEndpointsTests {
                     secrets: [EndpointSecret(secret)]
                 )
             }
-            return try await FileEndpoints(wanted, store: store).apply().map(\.what)
+            return try await FileEndpoints(wanted, store: store).applied().map(\.what)
         }
         #expect(try await apply(["a", "b"]) == ["created", "created"])
         #expect(try await apply(["a", "b"]) == [])
@@ -91,5 +137,80 @@ struct FileEndpointsTests {
         #expect(try await apply(["a", "b"], secret: 2) == [])
         #expect(try await store.read(gone)?.endpoint.isEnabled == false)
         #expect(try await store.read(mine.id)?.endpoint.isEnabled == true)
+    }
+}
+
+extension FileEndpoints {
+    /// What applying it changes.
+    fileprivate func applied() async throws -> [Change] {
+        var changes: [Change] = []
+        try await apply { changes.append($0) }
+        return changes
+    }
+
+    /// What restoring it makes.
+    fileprivate func restored() async throws -> [Change] {
+        var changes: [Change] = []
+        try await restore { changes.append($0) }
+        return changes
+    }
+}
+
+/// A registry in which some endpoints cannot be read.
+private struct FailingReads: EndpointStore {
+    let base: MemoryEndpointStore
+    let failures = Shared<[EndpointID: StoreError]>([:])
+    let reads = Shared(0)
+
+    func version() async throws(StoreError) -> Int64 { try await base.version() }
+
+    func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        try await base.changes(since: version, isContinuing: isContinuing)
+    }
+
+    func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?,
+        accountMax: Int
+    ) async throws(StoreError) -> EndpointCreation {
+        try await base.create(endpoint, request: request, accountMax: accountMax)
+    }
+
+    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        try await base.counts(of: accounts)
+    }
+
+    func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint? {
+        reads.change { $0 += 1 }
+        if let failure = failures.value[id] { throw failure }
+        return try await base.read(id, of: accounts)
+    }
+
+    func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint? {
+        try await base.replace(endpoint, version: version)
+    }
+
+    func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
+        try await base.remove(id, version: version)
+    }
+
+    func list(
+        accounts: AccountSet,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint> {
+        try await base.list(accounts: accounts, limit: limit, cursor: cursor)
     }
 }
