@@ -39,13 +39,14 @@ enum ScriptNames {
         add("GROUP", OutboxGroup.self)
         add("CHANNEL", NewsChannel.self)
         add("CLOSED", ClosedReason.self)
-        for outcome in [EnqueueResult.Outcome.created, .restarted, .joined] {
+        for outcome in [EnqueueResult.Outcome.created, .restarted, .joined, .refused] {
             literals["OUTCOME.\(outcome)"] = "'\(outcome.rawValue)'"
         }
         for (name, hold) in [("upstream", CircuitHold.upstream), ("endpoint", .endpoint)] {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
         }
         literals["HOLD.denialsToDouble"] = String(CircuitHold.denialsToDouble)
+        literals["NOTIFY.max"] = String(NewWatch.notifyKeptMax)
         literals["KEEP.error"] = "'\(ItemError.kept)'"
         literals["SEARCH.term"] = String(SearchTerm.length)
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)

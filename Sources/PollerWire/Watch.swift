@@ -29,7 +29,10 @@ public struct Watch: WireObject, Hashable {
     public enum AbandonedAct: String, Word { case cancel, leave }
 
     /// What became of a request to watch.
-    public enum Outcome: String, Word { case created, restarted, joined }
+    ///
+    /// `refused` is an answer to one of many: it is watched, and would tell more URLs than a watch can (64) with those
+    /// of the request, of which nothing was taken.
+    public enum Outcome: String, Word { case created, restarted, joined, refused }
 
     /// The watch's short key in the queue.
     public var id = ""

@@ -129,6 +129,13 @@ struct Enqueue: AsyncParsableCommand {
                 }
             }
             try show(result, duplicates: list?.duplicates ?? 0)
+            let refused = result.results.filter { $0.outcome == Open(.refused) }
+            if let first = refused.first {
+                Terminal.printError(
+                    "\(refused.count) refused, as \(first.source): it would tell more than the 64 URLs that a watch can"
+                )
+                throw ExitCode(1)
+            }
             guard follow else { return }
             // Ids are sent before URLs, and each only once.
             let runs = Dictionary(

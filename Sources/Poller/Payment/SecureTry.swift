@@ -85,23 +85,28 @@ package struct SecureTries: Sendable {
     ) async throws(StoreError) {
         guard try await watches.snapshot(of: secure.key) == nil else { return }
         let snapshot = try await watches.snapshot(of: card.key)
-        var new: NewWatch
+        let urls = snapshot?.notify ?? []
+        var parts: [NewWatch] = []
         do throws(InvalidInput) {
-            new = try NewWatch(
-                key: secure.key,
-                policy: .interactive,
-                timeout: secure.key.kind.life,
-                notify: snapshot?.notify ?? [],
-                clientSecret: secure.clientSecret,
-                metadata: snapshot?.metadata ?? "",
-                charge: order,
-                order: card.order
-            )
+            // A watch has URLs of several requests, so it is repeated by several: each joins the one before.
+            for start in stride(from: 0, to: max(urls.count, 1), by: NewWatch.notifyMax) {
+                var new = try NewWatch(
+                    key: secure.key,
+                    policy: .interactive,
+                    timeout: secure.key.kind.life,
+                    notify: Array(urls[start..<min(start + NewWatch.notifyMax, urls.count)]),
+                    clientSecret: secure.clientSecret,
+                    metadata: snapshot?.metadata ?? "",
+                    charge: order,
+                    order: card.order
+                )
+                new.trace = card.trace
+                parts.append(new)
+            }
         } catch {
             throw .corrupt("the watch of \(card.key.source) cannot be repeated: \(error)")
         }
-        new.trace = card.trace
-        _ = try await enqueuer.enqueue([new])
+        _ = try await enqueuer.enqueue(parts)
     }
 }
 

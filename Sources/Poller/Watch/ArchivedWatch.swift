@@ -37,8 +37,12 @@ package struct ArchivedWatch: Hashable, Sendable {
         func refuse(_ message: String) -> InvalidInput {
             InvalidInput(field: "events", message: message)
         }
-        guard notify.count <= NewWatch.notifyMax else {
-            throw InvalidInput(field: "notify", message: "names more than \(NewWatch.notifyMax)")
+        // As many as a watch has, which is more than one request may bring.
+        guard notify.count <= NewWatch.notifyKeptMax else {
+            throw InvalidInput(
+                field: "notify",
+                message: "names more than \(NewWatch.notifyKeptMax)"
+            )
         }
         guard metadata.utf8.count <= NewWatch.metadataBytesMax else {
             throw InvalidInput(

@@ -2,6 +2,8 @@
 package struct NewWatch: Hashable, Sendable {
     /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.
     package static let notifyMax = 16
+    /// As many has a watch of all requests that have joined it: one that would bring more is refused.
+    package static let notifyKeptMax = 64
     /// Bytes of metadata as JSON: what an order reference needs, with room.
     package static let metadataBytesMax = 4096
 
@@ -146,7 +148,7 @@ package struct Enqueuer: Sendable {
         guard let orders else { return }
         var members: [(order: OrderKey, member: Order.Member)] = []
         for (watch, result) in zip(new, results) {
-            guard let name = watch.order else { continue }
+            guard let name = watch.order, result.outcome != .refused else { continue }
             let key = OrderKey(account: watch.key.account, order: name)
             var payment = Payment(state: watch.key.kind.isOfPayments ? .awaitingCustomer : .unknown)
             if result.outcome == .joined {

@@ -175,6 +175,9 @@ package struct EnqueueResult: Hashable, Sendable {
         case restarted
         /// Somebody watches it already; the request was merged.
         case joined
+        /// Somebody watches it already, and with the URLs of this request it would tell more than a watch can
+        /// (``NewWatch/notifyKeptMax``); nothing was changed.
+        case refused
     }
 
     package let key: WatchKey

@@ -43,7 +43,12 @@ struct BatchRoutes {
             aliases: ["application/jsonl"],
             bytesMax: BodyReader.batchBytesMax
         ),
-        answers: [.ok("Everything is watched; equal items count once.", "BatchResult")],
+        answers: [
+            .ok(
+                "Everything is watched; equal items count once, and of one that is `refused` nothing was taken.",
+                "BatchResult"
+            )
+        ],
         problems: [409],
         audit: .traffic("shops watch each payment; what became of it is in its own events")
     )

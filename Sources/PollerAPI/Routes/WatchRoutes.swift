@@ -168,6 +168,15 @@ struct WatchRoutes {
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
         }
+        guard result.outcome != .refused else {
+            let most = NewWatch.notifyKeptMax
+            throw Problem(
+                .invalidValue,
+                "notify: this watch has \(most) notify URLs already, or would have more with these, and nothing "
+                    + "was changed. Register an endpoint instead: it is told of each watch of the account.",
+                field: "notify"
+            )
+        }
         guard let snapshot = try await watches.snapshot(of: new.key) else {
             throw Problem.watchNotFound(new.key)
         }

@@ -6,7 +6,8 @@
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
 --          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or '',
 --          entries in the index side by side; notify, private part and metadata may be short (see ShortText)
--- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
+-- RETURNS  for each watch {outcome: created|restarted|joined|refused, run, seq}; refused: with those of this request
+--          it would have more notify URLs than a watch can have, and nothing of it was changed
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- USES     texts, searching
 -- COST     one read and one write for a new watch, another where something of it is long, three writes a lane, and one an entry in the index
@@ -23,25 +24,28 @@ for at = 1, #ARGV, 11 do
   found[at] = w
 end
 
+-- The URLs of both, each once; nil where they are too many.
 local function merged(old, new)
   if not old or old == '' then return new end
   local seen, lines = {}, {}
   for line in string.gmatch(old .. '\n' .. new, '[^\n]+') do
-    if not seen[line] and #lines < 64 then
+    if not seen[line] then
       seen[line] = true
       lines[#lines + 1] = line
     end
   end
-  return table.concat(lines, '\n')
+  return #lines <= NOTIFY.max and table.concat(lines, '\n') or nil
 end
 
--- Adds notify URLs to those of an item. What is written here was not made shorter, but may be short as it is.
+-- Adds notify URLs to those of an item; false, and nothing is written, where they would be too many. What is written here was not made shorter, but may be short as it is.
 local function join_notify(id, notify)
   local known = texts_of(id, call('HGET', key(KEY.item, id), ITEM.notify), '')
   local both = merged(known, is_short(notify) and unabridged(sub(notify, 2)) or notify)
-  if both == known then return end
+  if not both then return false end
+  if both == known then return true end
   local mark = is_short(notify) and #both <= SHORT.max and SHORT.markText or ''
   replace(id, known and mark .. both or notify, ITEM.notify, LONG.notify)
+  return true
 end
 
 -- How far a watch goes (see WatchRecord): of two requests the farther holds. What it does before a
@@ -107,6 +111,8 @@ for at = 1, #ARGV, 11 do
     local list = places[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
+  elseif notify ~= '' and not join_notify(id, notify) then
+    outcome, terms = OUTCOME.refused, ''
   else
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
@@ -116,7 +122,6 @@ for at = 1, #ARGV, 11 do
     local known = w[7] or ''
     local both = joined(known, facts)
     if both ~= known then call('HSET', item, ITEM.facts, both) end
-    if notify ~= '' then join_notify(id, notify) end
     if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
     if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
     -- What it pays is not changed by who joins.

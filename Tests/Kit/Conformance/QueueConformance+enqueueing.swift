@@ -122,6 +122,35 @@ extension QueueConformance {
                 "endpoints"
             )
         },
+        ConformanceCase("a join with more endpoints than a watch can have changes nothing") {
+            bench in
+            let (key, other) = (bench.key("1"), bench.key("2"))
+            func urls(_ numbers: Range<Int>) -> [String] {
+                numbers.map { "https://\($0).example/" }
+            }
+            for start in stride(from: 0, to: NewWatch.notifyKeptMax, by: NewWatch.notifyMax) {
+                let outcome = try await bench.enqueue(
+                    key,
+                    notify: urls(start..<start + NewWatch.notifyMax)
+                ).outcome
+                try bench.equal(outcome, start == 0 ? .created : .joined, "outcome at \(start)")
+            }
+            let before = try await bench.snapshot(key)
+            try bench.equal(before.notify.count, NewWatch.notifyKeptMax, "endpoints")
+            let more = try NewWatch(
+                key: key,
+                goal: .final,
+                timeout: .seconds(7200),
+                notify: try urls(63..<66).map { try NotifyURL($0) },
+                metadata: #"{"order":"2"}"#
+            )
+            let results = try await bench.watches.enqueue([more, try NewWatch(key: other)])
+            try bench.equal(results.map(\.outcome), [.refused, .created], "outcomes")
+            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            // Whom it tells already it may be told of again.
+            let known = try await bench.enqueue(key, notify: urls(3..<9))
+            try bench.equal(known.outcome, .joined, "outcome of those it has")
+        },
         ConformanceCase("the later deadline wins when a watch is joined") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, timeout: .seconds(100))

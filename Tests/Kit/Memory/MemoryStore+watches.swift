@@ -22,8 +22,11 @@ extension MemoryStore {
     ) -> EnqueueResult {
         let id = new.key.id
         let changesOrder = flaws.contains(.movesToOtherOrders)
+        let isFull = partition.items[id]?.record.hasRoom(for: new.notify) == false
         let outcome: EnqueueResult.Outcome
         switch partition.items[id]?.phase {
+        case .waiting where isFull, .leased where isFull:
+            outcome = .refused
         case nil:
             outcome = .created
             partition.insert(id, lane: new.key.lane, WatchRecord(new, now: now), now: now)

@@ -173,6 +173,11 @@ struct WatchRecord: Sendable {
         }
     }
 
+    /// Whether it can tell these, too.
+    func hasRoom(for urls: [NotifyURL]) -> Bool {
+        urls.isEmpty || (notify + urls).uniqued().count <= NewWatch.notifyKeptMax
+    }
+
     /// Merges a further request for an open watch.
     ///
     /// `changesOrder` is a flaw: what it pays is what was said last.

@@ -43,6 +43,33 @@ struct BatchRoutesTests {
         }
     }
 
+    @Test("a watch that has all the endpoints it can have takes no more, and the others go on")
+    func tooManyEndpoints() async throws {
+        try await LiveAPI.run { api in
+            func body(_ source: String, _ numbers: Range<Int>) -> String {
+                let urls = numbers.map { #""https://\#($0).example/""# }
+                return #"{"source":"\#(source)","notify":[\#(urls.joined(separator: ","))]}"#
+            }
+            for start in stride(from: 0, to: 64, by: 16) {
+                let answer = try await api.post("/v1/watches", body("src_1", start..<start + 16))
+                #expect(answer.status == (start == 0 ? 201 : 200), "\(answer.text)")
+            }
+            let alone = try await api.post("/v1/watches", body("src_1", 64..<65))
+            #expect(alone.status == 422 && alone.code == "invalid_value")
+            #expect(alone.text.contains("has 64 notify URLs already"), "\(alone.text)")
+            let batch = try await api.post(
+                "/v1/watches/batch",
+                "[\(body("src_1", 60..<66)),\(body("src_2", 0..<1))]"
+            )
+            #expect(batch.status == 200)
+            #expect(batch.number("created") == 1 && batch.number("joined") == 0)
+            let outcomes = batch.list("data").map { $0["outcome"] as? String }
+            #expect(outcomes == ["refused", "created"])
+            let watch = try await api.get("/v1/watches/src_1")
+            #expect((watch.json["notify"] as? [String])?.count == 64)
+        }
+    }
+
     @Test("one wrong item refuses all, named by its index; nothing is enqueued")
     func allOrNothing() async throws {
         try await LiveAPI.run { api in

@@ -43,6 +43,23 @@ struct RestoreRoutesTests {
         )
     }
 
+    @Test("a watch comes back with as many endpoints as a watch can have, and no more")
+    func manyEndpoints() async throws {
+        try await LiveAPI.run { api in
+            for (count, status) in [(NewWatch.notifyKeptMax, 200), (65, 422)] {
+                let urls = (0..<count).map { #""https://\#($0).example/""# }
+                let line = Archive.line("src_\(count)").replacing(
+                    #""notify":[]"#,
+                    with: #""notify":[\#(urls.joined(separator: ","))]"#
+                )
+                let answer = try await send(api, [line])
+                #expect(answer.status == status, "\(answer.text)")
+            }
+            let watch = try await api.get("/v1/watches/src_64")
+            #expect((watch.json["notify"] as? [String])?.count == 64)
+        }
+    }
+
     @Test("a payment is read as it was, with its events and its story, and is found")
     func asItWas() async throws {
         try await LiveAPI.run { api in

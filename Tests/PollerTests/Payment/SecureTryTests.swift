@@ -54,6 +54,30 @@ struct SecureTryTests {
         #expect(!last.json.contains(try #require(secret.reveal)))
     }
 
+    @Test("its other try tells all that it told, however many requests have named them")
+    func told() async throws {
+        let rig = WorkerRig()
+        let card = Sample.key()
+        let urls = try (0..<40).map { try NotifyURL("https://\($0).example/") }
+        for part in [urls[..<16], urls[16..<32], urls[32...]] {
+            _ = try await rig.store.enqueue([try NewWatch(key: card, notify: Array(part))])
+        }
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let tries = SecureTries(
+            watches: rig.store,
+            enqueuer: Enqueuer(watches: rig.store, deliveries: deliveries)
+        )
+        let secure = SecureTry(
+            key: key,
+            clientSecret: secret,
+            isAsked: true,
+            publicURL: "https://pay.example"
+        )
+        let watch = try #require(try await rig.store.snapshot(of: card)).watch
+        try await tries.watch(secure, of: watch, charging: .whole)
+        #expect(try await rig.store.snapshot(of: key)?.notify == urls)
+    }
+
     @Test("asks the shop where nobody here can ask the customer, and says what to do")
     func unled() {
         let decision = decide(nil)
