@@ -103,8 +103,10 @@ static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
 
 /// What was said when a transfer failed, both ends cut where the room ends.
 typedef struct {
-    /// The server's last reply line that refused something, `550 5.1.1 no such mailbox`.
+    /// The server's last reply that refused something, with all of its lines: `550 5.1.1 no such mailbox`.
     char reply[512];
+    /// Whether another line of it follows: `550-`.
+    int is_continued;
     /// libcurl's own account, which names the command: `RCPT failed: 550`.
     char error[CURL_ERROR_SIZE];
 } ccurl_words;
@@ -113,9 +115,12 @@ static inline size_t ccurl_hear(char *line, size_t size, size_t count, void *con
     ccurl_words *words = (ccurl_words *)context;
     size_t length = size * count;
     if (length > 0 && (line[0] == '4' || line[0] == '5')) {
-        size_t kept = length < sizeof(words->reply) ? length : sizeof(words->reply) - 1;
-        memcpy(words->reply, line, kept);
-        words->reply[kept] = 0;
+        size_t used = words->is_continued ? strlen(words->reply) : 0;
+        size_t room = sizeof(words->reply) - 1 - used;
+        size_t kept = length < room ? length : room;
+        memcpy(words->reply + used, line, kept);
+        words->reply[used + kept] = 0;
+        words->is_continued = length > 3 && line[3] == '-';
     }
     return length;
 }
@@ -128,7 +133,7 @@ static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *words) {
     return code;
 }
 
-/// The reply line and libcurl's account as C strings.
+/// The reply and libcurl's account as C strings.
 static inline const char *ccurl_reply(const ccurl_words *words) { return words->reply; }
 static inline const char *ccurl_error(const ccurl_words *words) { return words->error; }
 

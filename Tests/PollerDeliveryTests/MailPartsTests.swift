@@ -101,6 +101,35 @@ struct MailPartsTests {
         #expect(!isHard("451 4.3.0 later\r\n", account: "RCPT failed: 451"))
         #expect(!isHard("550 5.1.1 no such sender\r\n", account: "MAIL failed: 550"))
         #expect(!isHard("", account: "RCPT failed: 550"))
+        #expect(isHard("550 sorry, no mailbox here by that name (#5.1.1)\r\n"))
+        #expect(isHard("550-5.1.1 No such account.\r\n550 5.1.1 See https://x.example\r\n"))
+    }
+
+    @Test(
+        "a refusal that is about us silences no customer",
+        arguments: [
+            "550 relay not permitted", "550 Relaying denied", "550 Administrative prohibition",
+            "550 rejected for policy reasons", "550 blocked using a list of senders",
+            "550 Please turn on SMTP Authentication", "550 this looks like spam",
+            "550 5.7.1 go away", "550 5.7.54 Unable to relay", "550 5.1.8 unknown sender domain",
+            "550 5.1.7 bad sender", "550 5.1.0 address rejected", "550 Sender verify failed",
+            "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)",
+            "550-Relaying is not for you.\r\n550 See https://relay.example/",
+            "550-Your address is blocked.\r\n550 See https://x.example/",
+        ]
+    )
+    func aboutUs(line: String) {
+        let reply = SMTPReply(
+            // CURLE_SEND_ERROR
+            code: 55,
+            status: Int(line.prefix(3)) ?? 0,
+            isBodySent: false,
+            message: "Failed sending data to the peer",
+            account: "RCPT failed: 550",
+            line: line + "\r\n"
+        )
+        #expect(!reply.isHardBounce)
+        #expect(reply.result.outcome == .rejected)
     }
 
     @Test("a relay that repeats the login tells nobody the password, plain or encoded")

@@ -173,7 +173,7 @@ struct SMTPReply: Sendable {
     let message: String
     /// libcurl's own words for what happened, which begin with the command that was refused.
     var account = ""
-    /// The relay's last line that refused something: `550 5.1.1 no such mailbox`.
+    /// The relay's last reply that refused something, with all of its lines: `550 5.1.1 no such mailbox`.
     var line = ""
     /// What the relay was told in confidence, and may repeat.
     var hidden = Redaction.none
@@ -200,19 +200,47 @@ struct SMTPReply: Sendable {
 
     /// Whether the relay knows that there is no such mailbox: nothing must be sent there again.
     ///
-    /// *Source*: RFC 3463 §3.2 (X.1.x: the address; X.2.1: the mailbox is disabled); without an
-    /// enhanced code, RFC 5321 §4.2.3 (550, 551, 553). A refusal for policy, X.7.x, is as often about
-    /// us: it must not silence every customer of a relay that is set up wrong.
+    /// *Source*: RFC 3463 §3.2 (`mailboxCodes`); without an enhanced code, RFC 5321 §4.2.3 (550, 551,
+    /// 553). That gives 550 also "for policy reasons", and such a refusal, as X.7.x and those of senders
+    /// (X.1.7, X.1.8), is about us: it must not silence every customer of a relay that is set up wrong. So without a
+    /// code it counts only where the text says nothing of that; who is not suppressed is only refused again.
     var isHardBounce: Bool {
         guard code != CURLE_OK.rawValue, account.hasPrefix("RCPT failed"),
             (500...599).contains(status)
         else { return false }
         guard line.hasPrefix("\(status)") else { return false }
-        // `550 5.1.1 no such mailbox`
-        let second = line.split(separator: " ", maxSplits: 2).dropFirst().first ?? ""
-        let isEnhanced = second.hasPrefix("5.") && second.split(separator: ".").count == 3
-        guard isEnhanced else { return [550, 551, 553].contains(status) }
-        return second.hasPrefix("5.1.") || second == "5.2.1"
+        // Behind the status and what stands between, a space or a `-`.
+        let lines = line.split(whereSeparator: \.isNewline).map { $0.dropFirst(4) }
+        if let known = lines.lazy.compactMap(Self.enhancedCode).first {
+            return Self.mailboxCodes.contains(known)
+        }
+        guard [550, 551, 553].contains(status) else { return false }
+        let said = lines.joined(separator: " ").lowercased()
+        return !Self.wordsAboutUs.contains { said.contains($0) }
+    }
+
+    /// No such mailbox (1), host (2) or form of address (3), one that has moved (6) or takes no mail at all (10);
+    /// one that is disabled.
+    private static let mailboxCodes: Set<String> = [
+        "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1",
+    ]
+
+    /// What relays say when they refuse us, or this mail, and not the mailbox.
+    private static let wordsAboutUs = [
+        "relay", "denied", "permitted", "prohibit", "policy", "block", "blacklist", "authenticat",
+        "spam", "sender", "rcpthosts", "reputation", "spf", "dkim", "dmarc",
+    ]
+
+    /// The code of RFC 3463 in a line: at its beginning, `5.1.1 no such mailbox`, or as qmail has it, `(#5.1.1)`.
+    private static func enhancedCode(_ line: Substring) -> String? {
+        let words = line.split(separator: " ")
+        let first = words.first.map { [$0] } ?? []
+        let marked = words.filter { $0.hasPrefix("(#") }.map { $0.dropFirst(2) }
+        for word in first + marked {
+            let parts = word.prefix { $0.isNumber || $0 == "." }.split(separator: ".")
+            if parts.count == 3, parts[0] == "5" { return parts.joined(separator: ".") }
+        }
+        return nil
     }
 
     private func withExcerpt(_ result: AttemptResult) -> AttemptResult {
