@@ -1,5 +1,6 @@
 """Failovers that lose acknowledged writes, made on purpose rather than waited for."""
 
+import binascii
 import re
 
 import pytest
@@ -169,6 +170,98 @@ def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same
             lambda: all(last["id"] in sink.receipts.ids() for sink in sinks),
             30,
             "the end of the payment at every endpoint",
+        )
+        assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+    finally:
+        for sink in sinks:
+            sink.close()
+
+
+def _answer(cluster: Cluster, path: str) -> dict:
+    """What is answered; nothing while the store cannot be reached."""
+    answer = cluster.api.request("GET", path)
+    return answer.json() if answer.ok else {}
+
+
+def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
+    """A master, and an account whose orders lie there while its watches stand in the outbox of the default one's.
+
+    Neither what all processes need nor anything of the default account is on it.
+    """
+    redis: RedisCluster = cluster.redis
+    with redis.client() as client:
+        total = int(client.hget("poller:layout", "partitions"))
+    owners = [redis.master_of(str(partition)) for partition in range(total)]
+
+    def place(account: str, kind: str) -> int:
+        return binascii.crc_hqx(f"{account}/{kind}".encode(), 0) % total
+
+    home = place("default", "sources")
+    needed = [owners[0], owners[home]]
+    needed += [redis.master_of(f"poller:{name}") for name in ("layout", "secrets", "functions")]
+    away = next(master for master in redis.masters() if master not in needed)
+    near = (f"acct_{n}" for n in range(100_000) if place(f"acct_{n}", "sources") == home)
+    account = next(
+        name for name in near
+        if owners[place(name, "orders")] is away and redis.master_of(name) is not away
+    )
+    return away, account
+
+
+def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
+    cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
+    redis: RedisCluster = cluster.redis
+    for server in redis.servers:
+        with server.client() as client:
+            # By default a Redis Cluster that lacks a shard serves nothing at all.
+            client.config_set("cluster-require-full-coverage", "no")
+    away, account = _away_shard(cluster)
+    sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
+    notifier = cluster.notifiers[0]
+    try:
+        held = cluster.sandbox.create_source(account=account)
+        told = cluster.sandbox.create_source()
+        cluster.enqueue(held, account=account, order="A-1", notify=[], timeout="24h")
+        cluster.enqueue(told, notify=[sink.url for sink in sinks], timeout="24h")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
+        order = f"/v1/orders/A-1?account={account}"
+        cluster.api.get(order)
+        places = _deliveries(cluster)
+        there = [sink for sink in sinks if redis.master_of(places[sink.url]) is not away]
+        assert there, "no delivery lies in another shard"
+
+        # The notifier stands still, so that it reads what both have recorded together, the other's first.
+        notifier.freeze()
+        replica = redis.replica_of(away)
+        replica.kill9()
+        away.kill9()
+        cluster.sandbox.set_status(held, "failed")
+        path = f"/v1/watches/{held}?account={account}"
+        wait_until(lambda: _answer(cluster, path).get("status") == "failed", 60, "the other has failed")
+        cluster.sandbox.set_status(told, "failed")
+        cluster.wait_status(told, "failed", timeout_s=60)
+        last = cluster.api.events(told)[-1]
+        notifier.thaw()
+        wait_until(
+            lambda: all(last["id"] in sink.receipts.ids() for sink in there),
+            40,
+            "the end of the payment where nothing is away",
+        )
+        for role in (notifier, *cluster.apis, *cluster.workers):
+            ready = role.admin("/readyz")
+            assert (ready.status_code, ready.text.splitlines()[0]) == (200, "ok"), ready.text
+        assert f"1 of 3 masters away: {away.address}" in notifier.admin("/readyz").text
+
+        away.start()
+        replica.start()
+        redis.wait_whole()
+        wait_until(
+            lambda: _answer(cluster, order).get("payment", {}).get("state") == "failed",
+            60,
+            "the order knows",
+        )
+        wait_until(
+            lambda: all(last["id"] in sink.receipts.ids() for sink in sinks), 60, "all are told the end"
         )
         assert cluster.fsck().returncode == 0, cluster.fsck().stdout
     finally:

@@ -37,10 +37,12 @@ class Sandbox:
     def _stripe(self, method: str, path: str, form: dict | None = None) -> dict:
         return self._call(method, path, data=form, auth=(self.KEY, ""))
 
-    def create_source(self, type: str = "ideal", amount: int = 1099) -> str:
+    def create_source(self, type: str = "ideal", amount: int = 1099, account: str | None = None) -> str:
+        """A source of the platform's, or of a connected account."""
         form = {"type": type, "amount": amount, "currency": "eur"}
         form["redirect[return_url]"] = "http://127.0.0.1/thanks"
-        return self._stripe("POST", "/v1/sources", form)["id"]
+        headers = {"Stripe-Account": account} if account else {}
+        return self._call("POST", "/v1/sources", data=form, auth=(self.KEY, ""), headers=headers)["id"]
 
     def source(self, source: str) -> dict:
         return self._stripe("GET", f"/v1/sources/{source}")
