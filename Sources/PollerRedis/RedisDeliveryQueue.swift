@@ -13,7 +13,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     let redis: RedisPartitions
     let circuit = CircuitHold.endpoint
     /// The partitions that could not be marked in lately.
-    private let away = PlacesAway<Int, ContinuousClock>(clock: ContinuousClock())
+    private let away = PlacesAway<Int, ContinuousClock>(clock: .continuous)
 
     /// The deliveries of a cluster.
     ///

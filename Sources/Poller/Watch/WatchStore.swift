@@ -5,13 +5,12 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 
     /// Accepts watches; one result for each, in order.
     ///
-    /// A source with an open watch is joined: endpoints are merged, the later deadline wins, and
-    /// it becomes due now. A closed one starts again with `run + 1`.
+    /// A source with an open watch is joined: endpoints are merged (``NewWatch/notifyKeptMax``), the later deadline
+    /// wins, and it becomes due now. A closed one starts again with `run + 1`.
     func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
 
-    /// Makes an open watch due now, or right after the poll in flight; and opens one again that
-    /// ended without an answer (``ClosedReason/opensOnHint``), or with one that the news of the hint
-    /// may change (``HintNews``).
+    /// Makes an open watch due now, or right after the poll in flight; and opens one again that ended without an
+    /// answer (``ClosedReason/opensOnHint``), or with one that the news of the hint may change (``HintNews``).
     ///
     /// News of an open watch is kept until a look has seen it (``Watch/news``): where the one that closes
     /// the watch was begun before the hint, or did not see the money (``WatchChange/seesMoney``), the
@@ -21,8 +20,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// to charge, the last status and how far its charge has come. False when there is none.
     func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool
 
-    /// Closes an open watch and records that; a poll in flight becomes stale. False when none is
-    /// open.
+    /// Closes an open watch and records that; a poll in flight becomes stale. False when none is open.
     func cancel(_ key: WatchKey) async throws(StoreError) -> Bool
 
     /// Records what a debit's payer has to be told of before, with an event of its own and nothing else
@@ -175,8 +173,7 @@ package struct EnqueueResult: Hashable, Sendable {
         case restarted
         /// Somebody watches it already; the request was merged.
         case joined
-        /// Somebody watches it already, and with the URLs of this request it would tell more than a watch can
-        /// (``NewWatch/notifyKeptMax``); nothing was changed.
+        /// It is watched, and would have more URLs than ``NewWatch/notifyKeptMax``; nothing was changed.
         case refused
     }
 

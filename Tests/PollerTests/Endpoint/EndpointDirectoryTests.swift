@@ -134,40 +134,6 @@ struct EndpointDirectoryTests {
         #expect(try await queue.lane(lane)?.limit == nil)
     }
 
-    @Test("a partition that does not answer is waited for once, and the others are in line")
-    func syncBesideOneAway() async throws {
-        let queue = MemoryDeliveryQueue(time: time)
-        let clock = ManualClock()
-        let lanes = AwayLanes(base: queue, clock: clock)
-        let sync = EndpointSync(
-            directory: directory,
-            lanes: lanes,
-            clock: clock,
-            logger: Sample.quiet
-        )
-        var ids: [EndpointID] = []
-        for number in 0..<40 {
-            ids.append(try await create("e\(number)"))
-            try await store.disable(ids[number], reason: "x")
-        }
-        func paused() async throws -> [EndpointID] {
-            var found: [EndpointID] = []
-            for id in ids {
-                let report = try await queue.lane(LaneID(endpoint: id))
-                found += report?.isPaused == true ? [id] : []
-            }
-            return found
-        }
-        let there = ids.filter { queue.partition(of: LaneID(endpoint: $0)) != 1 }
-        lanes.away.change { $0 = [1] }
-        await sync.align(isReloading: false)
-        #expect(try await paused() == there && there.count < ids.count)
-        #expect(lanes.waits.value == 1)
-        lanes.away.change { $0 = [] }
-        await sync.align(isReloading: false)
-        #expect(try await paused() == ids)
-    }
-
     @Test("of many who disable an endpoint at once, one is told that it did")
     func disabledOnce() async throws {
         let id = try await create("a")
@@ -231,51 +197,6 @@ struct EndpointDirectoryTests {
         )
         await later.align(isReloading: true, isFirst: true)
         #expect(try await listed(.dead, ids[0]) == 0)
-    }
-}
-
-/// Lanes of which those in some partitions are waited for in vain.
-private struct AwayLanes: LaneControl {
-    let base: MemoryDeliveryQueue
-    let clock: ManualClock
-    let away = Shared<Set<Int>>([])
-    let waits = Shared(0)
-
-    private func reach(_ lane: LaneID) throws(StoreError) {
-        guard away.value.contains(partition(of: lane)) else { return }
-        waits.change { $0 += 1 }
-        clock.advance(by: .seconds(5))
-        throw .unavailable("no answer in time")
-    }
-
-    func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
-
-    func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport> {
-        try await base.lanes(limit: limit, cursor: cursor)
-    }
-
-    func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
-        try reach(lane)
-        return try await base.lane(lane)
-    }
-
-    func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        try reach(lane)
-        return try await base.pause(lane)
-    }
-
-    func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        try reach(lane)
-        return try await base.resume(lane)
-    }
-
-    func limit(
-        _ lane: LaneID,
-        to limit: LaneLimit?,
-        instead known: LaneLimitVersion?
-    ) async throws(StoreError) -> Bool {
-        try reach(lane)
-        return try await base.limit(lane, to: limit, instead: known)
     }
 }
 

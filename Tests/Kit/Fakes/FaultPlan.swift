@@ -1,0 +1,118 @@
+package import Poller
+import Synchronization
+
+/// Which operations of a faulty store fail, and how.
+///
+/// A class, because the test and the faulty wrappers share it.
+package final class FaultPlan: Sendable {
+    /// An operation of the seams.
+    package enum Operation: String, Hashable, Sendable, CaseIterable {
+        case claim
+        case commit
+        case release
+        case mark
+        case read
+        case acknowledge
+        case other
+    }
+
+    /// How an operation fails.
+    package enum Fault: Hashable, Sendable {
+        /// Nothing happens.
+        case refused
+        /// It happens, and the answer gets lost.
+        case answerLost
+    }
+
+    private struct State: Sendable {
+        var isDown = false
+        var isAway: @Sendable (LaneID) -> Bool = { _ in false }
+        var outboxesAway: Set<Int> = []
+        var ledgersAway: Set<Int> = []
+        var faults: [Operation: [Fault]] = [:]
+        var spared: [Operation: Int] = [:]
+        var failures = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// A plan by which nothing fails.
+    package init() {}
+
+    /// Lets the next operations of a sort fail in these ways, one after the other; behind some that do not.
+    package func fail(_ operation: Operation, _ faults: [Fault], after spared: Int = 0) {
+        state.withLock { state in
+            state.faults[operation, default: []] += faults
+            state.spared[operation] = spared
+        }
+    }
+
+    /// Lets everything fail, or nothing more.
+    package func setDown(_ isDown: Bool) {
+        state.withLock { $0.isDown = isDown }
+    }
+
+    /// Lets marking fail in these lanes alone, as where one shard of several does not answer.
+    package func setAway(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
+        state.withLock { $0.isAway = isAway }
+    }
+
+    /// Whether a lane is where nothing answers.
+    func isAway(_ lane: LaneID) -> Bool {
+        let isAway = state.withLock { $0.isAway }
+        return isAway(lane)
+    }
+
+    /// Lets the outboxes of some partitions fail, and what is noted of the marks in some.
+    package func setAway(outboxes: Set<Int>, ledgers: Set<Int> = []) {
+        state.withLock { ($0.outboxesAway, $0.ledgersAway) = (outboxes, ledgers) }
+    }
+
+    /// Runs an operation on the outbox of a partition.
+    func run<Result>(
+        outbox partition: Int,
+        _ operation: Operation,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        if state.withLock({ $0.outboxesAway.contains(partition) }) {
+            throw .unavailable("the outbox of partition \(partition) does not answer")
+        }
+        return try await run(operation, body)
+    }
+
+    /// Runs an operation on what is noted of the marks in a partition.
+    func run<Result>(
+        ledger partition: Int,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        if state.withLock({ $0.ledgersAway.contains(partition) }) {
+            throw .unavailable("partition \(partition) does not answer")
+        }
+        return try await run(.other, body)
+    }
+
+    /// Operations that have failed so far.
+    package var failures: Int { state.withLock { $0.failures } }
+
+    /// Runs an operation as the plan wants it.
+    func run<Result>(
+        _ operation: Operation,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        let fault: Fault? = state.withLock { state in
+            var fault: Fault? = state.isDown ? .refused : nil
+            if fault == nil, let spared = state.spared[operation], spared > 0 {
+                state.spared[operation] = spared - 1
+            } else if fault == nil, let next = state.faults[operation]?.first {
+                state.faults[operation]?.removeFirst()
+                fault = next
+            }
+            if fault != nil { state.failures += 1 }
+            return fault
+        }
+        if fault == .refused { throw .unavailable("the plan lets \(operation) fail") }
+        let result = try await body()
+        if fault == .answerLost { throw .unavailable("the plan loses the answer of \(operation)") }
+        return result
+    }
+}
