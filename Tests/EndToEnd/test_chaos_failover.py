@@ -8,6 +8,7 @@ from chaos.run import Plan, Run
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
+from harness.stream_client import StreamClient
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
@@ -221,6 +222,8 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
     try:
         held = cluster.sandbox.create_source(account=account)
         told = cluster.sandbox.create_source()
+        heard = cluster.sandbox.create_source()
+        cluster.enqueue(heard, timeout="24h")
         cluster.enqueue(held, account=account, order="A-1", notify=[], timeout="24h")
         cluster.enqueue(told, notify=[sink.url for sink in sinks], timeout="24h")
         wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
@@ -247,6 +250,17 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
             40,
             "the end of the payment where nothing is away",
         )
+        # Who comes to a gateway meanwhile hears what the others have.
+        late = StreamClient(notifier.address("gateway"))
+        try:
+            cluster.sandbox.set_status(heard, "failed")
+            wait_until(
+                lambda: any(r.source == heard and r.status == "failed" for r in late.receipts.all()),
+                30,
+                "a client that came late is told",
+            )
+        finally:
+            late.close()
         for role in (notifier, *cluster.apis, *cluster.workers):
             ready = role.admin("/readyz")
             assert (ready.status_code, ready.text.splitlines()[0]) == (200, "ok"), ready.text
