@@ -191,22 +191,37 @@ extension RedisWatchStore: Outbox {
     }
 
     package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
-        do throws(StoreError) {
-            return try await bounds()
-        } catch {
-            // One master that is away does not hide what the others have.
-            let found = await withTaskGroup(of: (Int, OutboxBounds?).self) { group in
-                for partition in 0..<partitions {
-                    group.addTask {
-                        (partition, try? await bounds(of: partition..<partition + 1).first)
-                    }
-                }
-                return await group.reduce(into: [OutboxBounds?](repeating: nil, count: partitions))
-                {
-                    $0[$1.0] = $1.1
+        if let all = await bounds(within: 0..<partitions) { return all }
+        // One master that is away does not hide what the others have.
+        let found = await withTaskGroup(of: (Int, OutboxBounds?).self) { group in
+            for partition in 0..<partitions {
+                group.addTask {
+                    (partition, await bounds(within: partition..<partition + 1)?.first)
                 }
             }
-            guard found.contains(where: { $0 != nil }) else { throw error }
+            return await group.reduce(into: [OutboxBounds?](repeating: nil, count: partitions)) {
+                $0[$1.0] = $1.1
+            }
+        }
+        // Where nothing can be read, the question itself says why.
+        guard found.contains(where: { $0 != nil }) else { return try await bounds() }
+        return found
+    }
+
+    /// For so long a partition is waited for before it is taken to be away.
+    private static var boundsPatience: Duration { .seconds(1) }
+
+    /// The ends of partitions; nil where they are not to be had in time.
+    private func bounds(within partitions: Range<Int>) async -> [OutboxBounds]? {
+        await withTaskGroup(of: [OutboxBounds]?.self) { group in
+            group.addTask { try? await bounds(of: partitions) }
+            group.addTask {
+                // Cancelled: they are there.
+                try? await Task.sleep(for: Self.boundsPatience)
+                return nil
+            }
+            let found = await group.next() ?? nil
+            group.cancelAll()
             return found
         }
     }

@@ -10,6 +10,7 @@ struct GatewayCursorTests {
         roots: RootRing(fixed: [UInt8](repeating: 1, count: 32)),
         span: .seconds(60)
     )
+    private static let digests = ["AAAAAA", "______", "aZ09-_", "AAAAAB", "zzzzzz"]
     private let main = Principal(name: "a", accounts: .some([.main]))
 
     @Test("comes back as it was, whatever the positions")
@@ -31,7 +32,8 @@ struct GatewayCursorTests {
                         ? nil
                         : LiveCursor.Mark(
                             watch: ItemID(of: "default", "source", "src_1"),
-                            seq: Int.random(in: 0...1_000_000, using: &chance)
+                            seq: Int.random(in: 0...1_000_000, using: &chance),
+                            digest: Bool.random(using: &chance) ? nil : Self.digests.randomElement()
                         )
                 )
                 let text = cursor.encode(told, for: main)

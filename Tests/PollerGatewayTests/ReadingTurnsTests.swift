@@ -59,6 +59,28 @@ struct ReadingTurnsTests {
         #expect(gate.count == 1)
     }
 
+    @Test("a question that is not answered keeps no other from its turn")
+    func unanswered() async throws {
+        let turns = ReadingTurns(1)
+        let asked = Asked()
+        gate.shut()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await turns.run() }
+            group.addTask { try await turns.ask { await gate.pass() } }
+            try await eventually("one asks") { gate.heldCount == 1 }
+            for number in 1...3 {
+                group.addTask { try await turns.ask { asked.add(number) } }
+            }
+            try await eventually("the others have asked") { asked.all.count == 3 }
+            #expect(gate.heldCount == 1)
+            gate.open()
+            // Its turn was over before: it gives nobody another one.
+            try await eventually("it is answered") { gate.heldCount == 0 }
+            #expect(turns.waitingCount == 0)
+            group.cancelAll()
+        }
+    }
+
     @Test("who came first asks first")
     func order() async throws {
         let turns = ReadingTurns(1)

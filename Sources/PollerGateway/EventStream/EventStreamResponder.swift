@@ -80,6 +80,7 @@ struct EventStreamResponder: Sendable {
                 guard principal.credential == .key else { return .later }
                 throw tooMany
             }
+            guard ContinuousClock.now - admitted < Self.decisionMax / 2 else { return .later }
             // Last, so that who has to come later can.
             if request.hasQueryToken, head.method == .GET {
                 guard try await spend(principal, request) else { return .later }

@@ -4,12 +4,15 @@ package import Poller
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every
 /// transport.
 ///
-/// *Shape*: base64url of version (3, or 4) and, sealed with AES-GCM for the accounts and the scope it is good
+/// *Shape*: base64url of version (3) and, sealed with AES-GCM for the accounts and the scope it is good
 /// for: number of partitions, the greatest ms, for each partition the distance of its ms from that
-/// plus 1 and its n (0 alone for the start), the seq of a watch plus 1 and the watch's 12 characters (0
-/// alone for none), numbers as varints; of version 4 then the 6 characters that the event of that seq begins
-/// with (``EventID/digest``). About 145 characters for 16 partitions. A client cannot make one, use one made
-/// for others, or read in it when others were told something.
+/// plus 1 and its n (0 alone for the start), the mark of a watch and the watch's 12 characters (0 alone
+/// for none), numbers as varints. About 145 characters for 16 partitions. A client cannot make one, use
+/// one made for others, or read in it when others were told something.
+///
+/// *The mark* is the seq plus 1 in its 24 lowest bits, and above them, plus 1, the 36 bits of the id that the
+/// event of that seq begins with (``EventID/digest``), or 0. A release that knows no more than the seq takes
+/// such a mark for a place beyond all that is kept, and begins anew with a snapshot.
 ///
 /// Version 2, of a release before, was the same in the clear with 16 bytes of HMAC-SHA256 behind; it is
 /// still taken.
@@ -20,11 +23,7 @@ package struct GatewayCursor: EventCursors {
     private static let macBytes = 16
     /// An ``ItemID``'s length.
     private static let watchBytes = 12
-    /// An ``EventID/digest``'s length.
-    private static let digestBytes = 6
     private static let version: UInt8 = 3
-    /// With the beginning of an event's id.
-    private static let tellingVersion: UInt8 = 4
     private static let clearVersion: UInt8 = 2
 
     private let keys: RootKeys
@@ -66,19 +65,16 @@ package struct GatewayCursor: EventCursors {
             Self.append(newest - position.ms + 1, to: &bytes)
             Self.append(position.n, to: &bytes)
         }
-        Self.append(cursor.mark.map { UInt64($0.seq) + 1 } ?? 0, to: &bytes)
-        if let mark = cursor.mark {
-            bytes += mark.watch.description.utf8
-            bytes += (mark.digest ?? "").utf8
-        }
+        let number = cursor.mark?.number ?? 0
+        Self.append(number, to: &bytes)
+        if let mark = cursor.mark, number > 0 { bytes += mark.watch.description.utf8 }
         let box = try? AES.GCM.seal(
             bytes,
             using: keys.making,
             authenticating: Array(principal.scope.utf8)
         )
         // Neither the key nor the nonce can be of a wrong size.
-        let version = cursor.mark?.digest == nil ? Self.version : Self.tellingVersion
-        return Base64URL.encode([version] + (box?.combined.map(Array.init) ?? []))
+        return Base64URL.encode([Self.version] + (box?.combined.map(Array.init) ?? []))
     }
 
     /// What a cursor of ours says; nil for any other text.
@@ -104,24 +100,18 @@ package struct GatewayCursor: EventCursors {
             }
         }
         positions = OutboxPosition.extended(positions, to: partitions)
-        guard let seq = Self.take(from: &rest) else { return nil }
-        guard seq > 0 else { return rest.isEmpty ? LiveCursor(positions: positions) : nil }
-        let isTelling = bytes.first == Self.tellingVersion
-        guard rest.count == Self.watchBytes + (isTelling ? Self.digestBytes : 0) else { return nil }
-        let watch = rest.prefix(Self.watchBytes)
-        let digest = rest.dropFirst(Self.watchBytes)
-        let mark = LiveCursor.Mark(
-            watch: ItemID(unchecked: String(decoding: watch, as: UTF8.self)),
-            seq: Int(seq - 1),
-            digest: isTelling ? String(decoding: digest, as: UTF8.self) : nil
-        )
+        guard let number = Self.take(from: &rest) else { return nil }
+        guard number > 0 else { return rest.isEmpty ? LiveCursor(positions: positions) : nil }
+        guard rest.count == Self.watchBytes else { return nil }
+        let watch = ItemID(unchecked: String(decoding: rest, as: UTF8.self))
+        let mark = LiveCursor.Mark(of: watch, number: number)
         return LiveCursor(positions: positions, mark: mark)
     }
 
     /// What is inside a cursor of somebody; nil for what is none, or was made for others.
     private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
         switch bytes.first {
-        case Self.version, Self.tellingVersion:
+        case Self.version:
             guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()) else { return nil }
             let scope = Array(principal.scope.utf8)
             for key in keys.accepted {
@@ -200,5 +190,45 @@ struct LiveCursor: Hashable, Sendable {
     init(positions: [OutboxPosition], mark: Mark? = nil) {
         self.positions = positions
         self.mark = mark
+    }
+}
+
+/// A mark as the number that stands in a cursor: see ``GatewayCursor``.
+extension LiveCursor.Mark {
+    /// Those that hold the seq: a watch keeps its last hundred events, and few have ever more.
+    private static let seqBits = 24
+    /// An ``EventID/digest``'s length, of six bits each; with two before it they are whole bytes.
+    private static let digestLength = 6
+    private static let padding = "AA"
+
+    /// Nil for a seq that finds no place in it.
+    fileprivate var number: UInt64? {
+        guard seq >= 0, UInt64(seq) + 1 < 1 << UInt64(Self.seqBits) else { return nil }
+        return Self.bits(of: digest) << UInt64(Self.seqBits) | (UInt64(seq) + 1)
+    }
+
+    fileprivate init(of watch: ItemID, number: UInt64) {
+        let seq = Int(number & (1 << UInt64(Self.seqBits) - 1)) - 1
+        self.init(
+            watch: watch,
+            seq: max(seq, 0),
+            digest: Self.digest(of: number >> UInt64(Self.seqBits))
+        )
+    }
+
+    /// The bits of a digest plus 1; 0 for none.
+    private static func bits(of digest: String?) -> UInt64 {
+        guard let digest, digest.utf8.count == digestLength,
+            let bytes = Base64URL.decode(padding + digest)
+        else { return 0 }
+        return bytes.reduce(0) { $0 << 8 | UInt64($1) } + 1
+    }
+
+    private static func digest(of bits: UInt64) -> String? {
+        guard bits > 0 else { return nil }
+        let bytes = stride(from: 40, through: 0, by: -8).map {
+            UInt8(truncatingIfNeeded: (bits - 1) >> UInt64($0))
+        }
+        return String(Base64URL.encode(bytes).suffix(digestLength))
     }
 }

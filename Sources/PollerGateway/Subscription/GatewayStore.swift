@@ -25,6 +25,9 @@ struct GatewayStore: Sendable {
         return asked
     }
 
+    /// Keeps turns moving (``ReadingTurns/run()``), until cancelled.
+    func run() async { await turns.run() }
+
     /// What a partition has recorded behind a position, at most `limit`.
     func references(
         partition: Int,

@@ -18,6 +18,7 @@ final class LiveHub: FeedFollower, Sendable {
     private let byLoop: [ObjectIdentifier: LoopInbox]
     /// How far the feed has read.
     private let positions: Mutex<[OutboxPosition]>
+    private let hasBegun = Atomic(false)
     let listeners: LiveListeners
 
     /// A hub of every event loop of a group.
@@ -35,8 +36,10 @@ final class LiveHub: FeedFollower, Sendable {
         positions = Mutex(start)
     }
 
-    /// How far the feed has read: all up to there was handed out.
-    var reached: [OutboxPosition] { positions.withLock(\.self) }
+    /// How far the feed has read: all up to there was handed out; nil before it has begun.
+    var reached: [OutboxPosition]? {
+        hasBegun.load(ordering: .acquiring) ? positions.withLock(\.self) : nil
+    }
 
     /// The connections of an event loop; called in it.
     func loop(of eventLoop: any EventLoop) -> GatewayLoop {
@@ -52,6 +55,7 @@ final class LiveHub: FeedFollower, Sendable {
             positions = zip(positions, began).map { max($0, $1) }
             return positions
         }
+        hasBegun.store(true, ordering: .releasing)
         for inbox in inboxes { inbox.begin(at: now) }
     }
 

@@ -10,13 +10,16 @@ struct OutboxEnds: Sendable {
     /// The partitions that could not be read, because their master is away: they end where the feed has read to.
     let away: Set<Int>
 
-    /// Reads what the store has answered; `reached` is how far the feed has read.
-    init(_ bounds: [OutboxBounds?], reached: [OutboxPosition]) {
-        newest = zip(bounds, reached).map { bounds, reached in
-            bounds.map { OutboxPosition($0.newest) ?? .start } ?? reached
+    /// Reads what the store has answered; `reached` is how far the feed has read, nil before it has begun.
+    ///
+    /// Nil where a partition could not be read and nobody has read it before.
+    init?(_ bounds: [OutboxBounds?], reached: [OutboxPosition]?) {
+        away = Set(bounds.indices.filter { bounds[$0] == nil })
+        guard away.isEmpty || reached != nil else { return nil }
+        newest = bounds.enumerated().map { partition, bounds in
+            bounds.map { OutboxPosition($0.newest) ?? .start } ?? reached?[partition] ?? .start
         }
         trimmed = bounds.map { $0.flatMap { OutboxPosition($0.trimmed) } ?? .start }
-        away = Set(bounds.indices.filter { bounds[$0] == nil })
     }
 }
 
@@ -36,7 +39,7 @@ struct OutboxEnds: Sendable {
 /// *Errors*: a read that fails has failed for all it was for; whoever asks next begins another.
 /// *A master that is away*: its partitions end where the feed has read to, by a look after the read. All up to there
 /// was handed out, and what is behind it the feed will read when the master is back: whoever has no gap before it
-/// loses nothing. Whoever has one must read it, and cannot begin.
+/// loses nothing. Whoever has one must read it, and cannot begin; nor can anybody before the feed has begun.
 ///
 /// The read is made by one of those who wait for it, so there is no task of its own to be ended. A class, because all
 /// subscriptions of a gateway share it.
@@ -69,11 +72,11 @@ final class OutboxEndsReader: Sendable {
     }
 
     private let outbox: any Outbox
-    private let reached: @Sendable () -> [OutboxPosition]
+    private let reached: @Sendable () -> [OutboxPosition]?
     private let state = Mutex(State())
 
     /// A reader that has not read yet; `reached` says how far the feed has read.
-    init(_ outbox: any Outbox, reached: @escaping @Sendable () -> [OutboxPosition]) {
+    init(_ outbox: any Outbox, reached: @escaping @Sendable () -> [OutboxPosition]?) {
         self.outbox = outbox
         self.reached = reached
     }
@@ -108,7 +111,11 @@ final class OutboxEndsReader: Sendable {
 
     private func read() async -> Outcome {
         do throws(StoreError) {
-            return .success(OutboxEnds(try await outbox.reachableBounds(), reached: reached()))
+            let bounds = try await outbox.reachableBounds()
+            guard let ends = OutboxEnds(bounds, reached: reached()) else {
+                return .failure(.unavailable("a master is away that was never read from here"))
+            }
+            return .success(ends)
         } catch {
             return .failure(error)
         }

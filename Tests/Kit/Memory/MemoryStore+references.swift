@@ -34,4 +34,22 @@ extension MemoryStore {
             references.map { state.outbox[$0.partition].event($0.id) }
         }
     }
+
+    /// From now on live readers cannot read the outbox of these partitions, as if their master were away.
+    package func cutOff(_ partitions: Set<Int>) {
+        away.withLock { $0 = partitions }
+    }
+
+    package func bounds() async throws(StoreError) -> [OutboxBounds] {
+        let found = try await reachableBounds().compactMap(\.self)
+        guard found.count == partitions else { throw .unavailable("a master is away") }
+        return found
+    }
+
+    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
+        let bounds = reading { state, _ in state.outbox.map(\.bounds) }
+        await boundsGate.pass()
+        let away = away.withLock(\.self)
+        return bounds.enumerated().map { away.contains($0) ? nil : $1 }
+    }
 }

@@ -146,11 +146,6 @@ package final class MemoryStore: WatchStore, Outbox {
         state.withLock { $0.queue.partitions.flatMap { $0.faults() } }
     }
 
-    /// From now on live readers cannot read the outbox of these partitions, as if their master were away.
-    package func cutOff(_ partitions: Set<Int>) {
-        away.withLock { $0 = partitions }
-    }
-
     // MARK: Losing writes
 
     /// Remembers everything as it is, as Redis does on disk now and then.
@@ -287,19 +282,6 @@ package final class MemoryStore: WatchStore, Outbox {
         }
         guard let entries else { throw .corrupt("no position in the outbox: \(position)") }
         return entries
-    }
-
-    package func bounds() async throws(StoreError) -> [OutboxBounds] {
-        let found = try await reachableBounds().compactMap(\.self)
-        guard found.count == partitions else { throw .unavailable("a master is away") }
-        return found
-    }
-
-    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
-        let bounds = state.withLock { $0.outbox.map(\.bounds) }
-        await boundsGate.pass()
-        let away = away.withLock(\.self)
-        return bounds.enumerated().map { away.contains($0) ? nil : $1 }
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
