@@ -20,14 +20,17 @@ extension RedisWatchStore: Outbox {
             "XREADGROUP",
             ["GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream, ">"]
         )
-        let takeOver = RedisCommand(
-            "XAUTOCLAIM",
-            [
-                stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT",
-                RedisArgument(limit),
-            ]
-        )
-        let replies = try await redis.client.ask([read, takeOver])
+        func takeOver(from start: String, _ count: Int) -> RedisCommand {
+            RedisCommand(
+                "XAUTOCLAIM",
+                [
+                    stream, Self.group, name, RedisArgument(idle.ms), .string(start), "COUNT",
+                    RedisArgument(count),
+                ]
+            )
+        }
+        let start = takeOvers.start(in: partition)
+        let replies = try await redis.client.ask([read, takeOver(from: start, limit)])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
             return try await unacknowledged(
@@ -40,6 +43,16 @@ extension RedisWatchStore: Outbox {
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
+        let cursor = replies[1].array?.first?.string
+        takeOvers.goOn(from: cursor, in: partition)
+        var abandoned = Self.abandoned(replies[1])
+        // Behind the newest the oldest have their turn at once.
+        if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < limit {
+            let rest = limit - abandoned.count
+            let reply = try await redis.client.ask(takeOver(from: OutboxTakeOvers.oldest, rest))
+            takeOvers.goOn(from: reply.array?.first?.string, in: partition)
+            abandoned = Self.abandoned(reply) + abandoned
+        }
         let fresh = replies[0].array?.first?.array?.last?.array ?? []
         // An event is not told before a failover could no longer lose it: what was read is on
         // replicas first. Until then it stays ours and unacknowledged, and comes back after
@@ -47,11 +60,10 @@ extension RedisWatchStore: Outbox {
         if let newest = fresh.last?.array?.first?.string {
             try await redis.confirm(partition: partition, entry: newest)
         }
-        let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
-        // Where Redis stood still for `idle` between the two, what the first has read is abandoned to the second.
-        let taken = Set(fresh.compactMap { $0.array?.first?.string })
+        // Where Redis stood still for `idle` between two of them, what one has read is abandoned to the next.
+        var taken = Set(fresh.compactMap { $0.array?.first?.string })
         let records =
-            abandoned.compactMap(OutboxRecord.init).filter { !taken.contains($0.id) }
+            abandoned.compactMap(OutboxRecord.init).filter { taken.insert($0.id).inserted }
             + fresh.compactMap(OutboxRecord.init)
         let entries = try await self.entries(
             records,
@@ -66,6 +78,11 @@ extension RedisWatchStore: Outbox {
             try await acknowledge(partition: partition, unreadable)
         }
         return entries
+    }
+
+    /// The entries that XAUTOCLAIM has answered.
+    private static func abandoned(_ reply: RedisValue) -> [RedisValue] {
+        reply.array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
     }
 
     package func hold(

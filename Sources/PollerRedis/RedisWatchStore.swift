@@ -11,6 +11,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
     let redis: RedisPartitions
     let circuit = CircuitHold.upstream
+    /// Where taking over abandoned outbox entries goes on.
+    let takeOvers = OutboxTakeOvers()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
     /// How much one page of a search by names takes.

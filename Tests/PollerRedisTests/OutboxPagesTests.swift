@@ -1,10 +1,11 @@
 import Poller
+import RedisClient
 import Testing
 
 @testable import PollerRedis
 @testable import PollerTesting
 
-/// Pages of an outbox whose oldest events have left their item's log.
+/// Outboxes that are read in many pages.
 @Suite struct OutboxPagesTests {
     @Test("what has left its log is passed, and a page is short only at the end")
     func passed() async throws {
@@ -38,6 +39,71 @@ import Testing
             }
             let failure = await behaviour.failure(on: harness)
             #expect(failure == nil, "\(String(describing: failure))")
+        }
+    }
+
+    @Test("what lies behind very many entries that stay is taken over all the same")
+    func behindMany() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let watch = WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "src_1"),
+                kind: .source
+            )
+            _ = try await harness.store.enqueue([try NewWatch(key: watch)])
+            _ = try await harness.store.cancel(watch)
+            let home = harness.partition(of: watch.lane)
+            let dead = OwnerID(unchecked: "DDDDDDDDDDD")
+            // It makes the group, too.
+            let first = try await harness.store.unacknowledged(
+                partition: home,
+                consumer: dead,
+                idle: .seconds(5),
+                limit: 10
+            )
+            try #require(first.count == 1)
+            // The same event once more and again, of which nothing is ever acknowledged.
+            let stream = RedisArgument.string(harness.layout.watchKeys.outbox(home))
+            let found = try await client.send(
+                RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1])
+            )
+            let fields = try #require(found.array?.first?.array?.last?.array)
+                .compactMap(\.bytes).map { RedisArgument.bytes($0) }
+            let ids = try await client.pipeline(
+                (0..<1400).map { _ in RedisCommand("XADD", [stream, "*"] + fields) }
+            )
+            let last = try #require(ids.last?.string)
+            let group = RedisArgument.string(OutboxGroup.notifier.rawValue)
+            _ = try await client.send(
+                RedisCommand(
+                    "XREADGROUP",
+                    [
+                        "GROUP", group, .string(dead.description), "COUNT", 2000, "STREAMS",
+                        stream, ">",
+                    ]
+                )
+            )
+            var taken: Set<String> = []
+            for _ in 0..<12 where !taken.contains(last) {
+                let entries = try await harness.store.unacknowledged(
+                    partition: home,
+                    consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
+                    idle: .zero,
+                    limit: 128
+                )
+                #expect(entries.count <= 128)
+                taken.formUnion(entries.map(\.id))
+            }
+            #expect(taken.contains(last) && taken.count == 1401)
+            // And the oldest come again.
+            let again = try await harness.store.unacknowledged(
+                partition: home,
+                consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
+                idle: .zero,
+                limit: 128
+            )
+            #expect(again.count == 128)
         }
     }
 }
