@@ -42,40 +42,41 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
-        let unstored = await mark(deliveries, in: { _ in true })
+        let unstored = await mark(deliveries, in: { _ in .yes })
         if let failure = unstored.failure { throw failure }
     }
 
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
-        await mark(deliveries, in: away.isToBeAsked)
+        await mark(deliveries, in: away.mayAsk)
     }
 
     /// Marks in those partitions of which that is said, which are asked once each.
     private func mark(
         _ deliveries: [DeliveryMark],
-        in isAsked: (Int) -> Bool
+        in mayAsk: (Int) -> PlaceAsking
     ) async -> UnstoredMarks {
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
         }
         var unstored = UnstoredMarks()
-        var parts: [(partition: Int, marks: [DeliveryMark])] = []
+        var parts: [(partition: Int, marks: [DeliveryMark], isProbe: Bool)] = []
         for (partition, marks) in byPartition {
-            guard isAsked(partition) else {
+            let asking = mayAsk(partition)
+            guard asking != .no else {
                 let failure = StoreError.unavailable("partition \(partition) did not answer lately")
                 unstored.add(UnstoredMarks(marks, because: failure))
                 continue
             }
             for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
                 let end = min(start + RedisPartitions.chunk, marks.count)
-                parts.append((partition, Array(marks[start..<end])))
+                parts.append((partition, Array(marks[start..<end]), asking == .probe))
             }
         }
         // Together: one event for thousands of endpoints is marked in all partitions, and while Redis runs one
         // script the next is put together.
         await withTaskGroup(of: UnstoredMarks.self) { group in
-            for (partition, marks) in parts {
-                group.addTask { await self.markTogether(marks, in: partition) }
+            for (partition, marks, isProbe) in parts {
+                group.addTask { await self.markTogether(marks, in: partition, isProbe: isProbe) }
             }
             for await part in group { unstored.add(part) }
         }
@@ -83,10 +84,21 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     /// Marks as many of a partition as one script takes, and notes whether it answers.
-    private func markTogether(_ marks: [DeliveryMark], in partition: Int) async -> UnstoredMarks {
+    private func markTogether(
+        _ marks: [DeliveryMark],
+        in partition: Int,
+        isProbe: Bool
+    ) async -> UnstoredMarks {
         let began = ContinuousClock.now
         do throws(StoreError) {
-            try await markTogether(marks)
+            if isProbe {
+                // What was marked although nobody waits for it is marked again, which changes nothing.
+                try await away.probing { () async throws(StoreError) in
+                    try await self.markTogether(marks)
+                }
+            } else {
+                try await markTogether(marks)
+            }
             away.note(partition, isThere: true, since: began)
             return UnstoredMarks()
         } catch {

@@ -1,4 +1,5 @@
 import Metrics
+import Synchronization
 
 /// Marks one event for many endpoints, segment by segment.
 ///
@@ -17,7 +18,7 @@ import Metrics
 ///
 /// *A shard that is away* holds up the endpoints whose deliveries lie there, and no others: all that is left is marked
 /// at once where that goes, no position is stored behind what is not, and the entry stays unacknowledged. Whoever goes
-/// on with it marks from there again.
+/// on with it marks from there again, and who has left it does so after a while only (``LeftFanOuts``).
 ///
 /// *Rejected*: marks and position in one operation (they are in different slots of a Redis Cluster); a task
 /// for each endpoint or segment in the store (as many writes again as there are marks).
@@ -79,6 +80,51 @@ struct FanOut {
             guard let last = segment.last, segment.count == Self.segmentMax else { return .marked }
             guard try await held.reach(last, of: entry) else { return .stopped }
             (first, position) = ([], last)
+        }
+    }
+}
+
+/// The events for many that a reader has left lately, and leaves again without marking anything.
+///
+/// *Problem*: no position is stored behind what could not be marked, so an entry that comes back after five seconds is
+/// marked from there on again, also where all is marked; by every notifier, for as long as a shard is away.
+///
+/// *Approach*: who has left an entry remembers it for as long as nobody asks a place that is away (``PlacesAway``).
+///
+/// A class, because partitions are read beside each other.
+final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
+    /// Until when an entry is left, and why.
+    private struct Left: Sendable {
+        let end: C.Instant
+        let failure: StoreError
+    }
+
+    /// How long an entry is left.
+    private static var span: Duration { .seconds(15) }
+    /// Entries remembered; of more the oldest are marked again as they come.
+    private static var countMax: Int { 1000 }
+
+    private let left = Mutex<[OutboxPlace: Left]>([:])
+
+    /// Remembers that an entry was left.
+    func leave(_ entry: OutboxEntry, because failure: StoreError, at now: C.Instant) {
+        let place = OutboxPlace(partition: entry.partition, position: entry.id)
+        let end = now.advanced(by: Self.span)
+        left.withLock { left in
+            left[place] = Left(end: end, failure: failure)
+            guard left.count > Self.countMax else { return }
+            if let oldest = left.min(by: { $0.value.end < $1.value.end }) { left[oldest.key] = nil }
+        }
+    }
+
+    /// Why an entry was left that is to be left again; nil for one that is to be marked.
+    func failure(of entry: OutboxEntry, at now: C.Instant) -> StoreError? {
+        let place = OutboxPlace(partition: entry.partition, position: entry.id)
+        return left.withLock { left in
+            guard let known = left[place] else { return nil }
+            if known.end > now { return known.failure }
+            left[place] = nil
+            return nil
         }
     }
 }

@@ -6,12 +6,12 @@ import Logging
 /// shard of the former is away each note waits for it, and all that stands behind would wait too.
 ///
 /// *Approach*: accounts beside each other, what is told of one in its turn. What cannot be noted is left with all that
-/// is told later of the same order or watch, and comes again. Once an account's orders have not answered in time the
-/// rest of it is left without asking (``PlacesAway``).
+/// is told later of the same order or watch, and comes again. Once the partition of an account's orders has not
+/// answered in time the rest is left without asking, of all accounts whose orders lie there (``PlacesAway``).
 struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
     private let orders: OrderBook?
     private let refunds: DuplicateRefunds?
-    private let away: PlacesAway<AccountID, C>
+    private let away: PlacesAway<Int, C>
     private let clock: C
     private let logger: Logger
 
@@ -29,14 +29,26 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
         event.order != nil && (orders != nil || refunds != nil)
     }
 
+    /// Whether orders did not answer lately somewhere.
+    var isSomethingAway: Bool { !away.isEmpty }
+
+    /// Those of a batch that neither have to be noted nor tell of a watch of which something has.
+    func unconcerned(of entries: [OutboxEntry]) -> [OutboxEntry] {
+        let concerned = Set(entries.lazy.filter { mayConcern($0.event) }.map(\.event.key))
+        return entries.filter { !concerned.contains($0.event.key) }
+    }
+
     /// Notes what entries of one account say, the oldest first.
     ///
     /// - Returns: those that are to be read again, each with the reason.
     func note(_ entries: [OutboxEntry], of account: AccountID) async -> [LeftEntry] {
-        guard away.isToBeAsked(account) else {
-            let failure = StoreError.unavailable("the orders of the account did not answer lately")
+        let place = orders?.partition(of: account) ?? 0
+        let asking = away.mayAsk(place)
+        guard asking != .no else {
+            let failure = StoreError.unavailable("the orders' partition did not answer lately")
             return entries.map { LeftEntry(entry: $0, failure: failure) }
         }
+        var isProbe = asking == .probe
         var left: [LeftEntry] = []
         var isAway = false
         for entry in entries {
@@ -46,20 +58,38 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
             }
             let began = clock.now
             do throws(StoreError) {
-                try await note(entry.event)
-                away.note(account, isThere: true, since: began)
+                guard try await note(entry.event, isProbe: isProbe) else { continue }
+                away.note(place, isThere: true, since: began)
+                isProbe = false
             } catch {
                 left.append(LeftEntry(entry: entry, failure: error))
-                isAway = away.note(account, isThere: false, since: began)
+                if orders?.concerns(entry.event) == true {
+                    isAway = away.note(place, isThere: false, since: began)
+                } else if isProbe {
+                    // What a refund hints lies elsewhere: it says nothing of the orders.
+                    away.giveBack(place)
+                }
             }
         }
+        // Nothing of it had to be asked.
+        if isProbe, left.isEmpty { away.giveBack(place) }
         return left
     }
 
-    private func note(_ event: Event) async throws(StoreError) {
+    /// Notes what an event says; false when nothing had to be asked for that.
+    private func note(_ event: Event, isProbe: Bool) async throws(StoreError) -> Bool {
+        guard orders?.concerns(event) == true || refunds?.concerns(event) == true else {
+            return false
+        }
         do throws(StoreError) {
-            try await orders?.note(event)
-            try await refunds?.note(event)
+            if isProbe {
+                // What was noted although nobody waits for it is known when it is noted again.
+                try await away.probing { () async throws(StoreError) in
+                    try await self.note(event)
+                }
+            } else {
+                try await note(event)
+            }
         } catch .corrupt(let reason) {
             // An order of another release must not hold up what all others are told.
             logger.error(
@@ -70,6 +100,12 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
                 ]
             )
         }
+        return true
+    }
+
+    private func note(_ event: Event) async throws(StoreError) {
+        try await orders?.note(event)
+        try await refunds?.note(event)
     }
 }
 

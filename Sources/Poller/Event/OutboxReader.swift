@@ -29,6 +29,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
+    /// The events for many that were left lately.
+    private let leftFanOuts = LeftFanOuts<C>()
     /// The partitions that are being read, and whether news have come of them since.
     private let reads = Mutex<[Int: Bool]>([:])
     /// The partitions that could not be read last.
@@ -151,6 +153,11 @@ where C.Duration == Duration, C.Instant: Sendable {
             clock: clock
         )
         var left = LeftEntries()
+        if notes.isSomethingAway {
+            // Who concerns no order does not wait for the asking; where all is well one round of marks is cheaper.
+            let others = notes.unconcerned(of: read).map { ($0, self.audience(of: $0)) }
+            try await mark(others.filter { !isForMany($0.1) }, &held, &left)
+        }
         for unnoted in try await note(read, &held) {
             left.leave(unnoted.entry, because: unnoted.failure)
         }
@@ -160,13 +167,20 @@ where C.Duration == Duration, C.Instant: Sendable {
         var many: [(OutboxEntry, Audience)] = []
         // What another reader has taken over is its to mark and to acknowledge.
         for entry in read where held.has(entry) && !left.holdsBack(entry) {
-            let audience = directory?.interested(in: entry.event) ?? .nobody
-            let isForMany = audience.isMore(than: OutboxEntry.urgentMax)
-            if isForMany { many.append((entry, audience)) } else { few.append((entry, audience)) }
+            let audience = self.audience(of: entry)
+            if isForMany(audience) {
+                many.append((entry, audience))
+            } else {
+                few.append((entry, audience))
+            }
         }
         try await mark(few, &held, &left)
         let positions = try await outbox.positions(partition: partition, of: many.map(\.0.id))
         for (entry, audience) in many where held.has(entry) && !Task.isCancelled {
+            if let failure = leftFanOuts.failure(of: entry, at: clock.now) {
+                left.leave(entry, because: failure)
+                continue
+            }
             let operators = directory?.operators ?? []
             let fanOut = FanOut(
                 entry,
@@ -176,11 +190,21 @@ where C.Duration == Duration, C.Instant: Sendable {
             )
             switch try await fanOut.run(in: deliveries, holding: &held) {
             case .marked: try await acknowledge([entry], &held)
-            case .left(let failure): left.leave(entry, because: failure)
+            case .left(let failure):
+                leftFanOuts.leave(entry, because: failure, at: clock.now)
+                left.leave(entry, because: failure)
             case .stopped: break
             }
         }
         return (Task.isCancelled ? 0 : read.count, left.failure)
+    }
+
+    private func audience(of entry: OutboxEntry) -> Audience {
+        directory?.interested(in: entry.event) ?? .nobody
+    }
+
+    private func isForMany(_ audience: Audience) -> Bool {
+        audience.isMore(than: OutboxEntry.urgentMax)
     }
 
     /// Notes in orders what entries say of payments, and says meanwhile that we are at work on them.

@@ -35,11 +35,15 @@ package struct DuplicateRefunds: Sendable {
         self.watches = watches
     }
 
+    /// Whether an event says that an order has duplicates that are to go back.
+    func concerns(_ event: Event) -> Bool {
+        event.order != nil && event.key.kind == .order && event.type == "order.paid_twice"
+            && accounts().contains(event.key.account)
+    }
+
     /// Has the duplicates of an order looked at, when an event says that it has some.
     package func note(_ event: Event) async throws(StoreError) {
-        guard event.key.kind == .order, event.type == "order.paid_twice",
-            let name = event.order, accounts().contains(event.key.account)
-        else { return }
+        guard concerns(event), let name = event.order else { return }
         let key = OrderKey(account: event.key.account, order: name)
         for duplicate in try await orders.duplicates(of: key) {
             _ = try await watches.hint(duplicate, of: .money)

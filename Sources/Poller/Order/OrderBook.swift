@@ -1,6 +1,9 @@
 /// Where orders are kept: each is an item of the queue of watches that is never due, with a log, and
 /// events in the outbox like those of a watch.
 package protocol OrderStore: Sendable {
+    /// The partition of a lane; asks nobody.
+    func partition(of lane: LaneID) -> Int
+
     /// Reads an order; nil when nobody has named it, or it is forgotten.
     func order(_ key: OrderKey) async throws(StoreError) -> Order?
 
@@ -67,14 +70,25 @@ package struct OrderBook: Sendable {
         self.store = store
     }
 
+    /// The partition in which the orders of an account lie; asks nobody.
+    func partition(of account: AccountID) -> Int {
+        store.partition(of: LaneID(account: account, kind: .order))
+    }
+
+    /// Whether an event says something of a payment of an order, so that the store is asked for it.
+    func concerns(_ event: Event) -> Bool {
+        event.order != nil && event.key.kind != .order && event.type.hasPrefix("payment.")
+            && event.payment != nil
+    }
+
     /// Notes what an event says of a payment, when it is one of an order.
     ///
     /// - Returns: the events that were recorded of the order by this call.
     @discardableResult
     package func note(_ event: Event) async throws(StoreError) -> [Event] {
-        guard let order = event.order, event.key.kind != .order,
-            event.type.hasPrefix("payment."), let payment = event.payment
-        else { return [] }
+        guard concerns(event), let order = event.order, let payment = event.payment else {
+            return []
+        }
         let key = OrderKey(account: event.key.account, order: order)
         let told: [Event]? = try await changing(key) { order in
             let before = order

@@ -5,14 +5,19 @@ import Synchronization
 /// *Problem*: what is asked of a shard that is away waits for the timeout of its command, and with it all that is
 /// asked in the same turn of shards that are well.
 ///
-/// *Approach*: who has waited in vain says so, and for a while nobody asks again. Then one does, and the others go on
-/// without the place until that one knows. A refusal that comes at once costs nobody time, and is not remembered.
+/// *Approach*: who has waited in vain says so, and for a while nobody asks again. Then one does, for a second instead
+/// of the timeout of a command, since it brings all of its batch along; the others go on without the place until that
+/// one knows. A refusal that comes at once costs nobody time, and is not remembered: the next one may ask.
 ///
 /// A class, because all that ask share what each has found.
 package final class PlacesAway<Place: Hashable & Sendable, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
-    /// How long nobody asks: shorter than what is left for later takes to come back (5 s).
-    private static var span: Duration { .seconds(3) }
+    /// How long nobody asks, unless the place answers before.
+    ///
+    /// Longer than what is left for later takes to come back (5 s), or each time that it does it would be waited for.
+    private static var span: Duration { .seconds(15) }
+    /// How long a place that was away is waited for; who has waited so long has waited in vain.
+    private static var patience: Duration { .seconds(1) }
     /// Places remembered; what is beyond is asked, and waited for.
     private static var placesMax: Int { 10_000 }
 
@@ -24,15 +29,73 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.clock = clock
     }
 
-    /// Whether to ask a place now; of one that was away, true once a while.
-    package func isToBeAsked(_ place: Place) -> Bool {
+    /// Whether nothing is known to be away.
+    package var isEmpty: Bool { away.withLock { $0.isEmpty } }
+
+    /// Whether to ask a place now; one that was away is probed by one caller once a while.
+    package func mayAsk(_ place: Place) -> PlaceAsking {
         let now = clock.now
         return away.withLock { away in
-            guard let end = away[place] else { return true }
-            guard end <= now else { return false }
+            guard let end = away[place] else { return .yes }
+            guard end <= now else { return .no }
             away[place] = now.advanced(by: Self.span)
-            return true
+            return .probe
         }
+    }
+
+    /// Gives the turn to probe a place back, of whoever has learned nothing by it: the next one has it.
+    package func giveBack(_ place: Place) {
+        let now = clock.now
+        away.withLock { away in
+            if away[place] != nil { away[place] = now }
+        }
+    }
+
+    /// Asks a place that was away, and gives up soon.
+    ///
+    /// - Parameter ask: asks it; it is cancelled when it takes too long, and may have been heard all the same.
+    /// - Returns: what it has answered.
+    /// - Throws: what it has thrown, or ``StoreError/unavailable(_:)`` when it takes too long.
+    package func probing<Answer: Sendable>(
+        _ ask: @escaping @Sendable () async throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        let clock = clock
+        let patience = Self.patience
+        let late = StoreError.unavailable("no answer within a second")
+        let found: Result<Answer, StoreError>? = await withTaskGroup(
+            of: Result<Answer, StoreError>?.self
+        ) { group in
+            group.addTask {
+                do throws(StoreError) {
+                    return Result<Answer, StoreError>.success(try await ask())
+                } catch {
+                    return Result<Answer, StoreError>.failure(error)
+                }
+            }
+            group.addTask {
+                // Cancelled: the answer is there.
+                try? await clock.sleep(for: patience)
+                return nil
+            }
+            var found: Result<Answer, StoreError>?
+            var isLate = false
+            // Who is first ends the other, whose answer counts all the same if it has one.
+            for await result in group {
+                group.cancelAll()
+                guard let result else {
+                    isLate = true
+                    continue
+                }
+                if case .failure = result, isLate {
+                    found = .failure(late)
+                } else {
+                    found = result
+                }
+            }
+            return found
+        }
+        guard let found else { throw late }
+        return try found.get()
     }
 
     /// Notes what came of asking.
@@ -50,12 +113,26 @@ where C.Duration == Duration, C.Instant: Sendable {
                 away[place] = nil
                 return false
             }
-            guard clock.hasWaited(since: began) else { return false }
+            guard clock.hasWaited(since: began) else {
+                // Something is there that refuses: it may soon be well.
+                if away[place] != nil { away[place] = now }
+                return false
+            }
             if away.count >= Self.placesMax { away = away.filter { $0.value > now } }
             if away.count < Self.placesMax { away[place] = now.advanced(by: Self.span) }
             return true
         }
     }
+}
+
+/// Whether a place is to be asked.
+package enum PlaceAsking: Hashable, Sendable {
+    /// As ever.
+    case yes
+    /// It did not answer lately, and the caller is to find out for all whether it does, by ``PlacesAway/probing(_:)``.
+    case probe
+    /// It did not answer lately.
+    case no
 }
 
 extension Clock where Duration == Swift.Duration {

@@ -128,6 +128,53 @@ struct FanOutTests {
         #expect(try await queue.stats().pending == told.count)
     }
 
+    @Test("what was left is left again for a while, and nothing of it is marked meanwhile")
+    func leftAgain() async throws {
+        try await record()
+        let queue = deliveries
+        let isAway: @Sendable (LaneID) -> Bool = { queue.partition(of: $0) == 1 }
+        let plan = FaultPlan()
+        plan.setAway(isAway)
+        let marked = marked
+        let slow = SlowMarks(base: queue) { marks throws(StoreError) in
+            marked.change { $0 += marks.map(\.endpoint) }
+        }
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: FaultyDeliveryQueue(slow, plan: plan),
+            directory: EndpointDirectory(
+                store: registry,
+                partition: queue.partition(of:),
+                logger: Sample.quiet
+            ),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        let url = DeliveryMark(
+            url: try NotifyURL("https://a.example/"),
+            watch: Sample.key(account: "acct_0")
+        )
+        let told = (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [url.endpoint]
+        let there = told.count { !isAway(LaneID(endpoint: $0)) }
+        try await running(reader.run) {
+            try await eventually("the others are marked") {
+                try await queue.stats().pending == there
+            }
+            let count = marked.value.count
+            try await rig.timePasses(until: "the entry has come back twice") {
+                rig.clock.now >= .init(offset: .seconds(14))
+            }
+            #expect(marked.value.count == count)
+            #expect(try await rig.store.stats().undelivered == 1)
+            plan.setAway { _ in false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await queue.stats().pending == told.count)
+    }
+
     @Test("who has lost an event to another stops, and takes nothing back")
     func stops() async throws {
         try await record()

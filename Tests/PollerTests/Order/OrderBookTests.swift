@@ -185,6 +185,8 @@ private struct AwayOrders: OrderStore {
     let base: MemoryStore
     let isAway: Shared<Bool>
 
+    func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
+
     func order(_ key: OrderKey) async throws(StoreError) -> Order? {
         if isAway.value { throw .unavailable("the orders' shard does not answer") }
         return try await base.order(key)

@@ -1,0 +1,153 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("OrderNotes", .timeLimit(.minutes(1)))
+struct OrderNotesTests {
+    private let rig = WorkerRig()
+    private let order = OrderID(unchecked: "A77")
+
+    @Test("of all accounts whose orders lie where nothing answers one asks, now and then")
+    func oneAsks() async throws {
+        let keys = orderHome().prefix(20).map { Sample.key("src_1", account: $0.description) }
+        try #require(keys.count == 20)
+        _ = try await rig.store.enqueue(keys.map { try NewWatch(key: $0, order: order) })
+        try await commitAllPaid()
+        let isAway = Shared(true)
+        let orders = SilentOrders(base: rig.store, clock: rig.clock, isAway: isAway)
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: MemoryDeliveryQueue(time: ClockTime(rig.clock)),
+            orders: OrderBook(orders),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("all have asked") { orders.asked.value == 20 }
+            try await rig.timePasses(by: .milliseconds(100), until: "it is away for long") {
+                rig.clock.now >= .init(offset: .seconds(40))
+            }
+            #expect(orders.asked.value <= 23, "each 15 s, since the first have waited 5 s")
+            isAway.change { $0 = false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+    }
+
+    @Test("who concerns no order is told before a place is probed where orders lie")
+    func unconcerned() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let account = try #require(orderHome().first).description
+        let watch = Sample.key("src_1", account: account)
+        let other = Sample.key("src_2", account: account)
+        _ = try await rig.store.enqueue([try NewWatch(key: watch, order: order)])
+        try await commitAllPaid()
+        let isAway = Shared(true)
+        let orders = SilentOrders(base: rig.store, clock: rig.clock, isAway: isAway)
+        let plan = FaultPlan()
+        let reader = OutboxReader(
+            outbox: FaultyStore(rig.store, plan: plan),
+            deliveries: deliveries,
+            orders: OrderBook(orders),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("it is asked") { orders.asked.value == 1 }
+            // So that both are in the batch in which it is asked again.
+            plan.setDown(true)
+            try await rig.timePasses(by: .milliseconds(100), until: "it may be asked again") {
+                rig.clock.now >= .init(offset: .seconds(21))
+            }
+            let url = try NotifyURL("https://a.example/")
+            _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
+            _ = try await rig.store.cancel(other)
+            plan.setDown(false)
+            try await rig.timePasses(until: "it is asked again") { orders.asked.value == 2 }
+            #expect(try await deliveries.stats().pending == 1)
+            isAway.change { $0 = false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 1)
+    }
+
+    /// Accounts whose orders lie in one partition.
+    private func orderHome() -> [AccountID] {
+        (0..<99).map { AccountID(unchecked: "acct_\($0)") }.filter {
+            rig.store.partition(of: LaneID(account: $0, kind: .order)) == 0
+        }
+    }
+
+    /// Records that the payments of all watches are paid.
+    private func commitAllPaid() async throws {
+        for partition in 0..<2 {
+            let claim = try await rig.store.claim(
+                ClaimRequest(
+                    partition: partition,
+                    limit: 100,
+                    owner: Sample.owner,
+                    lease: .seconds(10),
+                    lane: .unlimited
+                )
+            )
+            for lease in claim.leases {
+                let event = Event(
+                    watch: lease.item,
+                    of: .payment(.paid),
+                    status: nil,
+                    final: true,
+                    closed: .settled,
+                    payment: Payment(
+                        state: .paid,
+                        amount: 1099,
+                        amountReceived: 1099,
+                        currency: "eur"
+                    ),
+                    isLive: true,
+                    object: nil,
+                    polledAt: VirtualTime.start,
+                    lag: .zero
+                )
+                let change = WatchChange(state: lease.item.state, event: event)
+                let commit = Commit(ref: lease.ref, verdict: .close(.settled), change: change)
+                #expect(try await rig.store.commit([commit]) == [.done])
+            }
+        }
+    }
+}
+
+/// Orders for which whoever asks waits five seconds in vain, while that is said.
+private struct SilentOrders: OrderStore {
+    let base: MemoryStore
+    let clock: ManualClock
+    let isAway: Shared<Bool>
+    /// How often they were asked meanwhile.
+    let asked = Shared(0)
+
+    func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
+
+    func order(_ key: OrderKey) async throws(StoreError) -> Order? {
+        guard isAway.value else { return try await base.order(key) }
+        asked.change { $0 += 1 }
+        // Cancelled it fails at once, as a call to Redis does.
+        try? await clock.sleep(for: .seconds(5))
+        throw .unavailable("the orders' shard does not answer")
+    }
+
+    func store(
+        _ order: Order,
+        over version: Int,
+        telling events: [Event]
+    ) async throws(StoreError) -> Bool {
+        try await base.store(order, over: version, telling: events)
+    }
+
+    func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
+        try await base.orders(query)
+    }
+}
