@@ -187,7 +187,7 @@ def _answer(cluster: Cluster, path: str) -> dict:
 def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
     """A master, and an account whose orders lie there while its watches stand in the outbox of the default one's.
 
-    Neither what all processes need nor anything of the default account is on it.
+    Neither the registry, which all that tell need, nor anything of the default account is on it.
     """
     redis: RedisCluster = cluster.redis
     with redis.client() as client:
@@ -199,7 +199,6 @@ def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
 
     home = place("default", "sources")
     needed = [owners[0], owners[home]]
-    needed += [redis.master_of(f"poller:{name}") for name in ("layout", "secrets", "functions")]
     away = next(master for master in redis.masters() if master not in needed)
     near = (f"acct_{n}" for n in range(100_000) if place(f"acct_{n}", "sources") == home)
     account = next(

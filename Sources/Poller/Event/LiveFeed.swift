@@ -19,7 +19,13 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let batch = 256
     private let partitionsAtOnce = 16
 
+    /// For so long partitions whose master is away are waited for, all together, once in ``probePause``: meanwhile
+    /// the others are not read.
+    private let probePatience = Duration.seconds(1)
+    private let probePause = Duration.seconds(5)
+
     private let outbox: Events
+    private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
     private let state = Mutex(State())
@@ -37,6 +43,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         var isDelayed = false
         /// The partitions that could not be read last.
         var away: Set<Int> = []
+        /// When they are asked again.
+        var probeAt: C.Instant?
     }
 
     /// A feed of everything recorded from the moment it runs.
@@ -52,6 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         logger: Logger
     ) {
         self.outbox = outbox
+        self.clock = clock
         self.logger = logger
         arrivals = OutboxArrivals(outbox, clock: clock, home: home, rest: rest)
     }
@@ -124,23 +133,8 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
                 for follower in followers { follower.began(at: positions) }
             }
-            var failure: StoreError?
-            for group in groups(of: partitions) where !Task.isCancelled {
-                do throws(StoreError) {
-                    try await readOut(group)
-                } catch {
-                    // One master that is away does not silence the others.
-                    for partition in group where !Task.isCancelled {
-                        do throws(StoreError) {
-                            try await readOut([partition])
-                        } catch {
-                            failure = error
-                            state.withLock { _ = $0.away.insert(partition) }
-                        }
-                    }
-                }
-            }
-            if let failure { throw failure }
+            try await read(partitions)
+            guard state.withLock(\.away).isEmpty else { return }
             state.withLock { $0.isDelayed = false }
         } catch {
             guard !Task.isCancelled else { return }
@@ -156,37 +150,113 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Partitions that are read side by side, one group after the other; those that could not be read last behind
-    /// the others.
+    /// Reads partitions to their ends, but for those that do not answer.
     ///
-    /// One that was split is read to its end before what it was split into: a payment's earlier events are in it.
-    private func groups(of partitions: Set<Int>) -> [[Int]] {
-        let away = state.withLock(\.away)
-        let base = outbox.basePartitions
-        func isLate(_ partition: Int) -> Bool {
-            away.contains { $0 <= partition && ($0 - partition) % base == 0 }
-        }
-        var groups: [[Int]] = []
-        for isLateOnes in [false, true] {
-            var group: [Int] = []
-            for partition in partitions.sorted() where isLate(partition) == isLateOnes {
-                let isFull = group.count == partitionsAtOnce
-                if isFull || group.contains(where: { ($0 - partition) % base == 0 }) {
-                    groups.append(group)
-                    group = []
-                }
-                group.append(partition)
+    /// One master that is away does not silence the others: what does not answer is found out for all partitions at
+    /// once, and left alone for a while.
+    private func read(_ partitions: Set<Int>) async throws(StoreError) {
+        var failure: StoreError?
+        for group in groups(of: partitions) where !Task.isCancelled {
+            let there = group.filter { !isAway($0) }
+            do throws(StoreError) {
+                try await readOut(there)
+            } catch {
+                failure = error
+                try await readApart(there)
             }
-            if !group.isEmpty { groups.append(group) }
         }
-        return groups
+        let away = partitions.filter(isAway)
+        if !away.isEmpty, !Task.isCancelled, isTimeToProbe() {
+            let back = await answering(away)
+            state.withLock { $0.away.subtract(back) }
+            for group in groups(of: back.filter { !isAway($0) }) { try await readOut(group) }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Reads those of some partitions that answer, after they could not be read together.
+    private func readApart(_ partitions: [Int]) async throws(StoreError) {
+        let all = Set(0..<outbox.partitions)
+        let there = await answering(all)
+        // Where nothing answers it is the whole store that is away, and tried again with the next round.
+        guard !Task.isCancelled, !there.isEmpty else { return }
+        let away = all.subtracting(there)
+        state.withLock { state in
+            state.away.formUnion(away)
+            state.probeAt = clock.now.advanced(by: probePause)
+        }
+        try await readOut(partitions.filter { !isAway($0) })
+    }
+
+    /// Whether a partition is left alone: it does not answer, or is to be read behind one that does not.
+    ///
+    /// A payment's earlier events are in the partition that this one was split from.
+    private func isAway(_ partition: Int) -> Bool {
+        let base = outbox.basePartitions
+        return state.withLock(\.away)
+            .contains { $0 <= partition && (partition - $0) % base == 0 }
+    }
+
+    private func isTimeToProbe() -> Bool {
+        let now = clock.now
+        return state.withLock { state in
+            if let probeAt = state.probeAt, now < probeAt { return false }
+            state.probeAt = now.advanced(by: probePause)
+            return true
+        }
+    }
+
+    /// Those that answer in time.
+    private func answering(_ partitions: Set<Int>) async -> Set<Int> {
+        let positions = state.withLock(\.positions)
+        return await withTaskGroup(of: (partition: Int, isThere: Bool)?.self) { group in
+            for partition in partitions {
+                let place = OutboxPlace(
+                    partition: partition,
+                    position: positions?[partition] ?? "0-0"
+                )
+                group.addTask { [outbox] in
+                    let found = try? await outbox.references(behind: [place], limit: 1)
+                    return (partition, found != nil)
+                }
+            }
+            group.addTask { [probePatience] in
+                // Cancelled: all have answered.
+                try? await Task.sleep(for: probePatience)
+                return nil
+            }
+            var (there, asked) = (Set<Int>(), partitions.count)
+            while asked > 0, let answer = await group.next(), let answer {
+                if answer.isThere { there.insert(answer.partition) }
+                asked -= 1
+            }
+            group.cancelAll()
+            return there
+        }
+    }
+
+    /// Partitions that are read side by side, one group after the other.
+    ///
+    /// One that was split is read to its end before what it was split into.
+    private func groups(of partitions: Set<Int>) -> [[Int]] {
+        let base = outbox.basePartitions
+        var groups: [[Int]] = []
+        var group: [Int] = []
+        for partition in partitions.sorted() {
+            let isFull = group.count == partitionsAtOnce
+            if isFull || group.contains(where: { (partition - $0) % base == 0 }) {
+                groups.append(group)
+                group = []
+            }
+            group.append(partition)
+        }
+        return group.isEmpty ? groups : groups + [group]
     }
 
     /// Reads some partitions to their ends.
     private func readOut(_ partitions: [Int]) async throws(StoreError) {
         var now = partitions
         while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
-        state.withLock { $0.away.subtract(partitions) }
     }
 
     /// Reads on in some partitions, in one go; those in which there is more.
@@ -236,104 +306,5 @@ where C.Duration == Duration, C.Instant: Sendable {
         zip(references, try await outbox.events(of: references)).compactMap { reference, event in
             event.map { FeedEvent(reference, $0) }
         }
-    }
-}
-
-/// An event that a ``LiveFeed`` has read.
-package struct FeedEvent: Hashable, Sendable {
-    /// Where it stands in its partition: `<ms>-<n>`.
-    package let id: String
-    package let partition: Int
-    /// Whose event it is.
-    package let item: ItemID
-    package let event: Event
-
-    /// The event of an entry.
-    package init(_ reference: OutboxReference, _ event: Event) {
-        id = reference.id
-        partition = reference.partition
-        item = reference.item
-        self.event = event
-    }
-}
-
-/// What a ``LiveFeed`` has read in one go of one partition.
-package struct FeedBatch: Sendable {
-    package let partition: Int
-    /// The id of the last entry, heard or not: the feed has read up to here.
-    package let end: String
-    /// Those that somebody may hear, oldest first.
-    package let events: [FeedEvent]
-
-    /// Puts a batch together.
-    package init(partition: Int, end: String, events: [FeedEvent]) {
-        self.partition = partition
-        self.end = end
-        self.events = events
-    }
-}
-
-/// Somebody who is told what a ``LiveFeed`` reads, in the feed's own task: it must not wait.
-package protocol FeedFollower: Sendable {
-    /// What follows is everything behind these positions, one for each partition.
-    ///
-    /// Told again with where the feed is to one who follows it later.
-    func began(at positions: [String])
-
-    /// Which of these it may want the events of, one answer for each.
-    func mayHear(_ references: [OutboxReference]) -> [Bool]
-
-    /// Partitions have been read on; with events that others wanted, too.
-    func read(_ batches: [FeedBatch])
-
-    /// The feed tells nothing more: this process drains.
-    func ended()
-}
-
-/// What a listener of a ``LiveFeed`` gets.
-package enum FeedItem: Hashable, Sendable {
-    /// Something was recorded.
-    case event(FeedEvent)
-    /// The listener was too slow; nothing more comes on this stream.
-    case overflowed
-}
-
-/// What is kept for one listener that is slower than events come.
-///
-/// The last place of the buffer is for ``FeedItem/overflowed``: a listener learns that it has missed
-/// something as the last thing on its stream, whatever it has taken meanwhile.
-package struct FeedBuffer: Sendable {
-    private let continuation: AsyncStream<FeedItem>.Continuation
-
-    /// A buffer of `entriesMax` events, and the stream that takes from it.
-    package static func make(entriesMax: Int) -> (FeedBuffer, AsyncStream<FeedItem>) {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: FeedItem.self,
-            bufferingPolicy: .bufferingOldest(entriesMax + 1)
-        )
-        return (FeedBuffer(continuation: continuation), stream)
-    }
-
-    /// Passes an event on.
-    package func offer(_ event: FeedEvent) {
-        guard case .enqueued(let remaining) = continuation.yield(.event(event)), remaining <= 1
-        else { return }
-        overflow()
-    }
-
-    /// Ends the stream with the news that something was missed.
-    package func overflow() {
-        continuation.yield(.overflowed)
-        continuation.finish()
-    }
-
-    /// Ends the stream behind what is in the buffer.
-    package func finish() {
-        continuation.finish()
-    }
-
-    /// Calls `body` when nobody takes from the stream any more.
-    func onEnd(_ body: @escaping @Sendable () -> Void) {
-        continuation.onTermination = { _ in body() }
     }
 }

@@ -165,6 +165,41 @@ struct LiveFeedTests {
         #expect([early, late, afterwards].map(\.ends.value) == [1, 1, 1])
     }
 
+    @Test("partitions that do not answer keep nobody from what the others have, and lose nothing")
+    func away() async throws {
+        let there = Sample.key("src_1", account: "acct_1")
+        let away = try #require(
+            (2...).lazy.map { Sample.key("src_1", account: "acct_\($0)") }.first {
+                store.partition(of: $0.lane) != store.partition(of: there.lane)
+            }
+        )
+        let follower = Follower()
+        feed.follow(follower)
+        func record(_ key: WatchKey) async throws {
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await store.cancel(key)
+        }
+        try await running(feed.run) {
+            try await eventually("it has begun") { follower.begun.value.count == 1 }
+            store.cutOff([store.partition(of: away.lane)])
+            for key in [away, there] { try await record(key) }
+            try await told([1], "the other is told", follower)
+            try await record(there)
+            try await told([1, 2], "and goes on", follower)
+            store.cutOff([])
+            try await record(away)
+            try await told([1, 2, 1, 2], "what waited is told, in order", follower)
+        }
+    }
+
+    /// Lets time pass until a follower has been told these, and nothing else.
+    private func told(_ seqs: [Int], _ what: String, _ follower: Follower) async throws {
+        try await eventually(what) {
+            clock.advance(by: .milliseconds(200))
+            return follower.seqs.value == seqs
+        }
+    }
+
     @Test("a store that is away delays the feed but loses nothing")
     func outage() async throws {
         let plan = FaultPlan()
