@@ -10,7 +10,7 @@ import RedisClient
 /// is called as often as ``ScaleOperations`` says, one call after the other. A tenth of the watches has ended, with an
 /// event and an order to be found by; the others wait for an hour or more.
 ///
-/// *Limits*: Redis alone is measured. Ten million watches take 4 GB and half an hour.
+/// *Limits*: Redis alone is measured. Ten million watches take 4 GB and some five minutes.
 struct ScaleBench: Sendable {
     /// What was measured at one point of a series.
     private typealias Point = (size: Int, figures: [ScaleFigure])
