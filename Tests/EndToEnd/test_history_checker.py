@@ -174,6 +174,12 @@ def test_a_status_that_lasted_and_is_not_on_record_is_lost():
     assert checked(events, noticed_within_ms=3000, refused={"src_2": [begin + 500]}).late
 
 
+def test_a_poll_that_saw_what_came_next_hides_nothing_that_was_recorded_before():
+    # The last poll began within 3.5 s of `chargeable`, and was answered when that was over, after 4 s.
+    events = timed(WHOLE, consumed=TIMES["chargeable"] + 3000)
+    checked(events, noticed_within_ms=3500).verdict()
+
+
 # What a failover may do: the second event is lost, told all the same, and another takes its place.
 LOST = WHOLE[1] | {"id": "evt_lost"}
 REWOUND = [WHOLE[0], LOST, WHOLE[1], WHOLE[2]]

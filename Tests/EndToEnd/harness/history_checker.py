@@ -235,8 +235,10 @@ class HistoryChecker:
                 moment += self.BACKED_OFF_MS
             if moment >= following["at_ms"]:
                 continue
-            known = events[bisect_right(times, moment) - 1]
-            if known["status"] != change["status"]:
+            # What was known at its beginning, and what polls saw until then: the last of them may have begun in time
+            # and been answered once it was over.
+            known = events[max(bisect_right(times, begin) - 1, 0) : bisect_right(times, moment)]
+            if all(event["status"] != change["status"] for event in known):
                 lasted = following["at_ms"] - change["at_ms"]
                 text = f"{change['status']} lasted {lasted} ms and is not on record"
                 self._say(source, text, "lost")
