@@ -186,11 +186,8 @@ class HistoryChecker:
                 self._say(source, f"seq {event['seq']} repeats {previous}", "doubled")
             previous = event["status"]
             if found is None:
-                self._say(
-                    source,
-                    f"seq {event['seq']} says {previous}, out of order: {_shown(statuses)}",
-                    "disordered",
-                )
+                text = f"seq {event['seq']} says {previous}, out of order: {_shown(statuses)}"
+                self._say(source, text + self._moments(event, changes, place), "disordered")
             else:
                 place = found
                 if self._seen_within_ms is not None:
@@ -205,6 +202,14 @@ class HistoryChecker:
             self._say(source, f"final is {events[-1]['final']} although it is {closed[-1]}")
         if self._noticed_within_ms is not None:
             self._check_noticed(source, events, changes)
+
+    def _moments(self, event: dict, changes: list[dict], place: int) -> str:
+        """When an event was polled, and what happened since the change before it, in seconds from the poll."""
+        if self._seen_within_ms is None:
+            return ""
+        polled = polled_ms(event)
+        since = [f"{c['status']} {(c['at_ms'] - polled) / 1000:+.2f}" for c in changes[max(place, 0) :][:8]]
+        return f"; after its poll: {', '.join(since)}"
 
     def _place(self, event: dict, changes: list[dict], after: int) -> int | None:
         """The first change behind `after` that the event's poll can have seen."""
