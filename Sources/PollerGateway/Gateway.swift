@@ -95,6 +95,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Works for the connections as long as there are any.
             group.addTask { [core] in await core.work.run() }
+            // Takes turns from what the store does not answer, beside those who wait for one.
             group.addTask { [core] in await core.store.run() }
             // Ends with the keys' own end, or is cancelled with this group.
             group.addTask { [core] in

@@ -162,30 +162,43 @@ where C.Duration == Duration, C.Instant: Sendable {
                 try await readOut(there)
             } catch {
                 failure = error
-                try await readApart(there)
+                // Where nothing answers it is the whole store that is away: the next round tries again.
+                guard await findAway() else { break }
+                await readEach(there)
             }
         }
         let away = partitions.filter(isAway)
         if !away.isEmpty, !Task.isCancelled, isTimeToProbe() {
             let back = await answering(away)
             state.withLock { $0.away.subtract(back) }
-            for group in groups(of: back.filter { !isAway($0) }) { try await readOut(group) }
+            await readEach(back.sorted())
         }
         if let failure { throw failure }
     }
 
-    /// Reads those of some partitions that answer, after they could not be read together.
-    private func readApart(_ partitions: [Int]) async throws(StoreError) {
+    /// Finds out which partitions do not answer; false when none does, and nothing is known of each.
+    private func findAway() async -> Bool {
         let all = Set(0..<outbox.partitions)
         let there = await answering(all)
-        // Where nothing answers it is the whole store that is away, and tried again with the next round.
-        guard !Task.isCancelled, !there.isEmpty else { return }
+        guard !Task.isCancelled, !there.isEmpty else { return false }
         let away = all.subtracting(there)
         state.withLock { state in
             state.away.formUnion(away)
             state.probeAt = clock.now.advanced(by: probePause)
         }
-        try await readOut(partitions.filter { !isAway($0) })
+        return true
+    }
+
+    /// Reads partitions one after the other, which cannot be read together or are back; of what fails now, as where
+    /// an event is in a partition that is away, or has too few replicas, the same holds as of what does not answer.
+    private func readEach(_ partitions: [Int]) async {
+        for partition in partitions where !isAway(partition) && !Task.isCancelled {
+            do throws(StoreError) {
+                try await readOut([partition])
+            } catch {
+                state.withLock { _ = $0.away.insert(partition) }
+            }
+        }
     }
 
     /// Whether a partition is left alone: it does not answer, or is to be read behind one that does not.
@@ -215,6 +228,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     partition: partition,
                     position: positions?[partition] ?? "0-0"
                 )
+                // Beside each other: together they take no longer than one.
                 group.addTask { [outbox] in
                     let found = try? await outbox.references(behind: [place], limit: 1)
                     return (partition, found != nil)

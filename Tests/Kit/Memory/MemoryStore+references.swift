@@ -29,10 +29,19 @@ extension MemoryStore {
     package var eventsRead: Int { read.withLock { $0 } }
 
     package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
+        let unconfirmed = unconfirmed.withLock(\.self)
+        if references.contains(where: { unconfirmed.contains($0.partition) }) {
+            throw .unavailable("too few replicas have it")
+        }
         read.withLock { $0 += references.count }
         return reading { state, _ in
             references.map { state.outbox[$0.partition].event($0.id) }
         }
+    }
+
+    /// From now on the events of these partitions may not be told, as if too few replicas had them.
+    package func withhold(_ partitions: Set<Int>) {
+        unconfirmed.withLock { $0 = partitions }
     }
 
     /// From now on live readers cannot read the outbox of these partitions, as if their master were away.

@@ -122,6 +122,7 @@ package final class MemoryStore: WatchStore, Outbox {
     /// Where those who read the ends of the partitions pass.
     package let boundsGate = ReadGate()
     let away = Mutex<Set<Int>>([])
+    let unconfirmed = Mutex<Set<Int>>([])
 
     /// An empty store; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {

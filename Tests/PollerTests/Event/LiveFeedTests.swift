@@ -165,29 +165,35 @@ struct LiveFeedTests {
         #expect([early, late, afterwards].map(\.ends.value) == [1, 1, 1])
     }
 
-    @Test("partitions that do not answer keep nobody from what the others have, and lose nothing")
-    func away() async throws {
+    @Test(
+        "partitions that do not answer, or not enough of them, keep nobody from what the others have",
+        arguments: [false, true]
+    )
+    func away(isAnswering: Bool) async throws {
         let there = Sample.key("src_1", account: "acct_1")
-        let away = try #require(
-            (2...).lazy.map { Sample.key("src_1", account: "acct_\($0)") }.first {
-                store.partition(of: $0.lane) != store.partition(of: there.lane)
-            }
-        )
+        let home = store.partition(of: there.lane)
+        let away = (2...).lazy.map { Sample.key("src_1", account: "acct_\($0)") }
+            .first { store.partition(of: $0.lane) != home }
+        let key = try #require(away)
+        let partition = store.partition(of: key.lane)
         let follower = Follower()
         feed.follow(follower)
         func record(_ key: WatchKey) async throws {
             _ = try await store.enqueue([try NewWatch(key: key)])
             _ = try await store.cancel(key)
         }
+        func take(_ partitions: Set<Int>) {
+            if isAnswering { store.withhold(partitions) } else { store.cutOff(partitions) }
+        }
         try await running(feed.run) {
             try await eventually("it has begun") { follower.begun.value.count == 1 }
-            store.cutOff([store.partition(of: away.lane)])
-            for key in [away, there] { try await record(key) }
+            take([partition])
+            for key in [key, there] { try await record(key) }
             try await told([1], "the other is told", follower)
             try await record(there)
             try await told([1, 2], "and goes on", follower)
-            store.cutOff([])
-            try await record(away)
+            take([])
+            try await record(key)
             try await told([1, 2, 1, 2], "what waited is told, in order", follower)
         }
     }
