@@ -40,19 +40,22 @@ struct FileEndpointsTests {
         #expect(directory.interested(in: EndpointTests.event()).endpoints == [endpoint.id])
     }
 
+    /// An endpoint of the file.
+    private static func endpoint(_ name: String) throws -> Endpoint {
+        let account = AccountID(unchecked: "acct_a")
+        return Endpoint(
+            id: EndpointID(account: account, name: name),
+            account: account,
+            name: name,
+            url: try NotifyURL("https://\(name).example/"),
+            secrets: []
+        )
+    }
+
     @Test("one there is no room for is left out and said so, and made once there is room")
     func noRoom() async throws {
         let store = MemoryEndpointStore(time: time, countMax: 1)
-        let account = AccountID(unchecked: "acct_a")
-        let wanted = try ["a", "b"].map { name in
-            Endpoint(
-                id: EndpointID(account: account, name: name),
-                account: account,
-                name: name,
-                url: try NotifyURL("https://\(name).example/"),
-                secrets: []
-            )
-        }
+        let wanted = try ["a", "b"].map(Self.endpoint)
         let file = FileEndpoints(wanted, store: store)
         #expect(try await file.applied().map(\.isLeftOut) == [false, true])
         #expect(try await file.restored() == [])
@@ -62,18 +65,8 @@ struct FileEndpointsTests {
 
     @Test("one that cannot be dealt with holds up no other, and is told at the end")
     func corrupt() async throws {
-        let account = AccountID(unchecked: "acct_a")
-        func endpoint(_ name: String) throws -> Endpoint {
-            Endpoint(
-                id: EndpointID(account: account, name: name),
-                account: account,
-                name: name,
-                url: try NotifyURL("https://\(name).example/"),
-                secrets: []
-            )
-        }
-        let (bad, good) = (try endpoint("a"), try endpoint("b"))
-        let gone = try endpoint("gone")
+        let (bad, good) = (try Self.endpoint("a"), try Self.endpoint("b"))
+        let gone = try Self.endpoint("gone")
         _ = try await store.create(gone, request: nil)
         let failing = FailingReads(base: store)
         let file = FileEndpoints([bad, good], store: failing)
