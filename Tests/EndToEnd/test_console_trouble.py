@@ -82,6 +82,31 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         shop.close()
 
 
+def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    console = Console(cluster.api.url, cluster.logs)
+    slow = """(() => {
+        const fetches = window.fetch;
+        window.slow = 0;
+        window.fetch = async (...what) => {
+            const answer = await fetches(...what);
+            if (!window.slow++) await new Promise((done) => setTimeout(done, 4000));
+            return answer;
+        };
+    })()"""
+    try:
+        console.open()
+        console.wait(lambda: "alive" not in verdict(console), "all are alive")
+        # Read twice, that quick reads are known.
+        time.sleep(7)
+        console.js(slow)
+        console.wait(lambda: console.js("window.slow"), "a read takes long")
+        cluster.workers[0].terminate()
+        console.wait(lambda: "No worker is alive" in verdict(console), "no worker", 25)
+    finally:
+        console.close()
+
+
 def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)

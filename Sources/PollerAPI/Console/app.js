@@ -23,7 +23,7 @@ import { quarantinePage } from "./quarantine.js";
 const REFRESH_MS = 5000;
 /** Events come in bursts: a page looks again at most so often. */
 const SETTLE_MS = 700;
-/** What takes long to read is read the less often: a tenth of the time at most, and once in five minutes at least. */
+/** What takes long to read each time is read the less often: a tenth of the time, and once in five minutes at least. */
 const [REST, REST_MAX_MS] = [10, 300000];
 
 // What there is: the path, what it is called, the key after `g`, what it takes, what makes it.
@@ -177,7 +177,10 @@ async function refresh(mine, isAsked = false) {
     if (current?.mine === mine) {
       main.removeAttribute("aria-busy");
       // How long nobody answered says nothing of how long reading takes, and counts as rest.
-      mine.took = isRead ? Date.now() - began : 0;
+      const took = isRead ? Date.now() - began : 0;
+      // One slow read alone is the machine's, and not the page's.
+      mine.took = Math.min(took, mine.tookBefore ?? 0);
+      mine.tookBefore = took;
       current.last = isRead ? Date.now() : began;
       if (mine.isAsked) {
         mine.isAsked = false;
