@@ -33,7 +33,15 @@ struct BenchRun: Sendable {
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             let store = try await BenchStore(client: client, logger: logger)
-            let report = try await measure(on: store)
+            let report: BenchReport
+            // The database is left as it was found, or the next run would be refused.
+            do {
+                report = try await measure(on: store)
+            } catch {
+                try? await BenchStore.flush(client)
+                throw error
+            }
+            try await BenchStore.flush(client)
             group.cancelAll()
             return report
         }

@@ -6,8 +6,10 @@ import Synchronization
 
 /// How evenly the masters of a Redis Cluster share the work of many lanes.
 ///
-/// A worker of this process polls watches of as many lanes as ``lanes`` without a pause; what each master executed
-/// and used is read before and after. Where partitions are is known before: see ``PartitionSpread``.
+/// A worker of this process polls watches of as many lanes as ``lanes``, each once in the time that is measured: one
+/// that is asked for more than it can do gives every partition its turn, and busy ones no more than quiet ones. What
+/// each master executed and used is read before and after. Where partitions are is known before: see
+/// ``PartitionSpread``.
 struct MastersBench: Sendable {
     private static let lanes = 5000
 
@@ -27,9 +29,13 @@ struct MastersBench: Sendable {
                 partitions: partitions
             )
             try await store.fill(try store.keys(plan.watches, lanes: Self.lanes))
-            let handler = BenchHandler { _ in .milliseconds(Int64.random(in: 0...200)) }
+            let handler = BenchHandler(pace: BenchHandler.spread(over: plan.span))
             let (before, after) = try await store.withWorker(handler, concurrency: 1024) {
-                try await store.clock.sleep(for: .seconds(1))
+                // All are due at once the first time, and each in its turn from the second on.
+                while handler.tally.withLock(\.polls) < plan.watches {
+                    try await store.clock.sleep(for: .milliseconds(100))
+                }
+                try await store.clock.sleep(for: plan.span)
                 handler.restart()
                 let before = try await loads(of: store)
                 try await store.clock.sleep(for: plan.span)
