@@ -25,6 +25,8 @@ extension InFlight {
         let isLaneFull: Bool
         /// When the claim was answered, by the local clock.
         let answered: Instant
+        /// How long that took.
+        let trip: Duration
         /// When the handler begins.
         let startsAt: Instant
         /// When the lease is given up.
@@ -35,6 +37,7 @@ extension InFlight {
             isSuspect: Bool,
             isLaneFull: Bool,
             answered: Instant,
+            trip: Duration,
             startsAt: Instant,
             endsAt: Instant
         ) {
@@ -42,6 +45,7 @@ extension InFlight {
             self.isSuspect = isSuspect
             self.isLaneFull = isLaneFull
             self.answered = answered
+            self.trip = trip
             self.startsAt = startsAt
             self.endsAt = endsAt
         }

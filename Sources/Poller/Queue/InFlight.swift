@@ -321,13 +321,13 @@ extension InFlight {
         }
         var isolated: [Work] = []
         for lease in claim.leases {
-            let isSuspect =
-                isSuspicious && (!isCrowded || lease.crashes >= Lease<Item>.suspectAt)
+            let isSuspect = isSuspicious && (!isCrowded || lease.crashes >= Lease<Item>.suspectAt)
             let work = Work(
                 lease: lease,
                 isSuspect: isSuspect,
                 isLaneFull: !claim.fullLanes.isEmpty && claim.fullLanes.contains(lease.lane),
                 answered: now,
+                trip: asked.duration(to: now),
                 startsAt: now.advanced(by: max(lease.startsAt - claim.now, .zero)),
                 endsAt: asked.advanced(by: settings.lease)
             )

@@ -16,22 +16,29 @@ package protocol ItemHandler<Item, Change>: Sendable {
 /// A claimed item, with the store's time.
 package struct LeasedItem<Item: Sendable>: Sendable {
     package let lease: Lease<Item>
+    private let trip: Duration
     private let elapsed: @Sendable () -> Duration
 
-    /// Wraps a lease; `elapsed` tells the local span since the claim was answered.
-    package init(lease: Lease<Item>, elapsed: @escaping @Sendable () -> Duration) {
+    /// Wraps a lease whose claim was answered after `trip`; `elapsed` tells the local span since then.
+    package init(
+        lease: Lease<Item>,
+        trip: Duration = .zero,
+        elapsed: @escaping @Sendable () -> Duration
+    ) {
         self.lease = lease
+        self.trip = trip
         self.elapsed = elapsed
     }
 
     /// The item.
     package var item: Item { lease.item }
 
-    /// The store's clock: its time at the claim, plus what has passed here since.
+    /// The store's clock: its time at the claim, plus what has passed here since the answer; it may be ahead of
+    /// that by the time that the answer took.
     package var now: Timestamp { lease.claimedAt + elapsed() }
 
-    /// How long the lease still holds.
-    package var remaining: Duration { lease.endsAt - now }
+    /// How long the lease still holds for certain: counted from when the claim was sent.
+    package var remaining: Duration { lease.endsAt - now - trip }
 }
 
 /// What follows from one look at an item, to be recorded under its lease.

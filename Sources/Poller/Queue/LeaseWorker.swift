@@ -157,7 +157,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     private func handle(_ work: Flight.Work) async {
-        let leased = LeasedItem(lease: work.lease) { [clock] in
+        let leased = LeasedItem(lease: work.lease, trip: work.trip) { [clock] in
             work.answered.duration(to: clock.now)
         }
         let isDraining = flight.withLock { $0.isDraining }

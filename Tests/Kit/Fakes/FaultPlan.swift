@@ -31,6 +31,7 @@ package final class FaultPlan: Sendable {
         var ledgersAway: Set<Int> = []
         var faults: [Operation: [Fault]] = [:]
         var spared: [Operation: Int] = [:]
+        var onItsWay: [Operation: @Sendable () -> Void] = [:]
         var failures = 0
     }
 
@@ -45,6 +46,11 @@ package final class FaultPlan: Sendable {
             state.faults[operation, default: []] += faults
             state.spared[operation] = spared
         }
+    }
+
+    /// Lets something pass while the next answer to such an operation is on its way.
+    package func delay(_ operation: Operation, _ passes: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onItsWay[operation] = passes }
     }
 
     /// Lets everything fail, or nothing more.
@@ -112,6 +118,8 @@ package final class FaultPlan: Sendable {
         }
         if fault == .refused { throw .unavailable("the plan lets \(operation) fail") }
         let result = try await body()
+        let passes = state.withLock { $0.onItsWay.removeValue(forKey: operation) }
+        passes?()
         if fault == .answerLost { throw .unavailable("the plan loses the answer of \(operation)") }
         return result
     }

@@ -136,6 +136,7 @@ struct InFlightRig {
             isSuspect: false,
             isLaneFull: false,
             answered: now,
+            trip: .zero,
             startsAt: now,
             endsAt: now.advanced(by: .seconds(12))
         )

@@ -131,6 +131,31 @@ struct LeaseWorkerTests {
         #expect(try await rig.isClosed(key) == false)
     }
 
+    /// A worker whose first claim, of its only watch, is answered after `span`; the time its first poll was given.
+    private func firstTimeout(answeredAfter span: Duration) async throws -> Duration? {
+        let store = MemoryStore(time: ClockTime(rig.clock), partitions: 1)
+        _ = try await store.enqueue([NewWatch(key: Sample.key("src_late"))])
+        let plan = FaultPlan()
+        plan.delay(.claim) { [clock = rig.clock] in clock.advance(by: span) }
+        let worker = rig.worker(on: FaultyStore(store, plan: plan))
+        try await running(worker.run) {
+            try await eventually("it is polled") { !rig.upstream.calls.isEmpty }
+        }
+        #expect(store.violations() == [])
+        return rig.upstream.calls.first?.timeout
+    }
+
+    /// The lease is 12 s, of which a second is for the commit, and a poll takes 8 s at the most.
+    @Test(
+        "what the answer to a claim took of a lease is not there for the poll",
+        arguments: [(3000, 8000), (9000, 2000), (11_500, 8000)]
+    )
+    func lateAnswer(after ms: Int, timeout: Int) async throws {
+        // After the last of them too little is left, and it is claimed once more.
+        let given = try await firstTimeout(answeredAfter: .milliseconds(ms))
+        #expect(given == .milliseconds(timeout))
+    }
+
     @Test("a store that is away for a while loses nothing and doubles nothing")
     func outage() async throws {
         let keys = try await rig.enqueue(30)
