@@ -3,15 +3,19 @@
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import redis
-from harness.packed_event import outbox_events
+from harness.packed_event import outbox_events, server_of
 
 PAGE = 2000
 PAUSE_S = 0.05
 # How often it looks for partitions that have begun to record.
 DISCOVER_S = 1.0
+KEPT_WITHIN_MS = 500
+
+# Of a stream: its id, and its fields.
+Entry = tuple[str, dict[str, str]]
 
 
 class Recorder:
@@ -19,6 +23,9 @@ class Recorder:
 
     Reads the streams as any consumer may. It must not fall behind by more than the outbox's
     retention; what it missed would look lost.
+
+    replicas: takes only what so many replicas of the master have. A master that was cut off records on for a while,
+        under ids that are newer than the first ones of who replaces it: who has read the former misses the latter.
     """
 
     def __init__(
@@ -27,14 +34,17 @@ class Recorder:
         partitions: int,
         recorded: Callable[[dict], None],
         namespace: str = "poller",
+        replicas: int = 0,
     ):
         self.events: dict[str, list[dict]] = {}
         self.closed: set[str] = set()
         self.incidents: list[dict] = []
         self.count = 0
         self._make = client
-        self._streams = {f"{namespace}:e{{{p}}}": None for p in range(partitions)}
+        self._prefix = f"{namespace}:e"
+        self._streams = {f"{self._prefix}{{{p}}}": None for p in range(partitions)}
         self._recorded = recorded
+        self._replicas = replicas
         self._closing = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -61,7 +71,7 @@ class Recorder:
                         if client.exists(stream):
                             self._streams[stream] = "-"
                     discovered = time.monotonic()
-                more = [self._read(client, s) for s, at in self._streams.items() if at]
+                more = [self._read(client, *page) for page in self._pages(client)]
                 if not any(more):
                     self._closing.wait(PAUSE_S)
             except (redis.RedisError, OSError):
@@ -69,10 +79,34 @@ class Recorder:
                 client = None
                 self._closing.wait(0.2)
 
-    def _read(self, client: redis.Redis, stream: str) -> bool:
-        """Whether there may be more."""
-        start = self._streams[stream]
-        entries = client.xrange(stream, min=start if start == "-" else f"({start}", count=PAGE)
+    def _pages(self, client: redis.Redis) -> Iterator[tuple[str, list[Entry]]]:
+        """What stands behind the places of all streams."""
+        begins = {s: at if at == "-" else f"({at}" for s, at in self._streams.items() if at}
+        if not self._replicas:
+            for stream, begin in begins.items():
+                yield stream, client.xrange(stream, min=begin, count=PAGE)
+            return
+        servers: dict[int, list[str]] = {}
+        for stream in begins:
+            servers.setdefault(id(server_of(client, stream)), []).append(stream)
+        for streams in servers.values():
+            yield from zip(streams, self._kept(server_of(client, streams[0]), {s: begins[s] for s in streams}))
+
+    def _kept(self, server: redis.Redis, begins: dict[str, str]) -> list[list[Entry]]:
+        """What stands behind places of streams of one server, and its replicas have; fails where too few of them do."""
+        # By one connection, so that one server answers all of it: who has the mark has what was written before it.
+        with server.pipeline(transaction=False) as pipe:
+            for stream, begin in begins.items():
+                pipe.xrange(stream, min=begin, count=PAGE)
+            pipe.set(f"chaos:{next(iter(begins))[len(self._prefix):]}", "read", ex=600)
+            pipe.wait(self._replicas, KEPT_WITHIN_MS)
+            *pages, _, replicas = pipe.execute()
+        if any(pages) and replicas < self._replicas:
+            raise redis.ConnectionError(f"{replicas} of {self._replicas} replicas have what is recorded")
+        return pages
+
+    def _read(self, client: redis.Redis, stream: str, entries: list[Entry]) -> bool:
+        """Takes what entries tell; whether there may be more."""
         for (entry, _), told in zip(entries, outbox_events(client, stream, entries)):
             if not told:
                 # A failover may have come in between, to a server that knows of neither.

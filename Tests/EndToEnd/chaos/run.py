@@ -136,7 +136,9 @@ class Run:
             partitions = self.plan.split_to or int(client.hget("poller:layout", "partitions"))
         self._bank = Bank(cluster.sandbox.url, self.plan.seed, CHANGES_MAX)
         self._shop = Shop(self._addresses)
-        self._recorder = Recorder(cluster.redis.client, partitions, self._recorded)
+        self._recorder = Recorder(
+            cluster.redis.client, partitions, self._recorded, replicas=self.plan.wait_replicas
+        )
         try:
             self._load(self.plan.sources)
             wait_until(lambda: self._recorder.count >= self.plan.sources, 60, "the load began")

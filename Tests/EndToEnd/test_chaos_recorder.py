@@ -1,0 +1,40 @@
+"""What follows the outboxes in a chaos run is no reader of what a failover takes back."""
+
+import json
+import time
+from pathlib import Path
+
+from chaos.recorder import Recorder
+from harness.redis_server import RedisServer
+from harness.waiting import wait_until
+
+
+def _event(seq: int) -> dict:
+    return {
+        "id": f"evt_{seq}", "source": "src_1", "type": "source.pending", "previous_status": None, "status": "pending",
+        "final": False, "closed_reason": None, "seq": seq, "payment": None, "observed": {},
+    }
+
+
+def test_what_no_replica_has_is_not_recorded(tmp_path: Path):
+    master = RedisServer(tmp_path, tmp_path / "master", name="master").start()
+    of_it = {"replicaof": f"127.0.0.1 {master.port}"}
+    replica = RedisServer(tmp_path, tmp_path / "replica", name="replica", options=of_it).start()
+    heard: list[int] = []
+    recorder = Recorder(master.client, 1, lambda event: heard.append(event["seq"]), replicas=1)
+    try:
+        with master.client() as client:
+            wait_until(lambda: client.info("replication")["connected_slaves"] == 1, 20, "the replica follows")
+            client.xadd("poller:e{0}", {"e": json.dumps(_event(1))})
+            wait_until(lambda: heard == [1], 20, "what both have is recorded")
+            replica.freeze()
+            client.xadd("poller:e{0}", {"e": json.dumps(_event(2))})
+            time.sleep(2)
+            assert heard == [1]
+            replica.thaw()
+            wait_until(lambda: heard == [1, 2], 20, "it is, once the replica has it")
+        recorder.check()
+    finally:
+        recorder.close()
+        for server in (replica, master):
+            server.end()
