@@ -58,7 +58,8 @@ package final class FaultPlan: Sendable {
         state.withLock { $0.isDown = isDown }
     }
 
-    /// Lets marking fail in these lanes alone, as where one shard of several does not answer.
+    /// Lets marking in these lanes alone fail, and reading events of their watches, as where one shard of several
+    /// does not answer.
     package func setAway(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
         state.withLock { $0.isAway = isAway }
     }

@@ -68,7 +68,8 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        try await plan.run(.read) { () throws(StoreError) in
+        if plan.isAway(key.lane) { throw .unavailable("\(key.lane) does not answer") }
+        return try await plan.run(.read) { () throws(StoreError) in
             try await base.events(of: key, after: seq, limit: limit)
         }
     }

@@ -21,18 +21,7 @@ struct FallbackSweepTests {
 
     @Test("while a circuit is open the fallback is told of each event in its time, and once")
     func open() async throws {
-        var fallback = Endpoint(
-            id: EndpointID(unchecked: "ep_mail"),
-            account: AccountID(unchecked: "acct_a"),
-            url: try NotifyURL("mailto:ops@shop.example")
-        )
-        fallback.scope = try EndpointScope(sources: ["src_none"])
-        _ = try await registry.create(fallback, request: nil)
-        var endpoint = try EndpointTests.endpoint("down")
-        endpoint.notifyBy = try .init(within: .seconds(300), fallback: fallback.id)
-        _ = try await registry.create(endpoint, request: nil)
-        hook.script(Array(repeating: .failed("answered 500"), count: 1000))
-
+        let endpoint = try await endpointThatIsDown()
         let sources = (1...20).map { "src_\($0)" }
         try await notifying {
             for source in sources {
@@ -79,8 +68,67 @@ struct FallbackSweepTests {
         }
     }
 
-    /// Runs all of a notifier beside a worker.
-    private func notifying(_ body: () async throws -> Void) async throws {
+    @Test("watches that lie where nothing answers hold up no fallback of others")
+    func away() async throws {
+        let endpoint = try await endpointThatIsDown()
+        let kinds = [true, false]
+        // What was recorded first is looked at first.
+        let keys = kinds.flatMap { isAway in
+            (1...5).map { number in
+                WatchKey(
+                    account: endpoint.account,
+                    source: SourceID(unchecked: "src_\(isAway)_\(number)"),
+                    kind: isAway ? .paymentIntent : .source
+                )
+            }
+        }
+        let gone = keys[0].lane
+        #expect(gone != keys[9].lane)
+        let plan = FaultPlan()
+        try await notifying(sweepingBy: plan) {
+            for key in keys {
+                rig.upstream.script(key.source, [.status("consumed", final: true)])
+                _ = try await rig.store.enqueue([try NewWatch(key: key)])
+            }
+            try await rig.timePasses(by: .seconds(1), until: "the circuit is open") {
+                try await deliveries.lane(endpoint.lane)?.circuit == .open
+            }
+            plan.setAway { $0 == gone }
+            try await rig.timePasses(by: .seconds(1), until: "the fallback is told of the others") {
+                Set(mail.attempts.map(\.event.key)).isSuperset(of: keys.filter { $0.lane != gone })
+            }
+            // In their time, and not when the endpoint is tried itself.
+            let late = rig.clock.now.offset
+            #expect(late < .seconds(3600), "\(late)")
+            plan.setAway { _ in false }
+            try await rig.timePasses(by: .seconds(1), until: "of all, once they are back") {
+                Set(mail.attempts.map(\.event.key)) == Set(keys)
+            }
+        }
+        #expect(mail.attempts.count == keys.count)
+    }
+
+    /// An endpoint that accepts nothing, with a mailbox for its fallback that is told nothing else.
+    private func endpointThatIsDown() async throws -> Endpoint {
+        var fallback = Endpoint(
+            id: EndpointID(unchecked: "ep_mail"),
+            account: AccountID(unchecked: "acct_a"),
+            url: try NotifyURL("mailto:ops@shop.example")
+        )
+        fallback.scope = try EndpointScope(sources: ["src_none"])
+        _ = try await registry.create(fallback, request: nil)
+        var endpoint = try EndpointTests.endpoint("down")
+        endpoint.notifyBy = try .init(within: .seconds(300), fallback: fallback.id)
+        _ = try await registry.create(endpoint, request: nil)
+        hook.script(Array(repeating: .failed("answered 500"), count: 1000))
+        return endpoint
+    }
+
+    /// Runs all of a notifier beside a worker; the sweep reads watches by a plan.
+    private func notifying(
+        sweepingBy plan: FaultPlan = FaultPlan(),
+        _ body: () async throws -> Void
+    ) async throws {
         let clock = rig.clock
         let reader = OutboxReader(
             outbox: rig.store,
@@ -112,7 +160,7 @@ struct FallbackSweepTests {
             logger: Sample.quiet
         )
         let sweep = FallbackSweep(
-            watches: rig.store,
+            watches: FaultyStore(rig.store, plan: plan),
             deliveries: deliveries,
             directory: directory,
             clock: clock,
