@@ -238,6 +238,21 @@ def test_a_failover_excuses_nothing_else(recorded, got, says):
     assert any(says in violation for violation in history.violations), history.violations
 
 
+def test_what_two_masters_tell_for_a_while_comes_again_but_for_the_last_word():
+    repeated = arrived([*WHOLE[:2], WHOLE[0], WHOLE[2]])
+    history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True)
+    history.channel("webhook", repeated, doubles=True, foreign=True)
+    assert history.counts["disordered"] == 1
+    history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True, two_masters=True)
+    history.channel("webhook", repeated, doubles=True, foreign=True)
+    history.verdict()
+    history.channel("webhook", arrived([*WHOLE, WHOLE[1]]), doubles=True, foreign=True)
+    assert history.counts["disordered"] == 1
+    # Without the repeat the word before the last was the wrong one.
+    history.channel("webhook", arrived([WHOLE[1], WHOLE[0], WHOLE[2]]), doubles=True, foreign=True)
+    assert history.counts["disordered"] == 2
+
+
 def test_a_log_that_disagrees_with_the_outbox_is_found():
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
     history.agrees("src_1", WHOLE[1:])

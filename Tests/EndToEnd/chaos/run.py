@@ -276,6 +276,7 @@ class Run:
             cluster.sandbox.history(),
             recorded,
             lineages=self._may_lose,
+            two_masters=self.plan.store == "divided" and not self.plan.wait_replicas,
             seen_within_ms=LEASE_S * 1000,
             noticed_within_ms=NOTICED_WITHIN_S * 1000,
             refused=faults.refused,

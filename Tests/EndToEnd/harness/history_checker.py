@@ -80,6 +80,7 @@ class HistoryChecker:
         was dropped must have been true all the same. Otherwise everything is strict.
     seen_within_ms: an event's status must have been the source's at some moment from the start of
         its poll to so long after; nil where the sandbox's clock was moved.
+    two_masters: for a while two took writes, and nobody waited for replicas: both tell what both have, each in its time.
     noticed_within_ms: a status that lasted longer than this must be on record by then; a minute later where
         polls of the source were refused meanwhile (`refused`, its source and instants in ms), which is the
         longest that a watch backs off.
@@ -96,6 +97,7 @@ class HistoryChecker:
         happened: dict[str, list[dict]],
         recorded: dict[str, list[dict]],
         lineages: bool = False,
+        two_masters: bool = False,
         seen_within_ms: float | None = None,
         noticed_within_ms: float | None = None,
         refused: dict[str, list[float]] | None = None,
@@ -112,6 +114,7 @@ class HistoryChecker:
         # From each matched change to its poll.
         self.noticed_ms: list[float] = []
         self._lineages = lineages
+        self._two_masters = two_masters
         self._seen_within_ms = seen_within_ms
         self._noticed_within_ms = noticed_within_ms
         self._refused = refused or {}
@@ -312,16 +315,26 @@ class HistoryChecker:
                 self._say(source, text, "false", len(unknown))
             if doubled and not doubles:
                 self._say(source, f"{name} doubled {_shown(doubled)}", "doubled", len(doubled))
-            # An event that was told, lost and recorded anew behind another one comes again: then
-            # its last time counts.
-            order = reversed(dict.fromkeys(reversed(got))) if self._lineages else times
-            known = [event for event in order if event in wanted]
-            behind = [b for a, b in zip(known, known[1:]) if wanted[b] < wanted[a]]
-            if behind:
-                text = f"{name} out of order: {_shown(known)} instead of {_shown(list(wanted))}"
-                self._say(source, text, "disordered", len(behind))
+            if not self._is_in_order([wanted[event] for event in got if event in wanted]):
+                brought = [wanted.get(event, event) for event in got]
+                self._say(source, f"{name} out of order: it brought {_shown(brought)}", "disordered")
         for source in arrived.keys() - recorded.keys():
             self._say(source, f"{name} brought an event of a source nobody enqueued")
+
+    def _is_in_order(self, places: list[int]) -> bool:
+        """Whether the recorded events came in their order, whatever came again."""
+        if self._two_masters:
+            # [0, 1, 2, 1, 3] is in order; [0, 2, 1, 3] and [0, 1, 2, 1] are not, whose words before the last were wrong.
+            rest = sorted(set(places), reverse=True)
+            for place in places:
+                if rest and place == rest[-1]:
+                    rest.pop()
+            return not rest and (not places or places[-1] == max(places))
+        once = list(dict.fromkeys(places))
+        if self._lineages:
+            # An event that was told, lost and recorded anew behind another one comes again: its last time counts.
+            once = list(dict.fromkeys(reversed(places)))[::-1]
+        return once == sorted(once)
 
     def verdict(self) -> None:
         """Fails with every violation, the first twenty in full."""
