@@ -54,6 +54,16 @@ enum ClusterChecks {
     ) async throws(StoreError) -> HealthResult {
         do throws(RedisError) {
             _ = try await client.send(RedisCommand("PING"))
+            let reach = client.reach
+            if !reach.away.isEmpty || !reach.isServing {
+                let names = reach.away.map { "\($0)" }.joined(separator: ", ")
+                return HealthResult(
+                    .failed,
+                    "\(reach.away.count) of \(reach.masters) masters away: \(names)"
+                        + (reach.isServing ? "" : "; the Cluster serves nothing"),
+                    action: "start them, or their replicas; what lies there waits"
+                )
+            }
             return HealthResult(.ok, "answers at \(url)")
         } catch {
             return HealthResult(
