@@ -5,7 +5,8 @@ import time
 import pytest
 
 from harness.cluster import Cluster
-from harness.faked_clock import IS_HERE, FakedClock
+from harness.faked_clock import FakedClock
+from harness.preloaded import IS_HERE
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S

@@ -1,7 +1,8 @@
 """Before the time to take the money is over the shop is told, also when everything was down meanwhile."""
 
 import pytest
-from harness.faked_clock import IS_HERE, FakedClock
+from harness.faked_clock import FakedClock
+from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")

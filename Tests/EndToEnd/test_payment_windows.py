@@ -3,7 +3,8 @@
 import pytest
 import requests
 from harness.cluster import Cluster
-from harness.faked_clock import IS_HERE, FakedClock
+from harness.faked_clock import FakedClock
+from harness.preloaded import IS_HERE
 from harness.shop import HOUR_S, Sale, check_words, mails_of
 from harness.waiting import wait_until
 

@@ -1,6 +1,13 @@
-"""Redis has no memory left: nothing new is accepted, and everything accepted goes on."""
+"""Redis has no memory left, or no disk: nothing new is accepted, and everything accepted goes on."""
+
+import time
+from pathlib import Path
+
+import pytest
 
 from harness.cluster import Cluster
+from harness.full_disk import FullDisk
+from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
 
 
@@ -63,3 +70,42 @@ def test_a_full_redis_can_be_restarted_into(chaos):
         client.config_set("maxmemory", 0)
     cluster.enqueue(third, policy="interactive")
     cluster.wait_status(third, "pending")
+
+
+@pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+def test_a_full_disk_is_waited_for(chaos, tmp_path: Path):
+    """Redis refuses every write; nothing is told that is not on record, and nothing is restarted."""
+    disk = FullDisk(tmp_path / "disk")
+    cluster: Cluster = chaos(fsync="everysec", redis_env=disk.env)
+    first, second, third = cluster.sandbox.create_sources(3)
+    for source in (first, second):
+        cluster.enqueue(source, policy="interactive")
+        cluster.wait_status(source, "pending")
+    cluster.wait_delivered([first, second])
+    with cluster.redis.client() as client:
+        disk.fill()
+
+        def refuses() -> bool:
+            refused = cluster.api.enqueue(third)
+            return refused.status_code == 503 and client.info("persistence")["aof_last_write_status"] == "err"
+
+        wait_until(refuses, 20, "Redis takes nothing")
+        refused = cluster.api.enqueue(third)
+        assert refused.json()["code"] == "store_unavailable" and int(refused.headers["Retry-After"]) > 0, refused.text
+        cluster.sandbox.set_status(first, "consumed")
+        # Longer than a lease, and than the pause after an outage.
+        time.sleep(8)
+        assert cluster.api.get(f"/v1/watches/{first}")["status"] == "pending"
+        roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]
+        assert all(role.running for role in roles)
+
+        disk.clear()
+        wait_until(lambda: client.info("persistence")["aof_last_write_status"] == "ok", 20, "Redis writes again")
+    for source in (second, third):
+        cluster.sandbox.set_status(source, "consumed")
+    cluster.enqueue(third, policy="interactive")
+    for source in (first, second, third):
+        cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.verify([first, second, third])
+    assert all(role.running for role in roles)
+    assert cluster.fsck().returncode == 0

@@ -6,7 +6,8 @@ from test_command_line import run
 from test_configured import check
 
 from harness.cluster import LEASE_S, Cluster
-from harness.faked_clock import IS_HERE, FakedClock
+from harness.faked_clock import FakedClock
+from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
 
 DAY_S = 86400
