@@ -90,8 +90,17 @@ def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
     assert "of nothing that has changed" in release(clone, "9.9.0").stderr
 
 
+def test_what_the_programs_print_may_be_released_once(clone: Path):
+    version = re.search(r'version = "([\d.]+)"', (clone / "Sources/pollerd/PollerdCommand.swift").read_text())[1]
+    done = release(clone, version, "--do", "--tag-only")
+    assert done.returncode == 0, done.stderr
+    assert git(clone, "tag", "--points-at", "HEAD") == f"v{version}"
+    assert f"## {version} – " in (clone / CHANGELOG).read_text()
+    assert "already" in release(clone, version, "--do", "--tag-only").stderr
+
+
 @pytest.mark.parametrize(
-    ("version", "says"), [("0.0.1", "not newer"), ("1.0", "three numbers"), ("", "three numbers"), ("--all", "no option")]
+    ("version", "says"), [("0.0.1", "older than"), ("1.0", "three numbers"), ("", "three numbers"), ("--all", "no option")]
 )
 def test_a_version_that_cannot_be_is_refused(untouched: Path, version: str, says: str):
     done = release(untouched, version)
