@@ -5,7 +5,7 @@ from harness.cluster import Cluster
 
 PAYMENTS = 40
 # Bytes a payment: a source with five events, each told to one webhook, and two words of metadata.
-YOUNG_MAX = 5700
+YOUNG_MAX = 4000
 # Bytes of a watch that waits, all told: with somebody to tell, a secret and two words of metadata, by none of which it
 # is to be found.
 OPEN_MAX = 420
