@@ -102,7 +102,9 @@ struct PlannedClusterTests {
         #expect(planned.notifier.processes == nil && planned.notifier.cores > 2, "\(planned)")
         #expect([planned.worker, planned.api, planned.gateway].allSatisfy { $0.processes != nil })
         let all = plan(3000) { $0.listeners = 10 }
-        #expect([all.notifier, all.api, all.gateway].allSatisfy { $0.processes == nil }, "\(all)")
+        #expect([all.notifier, all.api].allSatisfy { $0.processes == nil }, "\(all)")
+        // A gateway looks whom an event concerns, and reads it for those alone.
+        #expect(all.gateway.processes != nil, "\(all)")
         // Work that is shared is never too much.
         #expect((all.worker.processes ?? 0) > 9, "\(all)")
         // Those that are named are what they are.
