@@ -264,6 +264,9 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
             ready = role.admin("/readyz")
             assert (ready.status_code, ready.text.splitlines()[0]) == (200, "ok"), ready.text
         assert f"1 of 3 masters away: {away.address}" in notifier.admin("/readyz").text
+        doctor = cluster.api.request("GET", "/v1/doctor", timeout=60).json()
+        [said] = [check for check in doctor["checks"] if check["name"] == "redis"]
+        assert said["status"] == "failed" and away.address in said["message"], said
 
         away.start()
         replica.start()

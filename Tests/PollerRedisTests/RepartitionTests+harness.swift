@@ -149,6 +149,7 @@ extension RedisHarness {
         for _ in 0..<2000 {
             let stats = try await client.send(RedisCommand("INFO", ["errorstats"])).string ?? ""
             if stats.contains("errorstat_SPLITTING") { return }
+            // What Redis has counted is asked for; nothing tells of it.
             try await Task.sleep(for: .milliseconds(5))
         }
         Issue.record("nobody was refused")
