@@ -68,16 +68,27 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
     targets: [
+        // Whole numbers from outside, converted without traps.
+        .target(name: "SafeNumbers", swiftSettings: settings),
         // JSON as bytes: one scanner, one writer.
-        .target(name: "JSONText", swiftSettings: settings),
+        .target(name: "JSONText", dependencies: ["SafeNumbers"], swiftSettings: settings),
         // A public library: every JSON object of the API, webhooks and streams, once.
-        .target(name: "PollerWire", dependencies: ["JSONText"], swiftSettings: settings),
+        .target(
+            name: "PollerWire",
+            dependencies: ["SafeNumbers", "JSONText"],
+            swiftSettings: settings
+        ),
         // The request that tells of an event, and what signs it.
-        .target(name: "StandardWebhooks", dependencies: [crypto], swiftSettings: settings),
+        .target(
+            name: "StandardWebhooks",
+            dependencies: ["SafeNumbers", crypto],
+            swiftSettings: settings
+        ),
         // The product without I/O, a folder for each story. Read this first.
         .target(
             name: "Poller",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "PollerWire", "StandardWebhooks", logging, metrics, lifecycle, crypto,
             ],
             swiftSettings: settings
@@ -89,6 +100,7 @@ let package = Package(
         .target(
             name: "RedisClient",
             dependencies: [
+                "SafeNumbers",
                 "CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL, deque,
             ],
             swiftSettings: settings
@@ -96,7 +108,9 @@ let package = Package(
         // The seams over Redis: keys, scripts, records.
         .target(
             name: "PollerRedis",
-            dependencies: ["CZlib", "JSONText", "Poller", "RedisClient", logging, nioCore],
+            dependencies: [
+                "SafeNumbers", "CZlib", "JSONText", "Poller", "RedisClient", logging, nioCore,
+            ],
             resources: [.embedInCode("Scripts")],
             swiftSettings: settings
         ),
@@ -104,14 +118,14 @@ let package = Package(
         // A public library: Stripe's objects, client and webhook signatures.
         .target(
             name: "StripeAPI",
-            dependencies: [httpClient, nioCore, nioHTTP1, nioPosix, crypto],
+            dependencies: ["SafeNumbers", httpClient, nioCore, nioHTTP1, nioPosix, crypto],
             path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
         // HTTP/1.1 for requests of which there are many: a pool for each origin and event loop.
         .target(
             name: "PollerHTTP",
-            dependencies: [nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
+            dependencies: ["SafeNumbers", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
             swiftSettings: settings
         ),
         // Secrets in files of their own, for every program.
@@ -120,6 +134,7 @@ let package = Package(
         .target(
             name: "PollerNet",
             dependencies: [
+                "SafeNumbers",
                 "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, logging, metrics,
                 lifecycle,
             ],
@@ -129,6 +144,7 @@ let package = Package(
         .target(
             name: "PollerUpstreams",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerHTTP", "PollerNet", "StripeAPI", nioCore, nioHTTP1,
                 nioSSL, logging, metrics, lifecycle,
             ],
@@ -138,7 +154,7 @@ let package = Package(
         // What payers are told, in their language: by pages and mails alike.
         .target(
             name: "PollerWords",
-            dependencies: ["JSONText", "Poller"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller"],
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
@@ -147,6 +163,7 @@ let package = Package(
         .target(
             name: "PollerDelivery",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerNet", "PollerWords", "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
@@ -157,6 +174,7 @@ let package = Package(
         .target(
             name: "PollerGateway",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerNet", "PollerWire", nioCore, nioPosix, nioHTTP1,
                 nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore, jwtKit, deque,
             ],
@@ -166,6 +184,7 @@ let package = Package(
         .target(
             name: "PollerTracing",
             dependencies: [
+                "SafeNumbers",
                 "Poller", tracing, httpClient, nioCore, nioHTTP1, logging, metrics, lifecycle,
                 deque,
             ],
@@ -175,6 +194,7 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", "StandardWebhooks",
                 hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioPosix, logging, metrics,
                 lifecycle, crypto,
@@ -188,6 +208,7 @@ let package = Package(
         .target(
             name: "PollerClient",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings
@@ -197,6 +218,7 @@ let package = Package(
         .target(
             name: "StripeSandbox",
             dependencies: [
+                "SafeNumbers",
                 "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto, httpClient,
                 hummingbird,
             ],
@@ -214,6 +236,7 @@ let package = Package(
         .target(
             name: "pollerd",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
                 "BenchPlan", "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging,
@@ -236,6 +259,7 @@ let package = Package(
         .target(
             name: "pollerctl",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StandardWebhooks",
                 "StripeAPI", arguments, crypto, httpClient, nioCore, nioHTTP1,
             ],
@@ -277,18 +301,19 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, and the suite every store must pass.
         .target(
             name: "PollerTesting",
-            dependencies: ["JSONText", "Poller", "RedisClient"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller", "RedisClient"],
             path: "Tests/Kit",
             swiftSettings: settings
         ),
         .testTarget(
             name: "JSONTextTests",
-            dependencies: ["JSONText"],
+            dependencies: ["SafeNumbers", "JSONText"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerTests",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerTesting", "PollerWire", "StandardWebhooks", logging,
                 metrics, lifecycle, crypto,
             ],
@@ -302,6 +327,7 @@ let package = Package(
         .testTarget(
             name: "PollerRedisTests",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerRedis", "PollerTesting", "RedisClient", logging,
             ],
             exclude: ["Fixtures"],
@@ -310,6 +336,7 @@ let package = Package(
         .testTarget(
             name: "PollerUpstreamsTests",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "Poller", "PollerNet", "PollerRedis", "PollerTesting",
                 "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
                 nioPosix, nioHTTP1, logging,
@@ -318,7 +345,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StripeAPITests",
-            dependencies: ["StripeAPI", nioCore, nioPosix],
+            dependencies: ["SafeNumbers", "StripeAPI", nioCore, nioPosix],
             exclude: ["Fixtures"],
             swiftSettings: settings
         ),
@@ -339,7 +366,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerWordsTests",
-            dependencies: ["JSONText", "Poller", "PollerTesting", "PollerWords"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerTesting", "PollerWords"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -367,6 +394,7 @@ let package = Package(
         .testTarget(
             name: "PollerAPITests",
             dependencies: [
+                "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
                 "PollerNet", "PollerTesting", "PollerWords", "pollerctl", httpClient, nioCore,
                 nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,

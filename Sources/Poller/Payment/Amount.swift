@@ -1,0 +1,60 @@
+package import SafeNumbers
+
+/// A sum of money in the smallest unit of its currency, such as cents.
+///
+/// *Limits*: ±(2^53 − 1), the whole numbers that JSON carries exactly (RFC 8259 §6); the largest amount that
+/// Stripe charges has twelve digits (<https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts>).
+/// A number from outside becomes an amount through a failable initialiser, so a larger one is "not known"
+/// instead of a wrong sum. Arithmetic stops at the limits and cannot overflow.
+package struct Amount: Hashable, Comparable, Sendable {
+    /// No money.
+    package static let zero = Amount(clamping: 0)
+    /// The largest amount.
+    package static let max = Amount(clamping: SafeInteger.max)
+
+    /// The number of smallest units.
+    package let minorUnits: Int
+
+    /// An amount from outside; `nil` beyond the limits.
+    package init?(_ minorUnits: some BinaryInteger) {
+        guard let number = Int(safe: minorUnits) else { return nil }
+        self.minorUnits = number
+    }
+
+    /// An amount that decimal digits with an optional sign spell; `nil` for another text or beyond the limits.
+    package init?(decimal digits: some StringProtocol) {
+        guard let number = Int(safe: digits) else { return nil }
+        minorUnits = number
+    }
+
+    /// The nearest amount within the limits.
+    package init(clamping minorUnits: some BinaryInteger) {
+        self.minorUnits = Int(clampingSafe: minorUnits)
+    }
+
+    package static func < (lhs: Amount, rhs: Amount) -> Bool { lhs.minorUnits < rhs.minorUnits }
+
+    /// The sum, at most the limits.
+    package static func + (lhs: Amount, rhs: Amount) -> Amount {
+        // Two numbers of 53 bits: the sum fits.
+        Amount(clamping: lhs.minorUnits + rhs.minorUnits)
+    }
+
+    /// The difference, at most the limits.
+    package static func - (lhs: Amount, rhs: Amount) -> Amount {
+        Amount(clamping: lhs.minorUnits - rhs.minorUnits)
+    }
+
+    /// Adds an amount, at most up to the limits.
+    package static func += (lhs: inout Amount, rhs: Amount) { lhs = lhs + rhs }
+}
+
+extension Amount: ExpressibleByIntegerLiteral {
+    /// A constant of the program.
+    package init(integerLiteral value: Int) { self.init(clamping: value) }
+}
+
+extension Amount: CustomStringConvertible {
+    /// The number of smallest units in decimal digits.
+    package var description: String { String(minorUnits) }
+}

@@ -1,0 +1,71 @@
+// Swift traps when an integer overflows, and a trap ends the process. A stored number that traps ends
+// the process again at each start. So numbers from outside (upstreams, webhooks, clients, Redis, files)
+// become integers only through the initialisers below and the labelled ones of the standard library:
+// `exactly:` and `clamping:`. Values that arithmetic follows are bounded first, by ``SafeInteger`` or by
+// a type of their own.
+
+/// The whole numbers that every JSON reader represents exactly, including Lua scripts and JavaScript.
+///
+/// Sums and products of a few of them fit `Int` without overflow.
+/// *Source*: RFC 8259 §6.
+package enum SafeInteger {
+    /// 2^53 − 1.
+    package static let max = 9_007_199_254_740_991
+    /// −(2^53 − 1).
+    package static let min = -max
+}
+
+extension Int {
+    /// The same number; `nil` outside ``SafeInteger``.
+    package init?(safe number: some BinaryInteger) {
+        guard let number = Int(exactly: number), number >= SafeInteger.min,
+            number <= SafeInteger.max
+        else { return nil }
+        self = number
+    }
+
+    /// The number that decimal digits with an optional sign spell; `nil` outside ``SafeInteger``.
+    package init?(safe digits: some StringProtocol) {
+        guard let number = Int(digits) else { return nil }
+        self.init(safe: number)
+    }
+
+    /// The nearest number inside ``SafeInteger``.
+    package init(clampingSafe number: some BinaryInteger) {
+        self = Swift.min(Swift.max(Int(clamping: number), SafeInteger.min), SafeInteger.max)
+    }
+}
+
+extension FixedWidthInteger {
+    /// The number that decimal digits with an optional sign spell; `nil` for any other text.
+    package init?(decimal digits: some StringProtocol) {
+        self.init(digits, radix: 10)
+    }
+
+    /// The nearest representable whole number, cut toward zero; 0 for NaN.
+    package init(saturating number: Double) {
+        if let exact = Self(exactly: number.rounded(.towardZero)) {
+            self = exact
+        } else {
+            self = number.isNaN ? 0 : number < 0 ? .min : .max
+        }
+    }
+
+    /// The sum; the nearest representable number when it overflows.
+    package func addingSaturating(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The difference; the nearest representable number when it overflows.
+    package func subtractingSaturating(_ other: Self) -> Self {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+
+    /// The product; the nearest representable number when it overflows.
+    package func multipliedSaturating(by other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
+    }
+}
