@@ -14,7 +14,7 @@ enum AcceptedLine {
         var before: Int64 = 0
         return line.split(separator: ",").compactMap { entry in
             let parts = entry.split { $0 == "." || $0 == "+" }
-            guard parts.count == 2, let seq = Int(parts[0]),
+            guard parts.count == 2, let seq = Int(count: parts[0]),
                 let told = Int64(parts[1], radix: 16), (0..<1 << 40).contains(told)
             else { return nil }
             let seconds = min(entry.contains("+") ? before + told : told, 1 << 40)

@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 
 /// A delivery in Redis.
 ///
@@ -23,7 +24,8 @@ enum DeliveryRecord: ItemRecord {
         let facts = Packed.split(fields.facts)
         let text = fields.url ?? fields.privateValue
         let url = try? NotifyURL(text)
-        guard facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty
+        guard fields.isReadable, facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty,
+            let state = state(fields.state)
         else { return nil }
         return Delivery(
             endpoint: EndpointID(unchecked: fields.lane),
@@ -33,7 +35,7 @@ enum DeliveryRecord: ItemRecord {
                 source: SourceID(unchecked: fields.source),
                 kind: SourceKind(recorded: facts[0])
             ),
-            state: state(fields.state)
+            state: state
         )
     }
 
@@ -85,26 +87,33 @@ enum DeliveryRecord: ItemRecord {
     /// What the first release has written; later ones have added to its end.
     private static let partsMin = 4
 
-    private static func state(_ text: String) -> DeliveryState {
+    /// Reads a state; `nil` when a number in it is out of range.
+    private static func state(_ text: String) -> DeliveryState? {
         let parts = Packed.split(text)
         guard parts.count >= partsMin else { return DeliveryState() }
         func part(_ part: DeliveryPart) -> String {
             part.rawValue < parts.count ? parts[part.rawValue] : ""
         }
-        func time(_ name: DeliveryPart) -> Timestamp? {
-            Int64(part(name)).map(Timestamp.init(ms:))
-        }
+        let retryAt = StoredValue(time: part(.retryAt))
+        let failedSince = StoredValue(time: part(.failedSince))
+        guard let cursor = Int(countOrNothing: part(.cursor)),
+            let failures = Int(countOrNothing: part(.failures)),
+            let attempts = Int(countOrNothing: part(.attempts)),
+            let escalated = Int(countOrNothing: part(.escalated)), let dead = seqs(part(.dead)),
+            let again = seqs(part(.again)), let owed = seqs(part(.owed)), retryAt.isReadable,
+            failedSince.isReadable
+        else { return nil }
         return DeliveryState(
-            cursor: Int(part(.cursor)) ?? 0,
-            failures: Int(part(.failures)) ?? 0,
-            attempts: Int(part(.attempts)) ?? 0,
-            retryAt: time(.retryAt),
-            failedSince: time(.failedSince),
-            escalated: Int(part(.escalated)) ?? 0,
-            dead: seqs(part(.dead)),
-            again: seqs(part(.again)),
+            cursor: cursor,
+            failures: failures,
+            attempts: attempts,
+            retryAt: retryAt.value,
+            failedSince: failedSince.value,
+            escalated: escalated,
+            dead: dead,
+            again: again,
             told: part(.told).isEmpty ? nil : part(.told),
-            owed: seqs(part(.owed))
+            owed: owed
         )
     }
 
@@ -112,8 +121,11 @@ enum DeliveryRecord: ItemRecord {
         seqs.map(String.init).joined(separator: ",")
     }
 
-    private static func seqs(_ text: String) -> [Int] {
-        text.split(separator: ",").compactMap { Int($0) }
+    /// Reads sequence numbers; `nil` when one is out of range.
+    private static func seqs(_ text: String) -> [Int]? {
+        let parts = text.split(separator: ",")
+        let seqs = parts.compactMap { Int(count: $0) }
+        return seqs.count == parts.count ? seqs : nil
     }
 }
 
@@ -156,22 +168,22 @@ enum AttemptLine {
             maxSplits: 10,
             omittingEmptySubsequences: false
         ).map(String.init)
-        guard parts.count >= 9, let ms = Int64(parts[0]), let seq = Int(parts[1]),
-            let number = Int(parts[2]),
+        guard parts.count >= 9, let at = Timestamp(stored: parts[0]),
+            let seq = Int(count: parts[1]), let number = Int(count: parts[2]),
             let outcome = outcomes.first(where: { $0.value == parts[3] })?.key,
             let kind = AttemptClass(rawValue: parts[4])
         else { return nil }
         let phases = parts[6].split(separator: ",", omittingEmptySubsequences: false)
-            .map { Int($0) }
+            .map { Int(count: $0) }
         func phase(_ index: Int) -> Int? { index < phases.count ? phases[index] : nil }
         return AttemptRecord(
-            at: Timestamp(ms: ms),
+            at: at,
             event: EventID(unchecked: parts[7]),
             seq: seq,
             number: number,
             outcome: outcome,
             kind: kind,
-            code: Int(parts[5]),
+            code: Int(safe: parts[5]),
             address: parts[8].isEmpty ? nil : parts[8],
             phases: AttemptPhases(
                 resolveMs: phase(0),

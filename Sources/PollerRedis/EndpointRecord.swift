@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import SafeNumbers
 
 /// A registered endpoint in Redis.
 ///
@@ -31,7 +32,8 @@ enum EndpointRecord {
         openedBy keys: MasterKeys
     ) throws(SealError) -> Endpoint? {
         let parts = value.split(separator: " ", maxSplits: 3)
-        guard parts.count == 4, let created = Int64(parts[0]), let updated = Int64(parts[1]),
+        guard parts.count == 4, let created = Timestamp(stored: parts[0]),
+            let updated = Timestamp(stored: parts[1]),
             let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[3].utf8))
         else { return nil }
         let account = AccountID(unchecked: String(parts[2]))
@@ -39,8 +41,8 @@ enum EndpointRecord {
             return try wire.endpoint(
                 id: EndpointID(unchecked: id),
                 account: account,
-                createdAt: Timestamp(ms: created),
-                updatedAt: Timestamp(ms: updated),
+                createdAt: created,
+                updatedAt: updated,
                 Seals(keys, id, account)
             )
         } catch let error as SealError {
@@ -135,6 +137,9 @@ enum EndpointRecord {
         let disabled: Disabled?
         let notifyBy: NotifyBy?
 
+        /// The rates of a limit, requests a second: from one in about twelve days, and more than any server accepts.
+        private static let rates = 0.000_001...1e9
+
         /// What of it is sealed.
         var sealed: [String] {
             (secrets ?? []).map(\.value) + (headers ?? []).map(\.value)
@@ -207,7 +212,7 @@ enum EndpointRecord {
                 live.append(
                     EndpointSecret(
                         try WebhookSecret(seals.keys.open(secret.value, at: seals.secret)),
-                        endsAt: secret.endsMs.map(Timestamp.init(ms:)),
+                        endsAt: secret.endsMs.map { Timestamp(ms: $0) },
                         request: secret.request
                     )
                 )
@@ -234,12 +239,18 @@ enum EndpointRecord {
                 endpoint.retry = try RetryChoice(named: retry)
             }
             endpoint.timeout = timeoutMs.map { .milliseconds($0) }
-            endpoint.limit = limit.map { limit in
-                LaneLimit(
+            endpoint.limit = try limit.map { limit in
+                guard limit.rate == 0 || Self.rates.contains(limit.rate) else {
+                    throw StoreError.corrupt("the limit of the endpoint \(id) is out of range")
+                }
+                return LaneLimit(
                     ratePerSecond: limit.rate,
-                    burst: limit.burst,
-                    inFlightMax: limit.inFlight
+                    burst: Int(clampingSafe: limit.burst),
+                    inFlightMax: Int(clampingSafe: limit.inFlight)
                 )
+            }
+            guard endpoint.timeout.map({ $0 > .zero && $0 <= Endpoint.timeoutMax }) ?? true else {
+                throw StoreError.corrupt("the timeout of the endpoint \(id) is out of range")
             }
             for header in headers ?? [] {
                 let place = seals.header(header.name)

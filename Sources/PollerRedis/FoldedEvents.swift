@@ -68,9 +68,10 @@ enum FoldedEvents {
             marks |= isRestored
         } else if restored > 0 {
             marks |= isPartlyRestored
-            few = [UInt8(restored)]
+            few = [UInt8(clamping: restored)]
         }
-        return [mark, UInt8(texts.count), length[0] | marks] + length[1...] + few + packed
+        // Safe: the length has three bytes.
+        return [mark, UInt8(clamping: texts.count), length[0] | marks] + length[1...] + few + packed
     }
 
     /// Whether a log's only entry has nothing more to lose.
@@ -83,9 +84,12 @@ enum FoldedEvents {
         guard stored.count > headLength, stored.first == mark else { return [] }
         let marks = stored[2] & (isRestored | isPartlyRestored | isWhole)
         let isPart = marks & isPartlyRestored != 0
-        let restored = isPart ? Int(stored[headLength]) : marks & isRestored != 0 ? countMax : 0
+        let restored =
+            isPart ? Int(clamping: stored[headLength]) : marks & isRestored != 0 ? countMax : 0
         let start = headLength + (isPart ? 1 : 0)
-        let length = stored[2..<headLength].reduce(0) { $0 << 8 | Int($1) } ^ Int(marks) << 16
+        let length =
+            stored[2..<headLength].reduce(0) { $0 << 8 | Int(clamping: $1) } ^ Int(clamping: marks)
+            << 16
         guard length <= bytesMax,
             let text = PackedEvent.unpack(stored[start...], count: length, with: dictionary)
         else { return [] }

@@ -39,6 +39,8 @@ struct ItemFields {
     let privateValue: String
     /// What opens the secrets among them.
     let masterKeys: MasterKeys
+    /// Whether every number among the fields is in its range; if not, the item is unreadable.
+    let isReadable: Bool
     private(set) var source = ""
     private(set) var facts = ""
     private(set) var state = ""
@@ -74,9 +76,23 @@ struct ItemFields {
         self.privateValue = privateValue
         self.masterKeys = masterKeys
         var ownLane: String?
+        var isInRange = true
         for index in stride(from: 0, to: short.count - 1, by: 2) {
             let value = short[index + 1]
-            func time() -> Timestamp { Timestamp(ms: Int64(value.int ?? 0)) }
+            func count() -> Int {
+                guard let count = value.count else {
+                    isInRange = false
+                    return 0
+                }
+                return count
+            }
+            func time() -> Timestamp {
+                guard let time = value.time else {
+                    isInRange = false
+                    return Timestamp(ms: 0)
+                }
+                return time
+            }
             guard let byte = short[index].bytes?.first,
                 let field = ItemField(rawValue: Unicode.Scalar(byte))
             else { continue }
@@ -85,9 +101,9 @@ struct ItemFields {
             case .facts: facts = value.string ?? ""
             case .lane: if lane.isEmpty { ownLane = value.string }
             case .state: state = value.string ?? ""
-            case .seq: seq = value.int ?? 0
-            case .run: run = value.int ?? 1
-            case .reopenedSeq: reopenedSeq = value.int
+            case .seq: seq = count()
+            case .run: run = count()
+            case .reopenedSeq: reopenedSeq = count()
             case .endedAs: endedAs = value.string
             case .news: news = value.string
             case .payment: payment = value.string
@@ -100,7 +116,7 @@ struct ItemFields {
             case .deadline: deadline = time()
             case .hinted: hinted = time()
             case .closed: closed = value.string
-            case .crashes: crashes = value.int ?? 0
+            case .crashes: crashes = count()
             // The scripts' own.
             case .accepted, .folded, .foldedMore, .terms, .token, .hasLong, .hasError,
                 .forgottenSeq, .formerDue,
@@ -109,6 +125,7 @@ struct ItemFields {
             }
         }
         self.lane = ownLane ?? lane
+        isReadable = isInRange
     }
 }
 

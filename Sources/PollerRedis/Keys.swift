@@ -107,7 +107,7 @@ package struct Keys: Hashable, Sendable {
     func item(ofKey text: String) -> (id: String, key: String, long: String)? {
         let prefix = "\(namespace)\(KeyKind.item.rawValue){"
         let parts = text.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
-        guard text.hasPrefix(prefix), parts.count == 2, let partition = Int(parts[0]) else {
+        guard text.hasPrefix(prefix), parts.count == 2, let partition = Int(count: parts[0]) else {
             return nil
         }
         return (String(parts[1]), text, key(.long, partition, String(parts[1])))

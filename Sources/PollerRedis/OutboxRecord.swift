@@ -35,7 +35,7 @@ struct OutboxRecord {
             case .item: item = value.string ?? ""
             case .event, .packed: stored = value.bytes
             case .notify: urls = value.string ?? ""
-            case .seq: seq = value.int
+            case .seq: seq = value.count
             case .lane: lane = value.string ?? ""
             case nil: break
             }

@@ -38,7 +38,7 @@ enum PackedEvent {
 
     /// What an unpacked event may be: an object of 64 KiB, and as much beside it.
     private static let bodyMax = 1 << 18
-    private static let summaryMax = Int(UInt16.max)
+    private static let summaryMax = Int(clamping: UInt16.max)
 
     /// Where the body's lengths stand, by the first byte.
     private static func place(ofLengths mark: UInt8) -> Int { mark == once ? 1 : 5 }
@@ -100,7 +100,7 @@ enum PackedEvent {
         let metadata = stored[bodyEnd...]
         if !metadata.isEmpty {
             // As the script has put them into what it published.
-            json.removeLast()
+            guard json.popLast() == UInt8(ascii: "}") else { return nil }
             json += ",\"metadata\":".utf8
             json += metadata
             json.append(UInt8(ascii: "}"))
@@ -157,11 +157,11 @@ extension PackedEvent {
                 unsafe bytes.withUnsafeBufferPointer { source in
                     unsafe pass(
                         dictionary.baseAddress,
-                        UInt32(dictionary.count),
+                        UInt32(clamping: dictionary.count),
                         source.baseAddress,
-                        UInt32(source.count),
+                        UInt32(clamping: source.count),
                         target.baseAddress,
-                        UInt32(capacity)
+                        UInt32(clamping: capacity)
                     )
                 }
             }
@@ -178,6 +178,6 @@ extension PackedEvent {
     }
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int {
-        bytes.reduce(0) { $0 << 8 | Int($1) }
+        bytes.reduce(0) { $0 << 8 | Int(clamping: $1) }
     }
 }

@@ -36,7 +36,7 @@ final class PartitionMap: Sendable, Hashable {
     func partition(of lane: String) -> Int {
         // Operators' incidents lie beside their board, which is one.
         if lane == Incident.lane.description { return fixedPartition(of: lane) }
-        let checksum = Int(CRC16.checksum(lane.utf8))
+        let checksum = Int(clamping: CRC16.checksum(lane.utf8))
         guard let former, !isSplit(checksum % former) else { return checksum % partitions }
         return checksum % former
     }
@@ -44,11 +44,11 @@ final class PartitionMap: Sendable, Hashable {
     /// The partition in which a lane will be when all are split.
     func finalPartition(of lane: String) -> Int {
         lane == Incident.lane.description
-            ? fixedPartition(of: lane) : Int(CRC16.checksum(lane.utf8)) % partitions
+            ? fixedPartition(of: lane) : Int(clamping: CRC16.checksum(lane.utf8)) % partitions
     }
 
     /// The partition of what is never moved: among those that the store was created with.
-    func fixedPartition(of name: String) -> Int { Int(CRC16.checksum(name.utf8)) % base }
+    func fixedPartition(of name: String) -> Int { Int(clamping: CRC16.checksum(name.utf8)) % base }
 
     /// All partitions in which something may be that was in `partition` once, that one first.
     func descendants(of partition: Int) -> [Int] {

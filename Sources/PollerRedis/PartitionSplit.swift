@@ -28,7 +28,7 @@ struct PartitionSplit: Sendable {
         guard parts.count == 4 else { throw .corrupt("split_stage.lua answered \(parts)") }
         return (
             parts[0].string.flatMap(SplitStage.init(rawValue:)),
-            parts[1].string.flatMap { Int($0) } ?? partitions.keys.map.base
+            parts[1].count ?? partitions.keys.map.base
         )
     }
 
@@ -87,6 +87,7 @@ struct PartitionSplit: Sendable {
     func tryRights() async throws(StoreError) {
         // Of a Cluster each server has its own list of rights.
         for place in [partition] + children {
+            // Safe: a script declares two keys.
             let key = RedisArgument.string(partitions.keys.declared(place)[1])
             let commands = [
                 RedisCommand("DUMP", [key]), RedisCommand("RESTORE", [key, 0, "x"]),

@@ -27,7 +27,7 @@ package enum PartitionSpread {
     private static func hottest(_ work: [Double], _ masters: Int) -> Double {
         var load = [Double](repeating: 0, count: masters)
         for (partition, amount) in work.enumerated() {
-            let slot = Int(CRC16.checksum(String(partition).utf8)) % slots
+            let slot = Int(clamping: CRC16.checksum(String(partition).utf8)) % slots
             load[slot * masters / slots] += amount
         }
         let mean = load.reduce(0, +) / Double(masters)

@@ -1,5 +1,6 @@
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// What accounts have, told by their lanes: the sizes of wheels and the numbers of leases.
 extension RedisWatchStore: AccountBook {
@@ -64,7 +65,8 @@ extension RedisWatchStore: AccountBook {
                 throw .corrupt("held.lua answered \(reply)")
             }
             for (lane, count) in zip(call.part, counts) {
-                open[lane.account, default: 0] += count.int ?? 0
+                let total = open[lane.account] ?? 0
+                open[lane.account] = total.addingSaturating(count.count ?? 0)
             }
         }
         return accounts.map { open[$0] ?? 0 }
@@ -82,7 +84,7 @@ extension RedisWatchStore: AccountBook {
             let ids = call.part.map { RedisArgument.string($0.id.description) }
             return (call.partition, redis.scripts[.held], ["0"] + ids)
         }
-        return replies.reduce(0) { $0 + ($1.array?.last?.int ?? 0) }
+        return replies.reduce(0) { $0.addingSaturating($1.array?.last?.count ?? 0) }
     }
 
     /// The names of lanes in some partitions, so many of each, from the one on that `start` says; from the

@@ -27,7 +27,7 @@ package struct RedisActivityStore: ActivityStore {
     }
 
     package func add(_ activity: Activity) async throws(StoreError) {
-        let rings = ActivitySpan.allCases.flatMap { [Int($0.step.ms) / 1000, $0.count] }
+        let rings = ActivitySpan.allCases.flatMap { [Int(clamping: $0.step.ms) / 1000, $0.count] }
         let done = [activity.polls, activity.changes, activity.deliveries, activity.failures]
         let numbers = rings + done + activity.lag
         _ = try await redis.run(
@@ -41,22 +41,22 @@ package struct RedisActivityStore: ActivityStore {
         let reply = try await redis.run(
             redis.scripts[.activityRead],
             partition: 0,
-            [RedisArgument(Int(span.step.ms) / 1000)]
+            [RedisArgument(Int(clamping: span.step.ms) / 1000)]
         )
-        guard let rows = reply.array, let now = rows.first?.int else {
+        guard let rows = reply.array, let now = rows.first?.time else {
             throw .corrupt("activity_read answered nonsense")
         }
         let steps = rows.dropFirst().compactMap { $0.string.flatMap(Self.step(of:)) }
         return ActivityHistory(
             span,
-            now: Timestamp(ms: Int64(now)),
+            now: now,
             known: Dictionary(steps) { first, _ in first }
         )
     }
 
     /// A field's value; nil of one that another release has written differently.
     private static func step(of text: String) -> (Int, Activity)? {
-        let numbers = text.split(separator: " ").compactMap { Int($0) }
+        let numbers = text.split(separator: " ").compactMap { Int(count: $0) }
         guard numbers.count == 5 + LatencyBuckets.count else { return nil }
         var activity = Activity()
         activity.polls = numbers[1]

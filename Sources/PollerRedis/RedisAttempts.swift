@@ -30,8 +30,8 @@ extension RedisDeliveryQueue {
             ),
         ])
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
-        let lines = replies[1].array ?? []
-        return AcceptedLine.attempts(replies[0].string ?? "")
+        let lines = replies.last?.array ?? []
+        return AcceptedLine.attempts(replies.first?.string ?? "")
             + lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
     }
 

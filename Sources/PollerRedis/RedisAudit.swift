@@ -1,5 +1,6 @@
 import Poller
 import RedisClient
+import SafeNumbers
 
 extension RedisQueue {
     /// Lanes of one step of an audit, beside all leases: some milliseconds of Redis.
@@ -19,12 +20,14 @@ extension RedisQueue {
         let parts = cursor.split(separator: ".").map(String.init)
         switch (parts.first, parts.count) {
         case ("lanes", 3):
-            guard let partition = Int(parts[1]), (0..<redis.keys.partitions).contains(partition),
-                let rank = Int(parts[2])
+            guard let partition = Int(count: parts[1]),
+                (0..<redis.keys.partitions).contains(partition),
+                let rank = Int(safe: parts[2])
             else { throw .unknownCursor }
             return try await auditLanes(partition, rank, repairing)
         case ("items", 3):
-            guard let partition = Int(parts[1]), (0..<redis.keys.partitions).contains(partition)
+            guard let partition = Int(count: parts[1]),
+                (0..<redis.keys.partitions).contains(partition)
             else {
                 throw .unknownCursor
             }
@@ -69,7 +72,7 @@ extension RedisQueue {
         var items: [Int: [RedisArgument]] = [:]
         for key in page.keys {
             let parts = key.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
-            guard parts.count == 2, let partition = Int(parts[0]) else { continue }
+            guard parts.count == 2, let partition = Int(count: parts[0]) else { continue }
             items[partition, default: []].append(.string(String(parts[1])))
         }
         var faults: [String] = []

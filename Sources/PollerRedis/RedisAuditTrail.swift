@@ -3,6 +3,7 @@ import JSONText
 package import Logging
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// The fields of an entry of the audit trail.
 enum AuditField: String, CaseIterable {
@@ -197,9 +198,11 @@ package struct RedisAuditTrail: AuditTrail {
     /// The instant in an entry's id; nil for what is none.
     private static func time(of id: String) -> Timestamp? {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, UInt64(parts[1]) != nil, let ms = Int64(parts[0]), ms >= 0 else {
+        guard parts.count == 2, UInt64(decimal: parts[1]) != nil,
+            let time = Timestamp(stored: parts[0]), time.ms >= 0
+        else {
             return nil
         }
-        return Timestamp(ms: ms)
+        return time
     }
 }

@@ -156,12 +156,12 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
         let reply = try await redis.run(redis.scripts[.ledger], partition: partition, ["", ""])
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
-            let noted = parts[1].string, let whole = parts[2].string.flatMap({ Int64($0) })
+            let noted = parts[1].string, let whole = parts[2].time
         else { throw .corrupt("ledger.lua answered \(reply)") }
         return MarkStanding(
             history: history,
             noted: noted.isEmpty ? nil : noted,
-            whole: Timestamp(ms: whole)
+            whole: whole
         )
     }
 

@@ -1,6 +1,7 @@
 package import Logging
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// The registered endpoints in Redis: one registry in partition 0 of the deliveries.
 package struct RedisEndpointStore: EndpointStore {
@@ -56,7 +57,7 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        Int64(try await redis.client.ask(versionCommand).string ?? "") ?? 0
+        Int64(safe: try await redis.client.ask(versionCommand).string ?? "") ?? 0
     }
 
     package func changes(
@@ -68,7 +69,7 @@ package struct RedisEndpointStore: EndpointStore {
             [RedisArgument(version), isContinuing ? "1" : "0", RedisArgument(Self.page)]
         )
         guard reply.count >= 4, let reset = reply[0].int,
-            let upper = Int64(reply[1].string ?? ""), let more = reply[2].int,
+            let upper = Int64(safe: reply[1].string ?? ""), let more = reply[2].int,
             let removed = reply[3].array
         else { throw .corrupt("endpoint_changes answered nonsense") }
         return EndpointChanges(
@@ -98,7 +99,7 @@ package struct RedisEndpointStore: EndpointStore {
         )
         switch reply.first?.string {
         case "created":
-            guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
+            guard reply.count == 2, let now = Int64(safe: reply[1].string ?? "") else { break }
             return .created(endpoint.stamped(Timestamp(ms: now)))
         case "repeated":
             guard reply.count == 4, let id = reply[1].string, let value = reply[2].string,
@@ -124,7 +125,8 @@ package struct RedisEndpointStore: EndpointStore {
         )
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
-            let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
+            let version = Int64(safe: reply[1].string ?? ""),
+            let now = Int64(safe: reply[2].string ?? ""),
             let endpoint = try understood(id.description, value)
         else { throw .corrupt("the endpoint \(id) is not understood") }
         return StoredEndpoint(endpoint: endpoint, version: version, now: Timestamp(ms: now))

@@ -73,14 +73,14 @@ package struct RedisFunctions: Sendable {
     /// Whether a library of another release may go.
     static func isOver(_ note: String, _ living: Set<String>, _ now: Timestamp) -> Bool {
         let parts = note.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let ms = Int64(parts[0]) else { return true }
-        let age = Duration.milliseconds(now.ms - ms)
+        guard parts.count == 2, let noted = Timestamp(stored: parts[0]) else { return true }
+        let age = now - noted
         return age > memory || (age > grace && !living.contains(String(parts[1])))
     }
 
     private func time() async throws(StoreError) -> Timestamp {
         let parts = try await client.ask(RedisCommand("TIME")).array?.compactMap(\.int) ?? []
         guard parts.count == 2 else { throw .corrupt("TIME was not answered with a time") }
-        return Timestamp(ms: Int64(parts[0]) * 1000 + Int64(parts[1] / 1000))
+        return Timestamp(time: parts)
     }
 }

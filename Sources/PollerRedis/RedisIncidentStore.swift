@@ -1,5 +1,6 @@
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// Incidents, each an item of the queue of watches that is closed from its beginning, like an order.
 ///
@@ -24,7 +25,7 @@ extension RedisWatchStore: IncidentStore {
         }
         if parts.isEmpty { return nil }
         guard parts.count == 3, let turn = parts[0].int, let now = parts[1].string,
-            let ms = Int64(now)
+            let ms = Int64(safe: now)
         else { throw .corrupt("incident_take.lua answered \(reply)") }
         return IncidentLook(
             turn: turn,

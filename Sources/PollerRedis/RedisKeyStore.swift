@@ -2,6 +2,7 @@ import Foundation
 package import Logging
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// The keys of the API in Redis: one hash in partition 0 of the watches.
 ///
@@ -47,7 +48,7 @@ package struct RedisKeyStore: KeyStore {
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        Int64(try await redis.client.ask(versionCommand).string ?? "") ?? 0
+        Int64(safe: try await redis.client.ask(versionCommand).string ?? "") ?? 0
     }
 
     package func register() async throws(StoreError) -> KeyRegister {
@@ -62,7 +63,7 @@ package struct RedisKeyStore: KeyStore {
                 logger.error("key not understood", metadata: ["key": "\(id)"])
             }
         }
-        guard let version = Int64(reply.first?.string ?? "") else {
+        guard let version = Int64(safe: reply.first?.string ?? "") else {
             throw .corrupt("key_list answered nonsense")
         }
         return KeyRegister(version: version, keys: keys)
@@ -86,7 +87,7 @@ package struct RedisKeyStore: KeyStore {
         )
         switch reply.first?.string {
         case "created":
-            guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
+            guard reply.count == 2, let now = Int64(safe: reply[1].string ?? "") else { break }
             return .created(key.stored(at: Timestamp(ms: now)))
         case "full": return .tooMany
         case "share": return .tooManyOfAccounts(reply.last?.int ?? 0)
@@ -163,7 +164,7 @@ package struct RedisKeyStore: KeyStore {
         used: String?
     ) -> (key: AccessKey, digest: KeyDigest)? {
         let parts = (value ?? "").split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let created = Int64(parts[0]),
+        guard parts.count == 2, let created = Timestamp(stored: parts[0]),
             let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[1].utf8)),
             let role = KeyRole(rawValue: wire.role)
         else { return nil }
@@ -177,10 +178,10 @@ package struct RedisKeyStore: KeyStore {
             role: role,
             allowed: Set((wire.allow ?? []).compactMap(Scope.init(rawValue:))),
             accounts: accounts ?? .all,
-            createdAt: Timestamp(ms: created),
+            createdAt: created,
             expiresAt: wire.expiresMs.map(Timestamp.init(ms:)),
             createdBy: wire.by,
-            lastUsedAt: used.flatMap { Int64($0) }.map(Timestamp.init(ms:))
+            lastUsedAt: used.flatMap { Timestamp(stored: $0) }
         )
         return key.map { ($0, KeyDigest(unchecked: wire.digest)) }
     }

@@ -1,5 +1,6 @@
 import Poller
 import RedisClient
+import SafeNumbers
 
 /// The operator's hand on lanes, for watches and deliveries alike.
 extension RedisQueue {
@@ -64,9 +65,9 @@ extension RedisQueue {
         guard numbers.count == 5 else { throw .corrupt("control.lua answered \(numbers)") }
         return LaneHold(
             isPaused: numbers[2] == 1,
-            heldUntil: Timestamp(ms: Int64(numbers[3])),
+            heldUntil: Timestamp(ms: Int64(clamping: numbers[3])),
             failures: numbers[4],
-            now: Timestamp(ms: Int64(numbers[1]))
+            now: Timestamp(ms: Int64(clamping: numbers[1]))
         )
     }
 
@@ -105,12 +106,12 @@ extension RedisQueue {
         _ reply: RedisValue,
         partition: Int
     ) throws(StoreError) -> (reports: [LaneReport], next: Int) {
-        guard let parts = reply.array, parts.count >= 2, let now = parts[0].int,
+        guard let parts = reply.array, parts.count >= 2, let now = parts[0].time,
             let next = parts[1].int
         else { throw .corrupt("lane.lua answered \(reply)") }
         let reports = parts.dropFirst(2).compactMap { value -> LaneReport? in
             guard let lane = value.array, lane.count == 15 else { return nil }
-            return report(lane, partition: partition, now: Timestamp(ms: Int64(now)))
+            return report(lane, partition: partition, now: now)
         }
         return (reports, next)
     }
@@ -118,31 +119,34 @@ extension RedisQueue {
     /// Reads lane.lua's lane: {name, waiting, overdue, oldest due, in flight, interval, burst,
     /// most in flight, paused, held until, factor, failures, failing since, not before, last failure}.
     private func report(_ parts: [RedisValue], partition: Int, now: Timestamp) -> LaneReport {
-        func number(_ index: Int) -> Int { parts[index].int ?? 0 }
+        func number(_ index: Int) -> Int { parts[index].count ?? 0 }
+        func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
         var limit: LaneLimit?
-        if let intervalUs = parts[5].string.flatMap({ Double($0) }) {
+        if let intervalUs = parts[5].string.flatMap({ Double($0) }), intervalUs.isFinite {
             limit = LaneLimit(
                 ratePerSecond: intervalUs > 0 ? (1e9 / intervalUs).rounded() / 1000 : 0,
                 burst: number(6),
                 inFlightMax: number(7)
             )
         }
-        let heldUntil = Timestamp(ms: Int64(number(9)))
+        let heldUntil = time(9)
         return LaneReport(
+            // Safe: the caller has checked that a lane has 15 parts.
             lane: LaneID(unchecked: parts[0].string ?? ""),
             partition: partition,
             waiting: number(1),
             overdue: number(2),
-            oldestDue: parts[3].string.flatMap { Int64($0) }.map(Timestamp.init(ms:)),
+            // Safe: the caller has checked that a lane has 15 parts.
+            oldestDue: parts[3].time,
             inFlight: number(4),
             limit: limit,
             isPaused: number(8) == 1,
             heldUntil: heldUntil > now ? heldUntil : nil,
-            notBefore: number(13) > 0 ? Timestamp(ms: Int64(number(13))) : nil,
+            notBefore: time(13).ms > 0 ? time(13) : nil,
             factor: Double(number(10)) / 1000,
             failures: number(11),
             lastFailure: LaneFailure(rawValue: number(14)),
-            failingSince: number(12) > 0 ? Timestamp(ms: Int64(number(12))) : nil,
+            failingSince: time(12).ms > 0 ? time(12) : nil,
             now: now
         )
     }
@@ -184,7 +188,7 @@ extension RedisQueue {
                     undelivered: counts[5],
                     lanes: counts[6],
                     quarantined: counts[7],
-                    oldestDue: counts[8] < 0 ? nil : Timestamp(ms: Int64(counts[8])),
+                    oldestDue: counts[8] < 0 ? nil : Timestamp(ms: Int64(clamping: counts[8])),
                     lanesPaused: counts[9],
                     lanesHeld: counts[10],
                     circuitsOpen: counts[11]
@@ -233,8 +237,8 @@ private struct LanePlace {
         if parts.count == 2 {
             parts = [parts[0], "0", parts[1], String(map.base), "\(map.base)-0"]
         }
-        guard parts.count == 5, let step = Int(parts[0]), let part = Int(parts[1]), part >= 0,
-            let rank = Int(parts[2]), rank != -1, let steps = Int(parts[3]),
+        guard parts.count == 5, let step = Int(count: parts[0]), let part = Int(count: parts[1]),
+            let rank = Int(safe: parts[2]), rank != -1, let steps = Int(count: parts[3]),
             map.hasStep(step, among: steps), part < map.partitions / steps
         else { return nil }
         self.init(step: step, steps: steps, picture: parts[4], part: part, rank: rank)

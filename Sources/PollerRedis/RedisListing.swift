@@ -268,8 +268,8 @@ struct ListPosition: Hashable {
         guard let bytes = Base64URL.decode(cursor) else { return nil }
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         // The release before knew no others than a store is made with.
-        guard (5...6).contains(parts.count), let step = Int(parts[0]),
-            let steps = parts.count == 6 ? Int(parts[5]) : map.base,
+        guard (5...6).contains(parts.count), let step = Int(count: parts[0]),
+            let steps = parts.count == 6 ? Int(count: parts[5]) : map.base,
             map.hasStep(step, among: steps), let place = ListPlace(Array(parts[1...4])),
             place.id.isEmpty || ListPlace.isScore(place.score),
             lane.map({ map.finalPartition(of: $0) % steps == step }) ?? true

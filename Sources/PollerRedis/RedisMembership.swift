@@ -68,12 +68,12 @@ package struct RedisMembership: Membership {
 
     private static func member(of text: String) -> Member? {
         let parts = Packed.split(text)
-        guard parts.count == 7, let pid = Int(parts[1]), let started = Int64(parts[4]),
-            let inFlight = Int(parts[5])
+        guard parts.count == 7, let pid = Int(count: parts[1]),
+            let started = Timestamp(stored: parts[4]), let inFlight = Int(count: parts[5])
         else { return nil }
         let words = parts[0].split(separator: ",")
         func number(_ mark: String) -> Int? {
-            words.first { $0.hasPrefix(mark) }.flatMap { Int($0.dropFirst(mark.count)) }
+            words.first { $0.hasPrefix(mark) }.flatMap { Int(count: $0.dropFirst(mark.count)) }
         }
         var member = Member(
             owner: OwnerID(unchecked: parts[6]),
@@ -81,7 +81,7 @@ package struct RedisMembership: Membership {
             pid: pid,
             host: parts[2],
             version: parts[3],
-            startedAt: Timestamp(ms: started),
+            startedAt: started,
             inFlight: inFlight,
             places: number(placesMark),
             form: number(formMark)

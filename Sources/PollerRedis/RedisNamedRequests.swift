@@ -50,7 +50,7 @@ package struct RedisNamedRequests: NamedRequests {
         )
         switch (reply.first?.string, reply.count) {
         case ("granted", 2): return .granted(seed: reply[1].string ?? "")
-        case ("inUse", 2): return .inUse(for: .milliseconds(reply[1].int ?? 0))
+        case ("inUse", 2): return .inUse(for: .milliseconds(reply[1].count ?? 0))
         case ("reused", 1): return .reused
         case ("kept", 2): return .kept(reply[1].bytes ?? [])
         default: throw .corrupt("named_request answered nonsense")

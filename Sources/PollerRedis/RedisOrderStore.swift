@@ -1,5 +1,6 @@
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// Orders, each an item of the queue of watches that is closed from its beginning.
 ///
@@ -46,7 +47,7 @@ extension RedisWatchStore: OrderStore {
     package func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
         let lane = LaneID(account: query.account, kind: .order)
         var place = query.cursor.map(Packed.split) ?? ["", ""]
-        guard place.count == 2, query.cursor == nil || Int(place[0]) != nil else {
+        guard place.count == 2, query.cursor == nil || Int(safe: place[0]) != nil else {
             throw .unknownCursor
         }
         var found: [Order] = []
@@ -71,7 +72,7 @@ extension RedisWatchStore: OrderStore {
                 }
             }
             place = parts.dropFirst().map { $0.string ?? "" }
-            if place[1].isEmpty { return ListPage(items: found, next: nil) }
+            if place.last?.isEmpty != false { return ListPage(items: found, next: nil) }
             if found.count >= query.limit { break }
         }
         return ListPage(items: found, next: Packed.join(place))

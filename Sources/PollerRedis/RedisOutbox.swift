@@ -1,6 +1,7 @@
 import Logging
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// The outbox: one stream a partition, read by the consumer group `notifier`.
 extension RedisWatchStore: Outbox {
@@ -43,9 +44,12 @@ extension RedisWatchStore: Outbox {
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
-        let cursor = replies[1].array?.first?.string
+        guard let unread = replies.first, let left = replies.last, replies.count == 2 else {
+            throw .corrupt("a pipeline of two commands has \(replies.count) replies")
+        }
+        let cursor = left.array?.first?.string
         takeOvers.goOn(from: cursor, in: partition)
-        var abandoned = Self.abandoned(replies[1])
+        var abandoned = Self.abandoned(left)
         // Behind the newest the oldest have their turn at once.
         if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < limit {
             let rest = limit - abandoned.count
@@ -53,7 +57,7 @@ extension RedisWatchStore: Outbox {
             takeOvers.goOn(from: reply.array?.first?.string, in: partition)
             abandoned = Self.abandoned(reply) + abandoned
         }
-        let fresh = replies[0].array?.first?.array?.last?.array ?? []
+        let fresh = unread.array?.first?.array?.last?.array ?? []
         // An event is not told before a failover could no longer lose it: what was read is on
         // replicas first. Until then it stays ours and unacknowledged, and comes back after
         // `idle`.
@@ -130,7 +134,7 @@ extension RedisWatchStore: Outbox {
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {
         let reply = try await redis.run(redis.scripts[.settled], partition: partition, [])
-        guard let ms = reply.string.flatMap({ Int64($0) }) else {
+        guard let ms = reply.string.flatMap({ Int64(safe: $0) }) else {
             throw .corrupt("settled.lua answered \(reply)")
         }
         return Timestamp(ms: ms)

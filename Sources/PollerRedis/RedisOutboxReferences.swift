@@ -83,6 +83,6 @@ extension OutboxReference {
 
     /// The event's number in the log of its item; nil where the event itself is here.
     fileprivate var seq: Int? {
-        stored.first == 0 ? Int(String(decoding: stored.dropFirst(), as: UTF8.self)) : nil
+        stored.first == 0 ? Int(count: String(decoding: stored.dropFirst(), as: UTF8.self)) : nil
     }
 }

@@ -139,7 +139,7 @@ struct RedisPartitions: Sendable {
             }
             return written.reply
         } catch .reply(let error) where error.code == ScriptError.split.rawValue {
-            let count = Int(error.message.prefix { $0 != " " }) ?? 0
+            let count = Int(count: error.message.prefix { $0 != " " }) ?? 0
             guard keys.map.hear(count, from: partition) else {
                 throw .reply(Self.outdated(keys.map.partitions, count))
             }
@@ -215,7 +215,9 @@ struct RedisPartitions: Sendable {
             while let event = await subscription.next() {
                 switch event {
                 case .message(_, _, let payload):
-                    if let partition = Int(String(buffer: payload)) { return .some(partition) }
+                    if let partition = Int(count: String(buffer: payload)) {
+                        return .some(partition)
+                    }
                 case .subscribed, .gap: return .some(nil)
                 }
             }

@@ -91,14 +91,13 @@ extension RedisQueue {
         _ request: ClaimRequest,
         _ reply: RedisValue
     ) throws(StoreError) -> Claim<Item> {
-        guard let parts = reply.array, parts.count >= 4, let now = parts[0].int,
+        guard let parts = reply.array, parts.count >= 4, let claimedAt = parts[0].time,
             let ready = parts[1].int, let recovered = parts[2].int, let full = parts[3].array
         else { throw .corrupt("claim.lua's answer is not understood") }
-        let claimedAt = Timestamp(ms: Int64(now))
         return Claim(
             leases: parts.dropFirst(4).compactMap { lease($0, request, claimedAt) },
             now: claimedAt,
-            nextReady: ready < 0 ? nil : Timestamp(ms: Int64(ready)),
+            nextReady: ready < 0 ? nil : Timestamp(ms: Int64(clamping: ready)),
             recovered: recovered,
             fullLanes: Set(full.compactMap { $0.string.map(LaneID.init(unchecked:)) })
         )
@@ -187,8 +186,10 @@ extension RedisQueue {
         arguments.append(RedisArgument(max(span.ms, 0)))
         switch entry {
         case .events(let events):
+            // Safe: events are at least one.
             let channel = redis.keys.events(of: events[0].key.source.description)
             arguments.append(RedisArgument(events.count))
+            // Safe: events are at least one.
             arguments.append(RedisArgument(events[0].seq))
             arguments.append(.string(channel))
         case .attempt(let line):
@@ -238,7 +239,7 @@ extension RedisQueue {
         _ now: Timestamp
     ) -> Lease<Item>? {
         guard let parts = value.array, parts.count >= 7, let token = parts[1].int,
-            let due = parts[2].int, let start = parts[3].int, let short = parts[6].array,
+            let due = parts[2].time, let start = parts[3].time, let short = parts[6].array,
             let id = parts[0].string, let lane = parts[4].string
         else {
             // Its id alone: the rest may be a client secret.
@@ -267,16 +268,16 @@ extension RedisQueue {
             ),
             item: item,
             lane: LaneID(unchecked: lane),
-            due: Timestamp(ms: Int64(due)),
+            due: due,
             claimedAt: now,
-            startsAt: Timestamp(ms: Int64(start)),
+            startsAt: start,
             endsAt: now + request.lease,
             crashes: fields.crashes,
             trouble: parts.count < 9
                 ? nil
                 : LaneTrouble(
-                    failures: parts[8].int ?? 0,
-                    since: Timestamp(ms: Int64(parts[7].int ?? 0))
+                    failures: parts[8].count ?? 0,
+                    since: parts[7].time ?? Timestamp(ms: 0)
                 )
         )
     }

@@ -87,6 +87,8 @@ extension RedisQueue {
         _ value: RedisValue
     ) throws(StoreError) -> ItemReading<Record.Item>? {
         guard let parts = value.array, parts.count == 5 else { return nil }
+        let (due, asideSince) = (parts[3].time, parts[4].time)
+        let newestEvent = parts[2].bytes ?? []
         var long: [LongField: String] = [:]
         let pairs = parts[1].array ?? []
         for index in stride(from: 0, to: pairs.count - 1, by: 2) {
@@ -109,14 +111,13 @@ extension RedisQueue {
         guard let item = Record.item(fields) else {
             throw .corrupt("record of \(id) not understood")
         }
-        let due = parts[3].string.flatMap { Double($0) }
         return ItemReading(
             item: item,
             fields: fields,
             long: long,
-            newestEvent: parts[2].bytes ?? [],
-            due: due.map { Timestamp(ms: Int64($0)) },
-            asideSince: parts[4].string.flatMap { Double($0) }.map { Timestamp(ms: Int64($0)) }
+            newestEvent: newestEvent,
+            due: due,
+            asideSince: asideSince
         )
     }
 }

@@ -49,7 +49,7 @@ package struct RedisRekey: Sendable {
     /// Goes on after a cursor: `<partition>.<SCAN's cursor>`.
     package func step(_ part: Part, after cursor: String?) async throws(StoreError) -> Page {
         let parts = (cursor ?? "0.0").split(separator: ".").map(String.init)
-        guard parts.count == 2, let partition = Int(parts[0]),
+        guard parts.count == 2, let partition = Int(count: parts[0]),
             (0..<layout.partitions).contains(partition)
         else { throw .unknownCursor }
         switch part {

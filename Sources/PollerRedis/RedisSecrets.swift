@@ -1,5 +1,6 @@
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// What all processes of a cluster share, made by whoever comes first, and which master keys may have sealed
 /// something in the store (``SecretsField``).
@@ -111,7 +112,8 @@ package struct RedisSecrets: Sendable {
 
     /// Until when the default account's secret signs inline webhooks of all accounts.
     package func sharedUntil() async throws(StoreError) -> Timestamp {
-        Timestamp(ms: Int64(try await fields()[SecretsField.shared.rawValue] ?? "") ?? 0)
+        Timestamp(stored: try await fields()[SecretsField.shared.rawValue] ?? "")
+            ?? Timestamp(ms: 0)
     }
 
     /// Forgets the keys that have sealed nothing any more, after everything was sealed by the first.
@@ -153,7 +155,7 @@ extension RedisSecrets {
                 await sealed(.inline, fresh: Self.random(using: &chance)),
                 of: .inline
             ),
-            sharedUntil: Timestamp(ms: Int64(shared) ?? 0)
+            sharedUntil: Timestamp(stored: shared) ?? Timestamp(ms: 0)
         )
     }
 
@@ -213,7 +215,7 @@ extension RedisSecrets {
             let parts = try stored.split(separator: " ").map { part in
                 let part = String(part)
                 // The time between two roots.
-                if Int64(part) != nil || masterKeys.isCurrent(part) { return part }
+                if Int64(decimal: part) != nil || masterKeys.isCurrent(part) { return part }
                 return seal(try masterKeys.open(part, at: Self.place(field)), field)
             }
             let value = parts.joined(separator: " ")
@@ -227,7 +229,7 @@ extension RedisSecrets {
         func root(_ index: Int) throws -> [UInt8] {
             try bytes(masterKeys.open(parts[index], at: Self.place(.cursor)), of: .cursor)
         }
-        if parts.count == 3, let since = Int64(parts[1]) {
+        if parts.count == 3, let since = Int64(safe: parts[1]) {
             return Roots(try root(0), since: Timestamp(ms: since), instead: try root(2))
         }
         guard parts.count == 1 else {
@@ -270,7 +272,7 @@ extension RedisSecrets {
 
     /// The secrets in a value; between two there is a time.
     private static func parts(_ value: String) -> [String] {
-        value.split(separator: " ").map(String.init).filter { Int64($0) == nil }
+        value.split(separator: " ").map(String.init).filter { Int64(decimal: $0) == nil }
     }
 
     private static func keys(_ fields: [String: String]) -> [String] {

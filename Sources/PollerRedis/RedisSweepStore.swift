@@ -40,13 +40,13 @@ package struct RedisSweepStore: SweepStore {
             [.string(owner.description), RedisArgument(span.ms)]
         )
         guard let fields = reply.array, fields.count == 4, let ours = fields[0].int,
-            let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].int
+            let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].time
         else { throw .corrupt("the sweep of \(account) is not understood") }
         return SweepTurn(
             isOurs: ours == 1,
             cursor: cursor,
-            caughtUpAt: Int64(fields[2].string ?? "").map(Timestamp.init(ms:)),
-            now: Timestamp(ms: Int64(now))
+            caughtUpAt: fields[2].time,
+            now: now
         )
     }
 
@@ -127,7 +127,7 @@ package struct RedisSweepStore: SweepStore {
     private static func cursor(_ text: String) -> SweepCursor? {
         switch text.first {
         case nil: .start
-        case "<": Int64(text.dropFirst()).map { .since(Timestamp(ms: $0)) }
+        case "<": Timestamp(stored: text.dropFirst()).map { .since($0) }
         case "=": .after(String(text.dropFirst()))
         default: nil
         }

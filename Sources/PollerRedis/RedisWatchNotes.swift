@@ -1,5 +1,6 @@
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// What is noted beside a watch, in a list of its own.
 ///
@@ -32,7 +33,8 @@ extension KeptNote {
     /// Reads `<ms> <JSON>`, as note.lua writes it; nil for what a later release has stored.
     fileprivate init?(stored text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let ms = Int64(parts[0]), let note = WatchNote(json: "\(parts[1])")
+        guard parts.count == 2, let ms = Int64(safe: parts[0]),
+            let note = WatchNote(json: "\(parts[1])")
         else { return nil }
         self.init(at: Timestamp(ms: ms), note: note)
     }

@@ -158,7 +158,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     private func now() async throws(StoreError) -> Timestamp {
         let time = try await redis.client.ask(RedisCommand("TIME")).array?.compactMap(\.int)
         guard let time, time.count == 2 else { throw StoreError(.protocolError("TIME")) }
-        return Timestamp(ms: Int64(time[0] * 1000 + time[1] / 1000))
+        return Timestamp(time: time)
     }
 
     private func arguments(for watch: NewWatch) -> [RedisArgument] {
@@ -201,7 +201,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     ) throws(StoreError) -> EnqueueResult {
         guard let parts = reply.array, parts.count == 3,
             let outcome = parts[0].string.flatMap(EnqueueResult.Outcome.init(rawValue:)),
-            let run = parts[1].int, let seq = parts[2].int
+            let run = parts[1].count, let seq = parts[2].count
         else { throw .corrupt("enqueue.lua answered \(reply)") }
         return EnqueueResult(key: key, outcome: outcome, run: run, seq: seq)
     }
@@ -302,19 +302,19 @@ extension RedisWatchStore {
             place: place,
             lane: report,
             limit: report.limit ?? limit,
-            crashes: parts[1].int ?? 0
+            crashes: parts[1].count ?? 0
         )
     }
 
     /// Reads explain.lua's answer: {lane, crashes, place, …}.
     private func place(_ parts: [RedisValue]) -> Explanation.Place? {
-        func time(_ index: Int) -> Timestamp { Timestamp(ms: Int64(parts[index].int ?? 0)) }
+        func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
         switch (parts[2].string, parts.count) {
         case ("waiting", 6):
             return .waiting(
                 due: time(3),
                 isUrgent: parts[4].string == KeyKind.urgent.rawValue,
-                ahead: parts[5].int ?? 0
+                ahead: parts[5].count ?? 0
             )
         case ("leased", 5):
             return .leased(owner: OwnerID(unchecked: parts[3].string ?? ""), until: time(4))

@@ -65,7 +65,7 @@ enum ShortText {
     static func argument(_ text: String, _ form: EventForm) -> RedisArgument {
         // No fragment is longer than the first of these, so what is longer than so many of them cannot fit.
         guard form == .once, !text.isEmpty,
-            text.utf8.count <= bytesMax * byLength[0].bytes.count,
+            text.utf8.count <= bytesMax * (byLength.first?.bytes.count ?? 1),
             let short = bytes(of: text), short.count <= bytesMax
         else { return .string(text) }
         return .bytes([mark] + short)

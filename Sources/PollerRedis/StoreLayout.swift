@@ -103,12 +103,14 @@ package struct StoreLayout: Hashable, Sendable {
         let fields = try await client.ask(read).array ?? []
         guard fields.count == 4 else { throw .corrupt("\(key) holds no layout") }
         if fields[0] == .null { return nil }
+        let form = fields[3].int
         guard let partitions = fields[0].int, (1...partitionsMax).contains(partitions) else {
             throw .corrupt("\(key) holds no number of partitions")
         }
-        let base = fields[1].int ?? partitions
-        let former = fields[2].int
-        guard base > 0, partitions % base == 0,
+        // A store that was never given more partitions has neither.
+        let base = fields[1].isNull ? partitions : fields[1].int
+        let former = fields[2].isNull ? nil : fields[2].int
+        guard let base, fields[2].isNull || former != nil, base > 0, partitions % base == 0,
             former.map({ $0 > 0 && partitions % $0 == 0 && $0 % base == 0 }) ?? true
         else { throw .corrupt("\(key) holds numbers of partitions that do not fit") }
         return StoreLayout(
@@ -117,7 +119,7 @@ package struct StoreLayout: Hashable, Sendable {
             base: base,
             former: former,
             // The first one where nobody has said.
-            form: fields[3].int ?? 1
+            form: form ?? 1
         )
     }
 
@@ -217,6 +219,6 @@ package enum AgreedField {
         let write = RedisCommand("HSETNX", [.string(key), .string(field), .string(fresh)])
         let replies = try await client.pipeline([write, read])
         if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
-        return replies[1]
+        return replies.last ?? .null
     }
 }

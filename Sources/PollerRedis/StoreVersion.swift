@@ -1,5 +1,6 @@
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// Which programs can read a store: a number that grows when what is stored takes another form.
 ///
@@ -47,7 +48,9 @@ package enum StoreVersion {
     /// Whether a program of a version, as processes tell it, reads the newest form.
     package static func isReadable(by version: String) -> Bool {
         func numbers(_ text: some StringProtocol) -> [Int] {
-            text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map { Int($0) ?? 0 }
+            text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map {
+                Int(count: $0) ?? 0
+            }
         }
         return !numbers(version).lexicographicallyPrecedes(numbers(release))
     }
@@ -86,7 +89,7 @@ package enum StoreVersion {
             throw StoreError(error)
         }
         guard let stored = fields.first?.string else { return nil }
-        guard let reader = Int(stored) else {
+        guard let reader = Int(safe: stored) else {
             throw .corrupt("\(key) holds no number in its field reader")
         }
         return reader > current ? TooNew(reader: reader, release: fields.last?.string) : nil

@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 
 /// Where a list of watches stands.
 ///
@@ -78,14 +79,14 @@ struct EntryPlace {
 
     fileprivate init?(_ parts: [String], of map: PartitionMap, terms: Int) {
         var values = Array(parts.dropFirst())
-        if values.count == 3, let row = Int(values[0]), row >= 0, terms > 0 {
+        if values.count == 3, let row = Int(count: values[0]), terms > 0 {
             // Of the release before: the entries of all partitions in one row.
             values = [String(row / terms), String(row % terms)] + values[1...]
             values += [String(map.base), "\(map.base)-0"]
         }
-        guard values.count == 6, let step = Int(values[0]), let at = Int(values[1]), at >= 0,
-            UInt64(values[2]) != nil, let skipped = Int(values[3]), skipped >= 0,
-            let steps = Int(values[4]), map.hasStep(step, among: steps)
+        guard values.count == 6, let step = Int(count: values[0]), let at = Int(count: values[1]),
+            UInt64(decimal: values[2]) != nil, let skipped = Int(count: values[3]),
+            let steps = Int(count: values[4]), map.hasStep(step, among: steps)
         else { return nil }
         (self.step, self.steps, picture) = (step, steps, values[5])
         (self.at, scan, self.skipped) = (at, values[2], skipped)
@@ -114,8 +115,9 @@ struct NamePlace: Hashable, Comparable {
     }
 
     fileprivate init?(_ parts: [String], of map: PartitionMap) {
-        guard let step = Int(parts[1]), let source = Int(parts[3]),
-            let steps = parts.count == 5 ? Int(parts[4]) : map.base,
+        // Safe: the caller has checked that there are four parts or five.
+        guard let step = Int(count: parts[1]), let source = Int(safe: parts[3]),
+            let steps = parts.count == 5 ? Int(count: parts[4]) : map.base,
             map.hasStep(step, among: steps)
         else { return nil }
         self.init(step: step, among: steps, lane: parts[2], source: source)

@@ -99,9 +99,9 @@ enum WatchRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Watch? {
         let facts = Packed.split(fields.facts)
         // What has no source is the rest of an item that was deleted while it was leased.
-        guard !fields.source.isEmpty,
+        guard fields.isReadable, !fields.source.isEmpty,
             let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
-            let policy = policy(facts)
+            let policy = policy(facts), let known = state(fields.state)
         else { return nil }
         let long = fields.privateValue.split(
             separator: "\n",
@@ -110,7 +110,6 @@ enum WatchRecord: ItemRecord {
         )
         let source = SourceID(unchecked: fields.source)
         let given = long.first.flatMap { $0.isEmpty ? nil : String($0) }
-        let known = state(fields.state)
         return Watch(
             key: WatchKey(
                 account: account,
@@ -183,17 +182,24 @@ enum WatchRecord: ItemRecord {
         change.events.isEmpty ? .nothing : .events(change.events)
     }
 
-    private static func state(_ text: String) -> WatchState {
+    /// Reads a state; `nil` when a number in it is out of range.
+    private static func state(_ text: String) -> WatchState? {
         let parts = Packed.split(text)
         guard parts.count >= 6 else { return WatchState() }
+        let lastPolledAt = StoredValue(time: parts[4])
+        guard let attempts = Int(countOrNothing: parts[1]),
+            let step = Int(countOrNothing: parts[2]),
+            let failures = Int(countOrNothing: parts[3]),
+            let malformed = Int(countOrNothing: parts[5]), lastPolledAt.isReadable
+        else { return nil }
         return WatchState(
             status: parts[0].isEmpty ? nil : SourceStatus(unchecked: parts[0]),
             detail: parts.count > 7 ? parts[7] : "",
-            attempts: Int(parts[1]) ?? 0,
-            step: Int(parts[2]) ?? 0,
-            failures: Int(parts[3]) ?? 0,
-            malformed: Int(parts[5]) ?? 0,
-            lastPolledAt: Int64(parts[4]).map(Timestamp.init(ms:)),
+            attempts: attempts,
+            step: step,
+            failures: failures,
+            malformed: malformed,
+            lastPolledAt: lastPolledAt.value,
             charge: parts.count > 6 ? progress(parts[6]) : .none
         )
     }

@@ -26,12 +26,15 @@ extension RedisClient {
     ) async throws(RedisError) -> RedisValue {
         if let function = script.function, callsFunctions {
             let replies = try await replies(of: function, function.call(keys, arguments), nil)
+            // Safe: each command of a unit has a reply.
             if let replies { return replies[0] }
         }
         let evaluation = script.evaluation(keys, arguments)
         do throws(RedisError) {
+            // Safe: each command of a unit has a reply.
             return try await perform(RedisUnit([evaluation]))[0]
         } catch .reply(let error) where error.kind == .unknownScript {
+            // Safe: each command of a unit has a reply.
             return try await perform(script.loading(evaluation))[1]
         }
     }
@@ -49,6 +52,7 @@ extension RedisClient {
         if let function = script.function, callsFunctions {
             let call = function.call(keys, arguments)
             if let replies = try await replies(of: function, call, durability) {
+                // Safe: each command of a unit has a reply.
                 return try durableReply(replies[0], of: replies)
             }
         }
@@ -93,6 +97,7 @@ extension RedisClient {
         let unit = function.loading(call)
         var replies = try await backend.perform(unit, durability).get()
         replies = try await repeatRefused(unit, durability, replies)
+        // Safe: each command of a unit has a reply.
         switch (replies[0], replies[1]) {
         case (.error(let refusal), .error(let error)) where error.kind == .unknownScript:
             // Somebody is in the way for a moment only: this call goes the other way.

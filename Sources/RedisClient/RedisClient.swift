@@ -135,9 +135,12 @@ package final class RedisClient: Service {
     ) async throws(RedisError) -> RedisValue {
         if let only {
             let replies = try await only.perform([command]).get()
+            // Safe: each command of a unit has a reply.
             guard case .error = replies[0] else { return replies[0] }
+            // Safe: each command of a unit has a reply.
             return try await settled(RedisUnit([command]), nil, replies)[0]
         }
+        // Safe: each command of a unit has a reply.
         return try await perform(RedisUnit([command], key: key))[0]
     }
 

@@ -26,13 +26,21 @@ extension Int {
 
     /// The number that decimal digits with an optional sign spell; `nil` outside ``SafeInteger``.
     package init?(safe digits: some StringProtocol) {
-        guard let number = Int(digits) else { return nil }
+        guard let number = Int(decimal: digits) else { return nil }
         self.init(safe: number)
     }
 
     /// The nearest number inside ``SafeInteger``.
     package init(clampingSafe number: some BinaryInteger) {
         self = Swift.min(Swift.max(Int(clamping: number), SafeInteger.min), SafeInteger.max)
+    }
+}
+
+extension Int64 {
+    /// The number that decimal digits with an optional sign spell; `nil` outside ``SafeInteger``.
+    package init?(safe digits: some StringProtocol) {
+        guard let number = Int(safe: digits) else { return nil }
+        self.init(clamping: number)
     }
 }
 

@@ -5,6 +5,22 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisReplyDecoderTests {
+    @Test("a number outside the safe integers is a reply and no count")
+    func extremeIntegers() {
+        let most: Int64 = 9_007_199_254_740_991
+        for number in [Int64.min, Int64.max, most + 1, -most - 1] {
+            #expect(RedisValue.integer(number).int == nil)
+            #expect(RedisValue.bulk(Array("\(number)".utf8)).int == nil)
+            #expect(RedisValue.simpleString("\(number)").int == nil)
+        }
+        for number in [most, -most, 0] {
+            #expect(RedisValue.integer(number).int == Int(number))
+        }
+        for text in ["1e3", "nan", "inf", "", "0x10", " 1", "9223372036854775808"] {
+            #expect(RedisValue.bulk(Array(text.utf8)).int == nil)
+        }
+    }
+
     private static let limits = RedisReplyLimits(bytesMax: 4_096, elementsMax: 100, depthMax: 8)
 
     /// Feeds `chunks` and returns the replies, and why it ended.

@@ -4,6 +4,18 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisURLTests {
+    @Test(
+        "an address with an option without a name or with a hostile number is an error",
+        arguments: [
+            "redis://h?=", "redis://h?=1", "redis://h?&=&", "redis://h:99999999999999999999",
+            "redis://h:-1", "redis://h/9223372036854775808", "redis://h/-1",
+            "redis://h/9007199254740992",
+        ]
+    )
+    func hostileParts(_ text: String) {
+        #expect(throws: RedisURLError.self) { try RedisURL(text) }
+    }
+
     @Test("a URL names host, port, login and database")
     func network() throws {
         #expect(

@@ -1,4 +1,4 @@
-package import SafeNumbers
+import SafeNumbers
 
 /// A sum of money in the smallest unit of its currency, such as cents.
 ///

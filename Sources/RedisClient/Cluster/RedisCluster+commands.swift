@@ -1,4 +1,5 @@
 import NIOCore
+import SafeNumbers
 import Synchronization
 
 extension RedisCluster {
@@ -56,6 +57,7 @@ extension RedisCluster {
         for index in replies.indices where replies[index] == nil {
             switch await perform(units[index], nil) {
             case .failure(let error): return .failure(error)
+            // Safe: each command of a unit has a reply.
             case .success(let own): replies[index] = own[0]
             }
         }
@@ -80,6 +82,7 @@ extension RedisCluster {
                 switch outcome {
                 case .failure(let error): return .failure(error)
                 case .success(let own):
+                    // Safe: each command of a unit has a reply.
                     replies.append(RedisNodeReply(node: endpoint, reply: own[0]))
                 }
             }
@@ -101,6 +104,7 @@ extension RedisCluster {
             for part in parts.values {
                 // All nodes at once; the commands' timeout ends each.
                 group.addTask {
+                    // Safe: each unit has one command here.
                     let commands = part.indices.map { units[$0].commands[0] }
                     return await (part, part.node.perform(commands, nil))
                 }
@@ -177,9 +181,10 @@ enum RedisRedirect: Hashable {
     init?(_ error: RedisReplyError, from node: RedisEndpoint) {
         guard error.code == "MOVED" || error.code == "ASK" else { return nil }
         let words = error.message.split(separator: " ")
-        guard words.count == 2, let slot = Int(words[0]), (0..<RedisSlot.count).contains(slot),
+        guard words.count == 2, let slot = Int(decimal: words[0]),
+            (0..<RedisSlot.count).contains(slot),
             let colon = words[1].lastIndex(of: ":"),
-            let port = Int(words[1][words[1].index(after: colon)...]),
+            let port = Int(decimal: words[1][words[1].index(after: colon)...]),
             (1...65_535).contains(port)
         else { return nil }
         let host = words[1][..<colon]

@@ -1,4 +1,5 @@
 import NIOCore
+import SafeNumbers
 
 /// What a client knows about its Cluster, and the connections it has there.
 struct RedisClusterState {
@@ -106,7 +107,7 @@ struct RedisClusterView: Hashable {
             if parts.count == 2 { facts[parts[0]] = parts[1] }
         }
         self.isWell = facts["cluster_state"] == "ok"
-        self.epoch = facts["cluster_current_epoch"].flatMap { Int($0) } ?? 0
+        self.epoch = facts["cluster_current_epoch"].flatMap { Int(safe: $0) } ?? 0
     }
 
     /// The view to believe: a minority that was cut off is not well, and late gossip has old epochs.

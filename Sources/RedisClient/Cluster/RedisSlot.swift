@@ -23,10 +23,10 @@ enum RedisSlot {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]
             if let close = rest.firstIndex(of: UInt8(ascii: "}")), close != rest.startIndex {
-                return Int(CRC16.checksum(rest[..<close])) % count
+                return Int(clamping: CRC16.checksum(rest[..<close])) % count
             }
         }
-        return Int(CRC16.checksum(key)) % count
+        return Int(clamping: CRC16.checksum(key)) % count
     }
 }
 
@@ -38,13 +38,15 @@ package enum CRC16 {
     /// The checksum; `123456789` has 0x31C3.
     package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var crc: UInt16 = 0
-        for byte in bytes { crc = crc << 8 ^ table[Int(UInt8(crc >> 8) ^ byte)] }
+        for byte in bytes {
+            crc = crc << 8 ^ table[Int(clamping: UInt8(truncatingIfNeeded: crc >> 8) ^ byte)]
+        }
         return crc
     }
 
     /// What each value of the upper byte contributes.
     private static let table: [UInt16] = (0..<256).map { value in
-        var crc = UInt16(value) << 8
+        var crc = UInt16(truncatingIfNeeded: value) << 8
         for _ in 0..<8 { crc = crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
         return crc
     }
@@ -145,7 +147,7 @@ struct RedisSlotMap: Hashable, Sendable {
 
     /// Who serves a slot.
     func owner(of slot: Int) -> RedisEndpoint? {
-        owners[slot] == 0 ? nil : masters[Int(owners[slot]) - 1]
+        owners[slot] == 0 ? nil : masters[Int(clamping: owners[slot]) - 1]
     }
 
     /// Every node that was named.
@@ -198,7 +200,7 @@ struct RedisSlotMap: Hashable, Sendable {
 
     private func serves(_ node: RedisEndpoint) -> Bool {
         guard let index = masters.firstIndex(of: node) else { return false }
-        return owners.contains(UInt16(index + 1))
+        return owners.contains(UInt16(clamping: index + 1))
     }
 
     private func isReplica(_ node: RedisEndpoint, of master: RedisEndpoint) -> Bool {
@@ -206,9 +208,9 @@ struct RedisSlotMap: Hashable, Sendable {
     }
 
     private mutating func index(of node: RedisEndpoint) -> UInt16 {
-        if let index = masters.firstIndex(of: node) { return UInt16(index + 1) }
+        if let index = masters.firstIndex(of: node) { return UInt16(clamping: index + 1) }
         masters.append(node)
-        return UInt16(masters.count)
+        return UInt16(clamping: masters.count)
     }
 
     private static func endpoint(_ value: RedisValue, _ node: RedisEndpoint) -> RedisEndpoint? {

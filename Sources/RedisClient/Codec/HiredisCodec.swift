@@ -19,7 +19,9 @@ extension RedisCommand {
             lengths.append(argument.append(to: &bytes))
         }
         let total = bytes.count + Self.framingBytesMax * (lengths.count + 1)
-        guard total <= min(bytesMax, Int(Int32.max)) - buffer.readableBytes else { return false }
+        guard total <= min(bytesMax, Int(clamping: Int32.max)) - buffer.readableBytes else {
+            return false
+        }
         Self.format(bytes, lengths, into: &buffer)
         return true
     }
@@ -41,7 +43,7 @@ extension RedisCommand {
             var formatted: UnsafeMutablePointer<CChar>?
             let count = unsafe chiredis_format_command(
                 &formatted,
-                Int32(lengths.count),
+                Int32(clamping: lengths.count),
                 &pointers,
                 lengths
             )
@@ -50,7 +52,7 @@ extension RedisCommand {
             }
             defer { unsafe redisFreeCommand(formatted) }
             unsafe buffer.writeBytes(
-                UnsafeRawBufferPointer(start: formatted, count: Int(count))
+                UnsafeRawBufferPointer(start: formatted, count: Int(clamping: count))
             )
         }
     }
@@ -133,7 +135,7 @@ final class RedisReplyDecoder {
         case REDIS_REPLY_NIL: return .null
         case REDIS_REPLY_ARRAY:
             var elements: [RedisValue] = []
-            let count = unsafe Int(pointer.pointee.elements)
+            let count = unsafe Int(clamping: pointer.pointee.elements)
             elements.reserveCapacity(count)
             for index in 0..<count {
                 guard let element = unsafe pointer.pointee.element[index] else {
@@ -149,7 +151,7 @@ final class RedisReplyDecoder {
     private static func text(_ pointer: UnsafePointer<redisReply>) -> UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(
             start: pointer.pointee.str,
-            count: Int(pointer.pointee.len)
+            count: Int(clamping: pointer.pointee.len)
         )
     }
 }

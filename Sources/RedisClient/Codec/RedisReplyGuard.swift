@@ -177,7 +177,7 @@ struct RedisReplyGuard {
         // Collected as a negative number, whose range is the larger one.
         let (product, overflow) = number.multipliedReportingOverflow(by: 10)
         let (sum, underflow) = product.subtractingReportingOverflow(
-            Int(byte - UInt8(ascii: "0"))
+            Int(clamping: byte - UInt8(ascii: "0"))
         )
         guard !overflow, !underflow, digits < 20 else { throw .malformed("a number out of range") }
         digits += 1

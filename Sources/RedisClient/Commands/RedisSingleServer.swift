@@ -41,6 +41,7 @@ final class RedisSingleServer: RedisBackend {
                 )
             )
         } else {
+            // Safe: a Redis URL has at least one endpoint.
             self.whereabouts = .fixed(url.endpoints[0])
         }
         let handshake = RedisHandshake(
@@ -111,6 +112,7 @@ final class RedisSingleServer: RedisBackend {
                 guard let current = master.current else { return .failure(.notConnected) }
                 node = current
             }
+            // Safe: each command of a unit has a reply.
             return .success([RedisNodeReply(node: node, reply: replies[0])])
         }
     }

@@ -246,7 +246,7 @@ struct RedisInstant: Hashable, Comparable {
     }
 
     static func + (instant: RedisInstant, span: Duration) -> RedisInstant {
-        let spanNs = UInt64(max(0, TimeAmount(span).nanoseconds))
+        let spanNs = UInt64(clamping: TimeAmount(span).nanoseconds)
         let (sum, overflow) = instant.uptimeNs.addingReportingOverflow(spanNs)
         return RedisInstant(uptimeNs: overflow ? .max : sum)
     }

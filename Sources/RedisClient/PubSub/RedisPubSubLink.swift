@@ -151,7 +151,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
 
     private func scheduleKeepAlive() {
         keepAlive = eventLoop.scheduleTask(in: TimeAmount(configuration.keepAliveInterval)) {
-            let timeoutNs = UInt64(TimeAmount(self.configuration.commandTimeout).nanoseconds)
+            let timeoutNs = UInt64(
+                clamping: TimeAmount(self.configuration.commandTimeout).nanoseconds
+            )
             let nowNs = self.now.uptimeNs
             let since = RedisInstant(uptimeNs: nowNs > timeoutNs ? nowNs - timeoutNs : 0)
             guard let ping = self.state.ping(now: self.now, unansweredSince: since) else {

@@ -47,7 +47,7 @@ package enum RedisArgument: Sendable, Hashable {
 
     /// A number, sent in decimal.
     package init(_ number: some FixedWidthInteger & SignedInteger) {
-        self = .int(Int64(number))
+        self = .int(Int64(clamping: number))
     }
 
     /// Appends the bytes to be sent and returns how many there are.

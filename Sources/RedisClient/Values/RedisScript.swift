@@ -113,8 +113,8 @@ private func hex(_ digest: some Sequence<UInt8>) -> String {
     var hex: [UInt8] = []
     hex.reserveCapacity(64)
     for byte in digest {
-        hex.append(digits[Int(byte >> 4)])
-        hex.append(digits[Int(byte & 15)])
+        hex.append(digits[Int(clamping: byte >> 4)])
+        hex.append(digits[Int(clamping: byte & 15)])
     }
     return String(decoding: hex, as: UTF8.self)
 }

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What follows the scheme of a Redis URL, cut at its delimiters and decoded on demand.
 struct RedisURLParts {
     /// Which of the logins before the host is meant.
@@ -81,9 +83,14 @@ struct RedisURLParts {
         guard let query else { return [:] }
         var options: [String: String] = [:]
         for option in query.split(separator: "&") {
-            let parts = option.split(separator: "=", maxSplits: 1)
-            let name = String(parts[0])
-            guard known.contains(name), options[name] == nil, parts.count == 2 else {
+            let parts = option.split(
+                separator: "=",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            let name = String(parts.first ?? "")
+            guard known.contains(name), options[name] == nil, parts.count == 2, !parts[1].isEmpty
+            else {
                 let names = known.map { "?\($0)=" }.joined(separator: ", ")
                 throw RedisURLError(
                     known.isEmpty
@@ -141,7 +148,7 @@ struct RedisURLParts {
         let name = host.isEmpty ? "127.0.0.1" : String(host)
         var number = defaultPort
         if let port, !port.isEmpty {
-            guard let given = Int(port), (1...65_535).contains(given) else {
+            guard let given = Int(decimal: port), (1...65_535).contains(given) else {
                 throw RedisURLError("the port of a Redis URL is a number from 1 to 65535")
             }
             number = given
@@ -152,7 +159,7 @@ struct RedisURLParts {
     /// Reads a database number; nothing is 0.
     static func database(_ text: Substring) throws(RedisURLError) -> Int {
         if text.isEmpty { return 0 }
-        guard let number = Int(text), number >= 0 else {
+        guard let number = Int(safe: text), number >= 0 else {
             throw RedisURLError(
                 "the database of a Redis URL is a number from 0, as in redis://host/3"
             )

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// A reply of Redis (RESP2).
 package enum RedisValue: Sendable, Hashable {
     /// A status such as `OK` (RESP `+`).
@@ -24,12 +26,12 @@ package enum RedisValue: Sendable, Hashable {
         }
     }
 
-    /// An integer, or a string that is one in decimal.
+    /// An integer, or a string that is one in decimal; `nil` outside ``SafeInteger``.
     package var int: Int? {
         switch self {
-        case .integer(let number): Int(exactly: number)
-        case .bulk(let bytes): Int(String(decoding: bytes, as: UTF8.self))
-        case .simpleString(let text): Int(text)
+        case .integer(let number): Int(safe: number)
+        case .bulk(let bytes): Int(safe: String(decoding: bytes, as: UTF8.self))
+        case .simpleString(let text): Int(safe: text)
         case .error, .array, .null: nil
         }
     }

@@ -1,0 +1,151 @@
+import Foundation
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+@Suite("numbers in Redis that no program has written", .serialized)
+struct HostileRecordsTests {
+    /// The longest that all operations may take with one value changed.
+    private static let patience = Duration.seconds(10)
+
+    @Test(
+        "a hostile number in any key, field, score or entry ends no process and harms no other record"
+    )
+    func everyRecord() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seconds = environment["POLLER_FUZZ_SECONDS"].flatMap { Int($0) } ?? 25
+        let seed =
+            environment["POLLER_FUZZ_SEED"].flatMap { UInt64($0) }
+            ?? UInt64.random(in: .min ... .max)
+        // The last line names the change that was in use when the process ended.
+        let log = FileManager.default.temporaryDirectory
+            .appendingPathComponent(
+                "poller-hostile-records-\(ProcessInfo.processInfo.processIdentifier).txt"
+            )
+        print("hostile records: POLLER_FUZZ_SEED=\(seed), the change in use is in \(log.path)")
+        defer { try? FileManager.default.removeItem(at: log) }
+        var chance = SeededGenerator(seed: seed)
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(seconds)
+        try await withRedis { client in
+            var tried = 0
+            var kinds: Set<String> = []
+            rounds: while true {
+                for behaviour in QueueConformance.allCases.shuffled(using: &chance) {
+                    if clock.now > end { break rounds }
+                    let harness = try await RedisHarness(client: client, partitions: 1)
+                    // The records that it leaves are wanted, not its verdict.
+                    _ = await behaviour.failure(on: harness)
+                    if chance.next() % 4 == 0 { try await populateRest(harness) }
+                    tried += try await attack(harness, behaviour.name, log, &chance, &kinds)
+                    try await HostileStore(client: client, namespace: harness.layout.namespace)
+                        .clear()
+                }
+                if environment["POLLER_FUZZ_SECONDS"] == nil { break }
+            }
+            print("hostile records: \(tried) changes in \(kinds.count) kinds of keys")
+            #expect(tried > 50)
+        }
+    }
+
+    /// Changes some values of a store, one after the other; how many.
+    private func attack(
+        _ harness: RedisHarness,
+        _ name: String,
+        _ log: URL,
+        _ chance: inout SeededGenerator,
+        _ kinds: inout Set<String>
+    ) async throws -> Int {
+        let store = HostileStore(client: harness.client, namespace: harness.layout.namespace)
+        let exercise = try await StoreExercise(harness)
+        let picture = try await store.picture()
+        let before = await exercise.read()
+        try await store.restore(picture)
+        let places = try await store.places()
+        guard !places.isEmpty else { return 0 }
+        var tried = 0
+        for (place, value) in places.shuffled(using: &chance).prefix(3) {
+            let changes = HostileStore.changes(of: place, value, using: &chance)
+            guard let change = changes.randomElement(using: &chance) else { continue }
+            try Data("\(name): \(change)\n".utf8).write(to: log)
+            guard try await store.apply(change) else { continue }
+            let took = await ContinuousClock().measure {
+                _ = await exercise.read()
+                await exercise.write()
+                _ = await exercise.read()
+            }
+            #expect(took < Self.patience, "\(name): \(change) takes too long")
+            try await store.restore(picture)
+            let after = await exercise.read()
+            #expect(Set(after.keys) == Set(before.keys), "\(name): after \(change) was undone")
+            try await store.restore(picture)
+            tried += 1
+            kinds.insert(String(place.description.split(separator: "{").first ?? ""))
+        }
+        return tried
+    }
+
+    /// Writes the records that no behaviour of the conformance suite leaves.
+    private func populateRest(_ harness: RedisHarness) async throws {
+        let (client, layout) = (harness.client, harness.layout)
+        let owner = OwnerID(unchecked: "DDDDDDDDDDD")
+        let sweeps = RedisSweepStore(client: client, layout: layout)
+        _ = try await sweeps.take(.main, owner: owner, for: .seconds(5))
+        let progress = SweepProgress(
+            cursor: .since(Timestamp(ms: 1_700_000_000_000)),
+            isCaughtUp: true,
+            unseen: ["evt_1"]
+        )
+        _ = try await sweeps.finish(progress, of: .main, owner: owner, pause: .seconds(1))
+        try await sweeps.mark([("evt_1", .seconds(60))], of: .main)
+        _ = try await sweeps.addReads(ReadUsage(reads: 5, transactions: 2), of: .main)
+        let secrets = RedisSecrets(
+            client: client,
+            layout: layout,
+            masterKeys: try MasterKeys(RedisHarness.masterKey)
+        )
+        try await secrets.prepare()
+        _ = try await secrets.rotate(now: Timestamp(ms: 1_700_000_000_000), overlap: .seconds(60))
+        let suppressions = RedisSuppressionList(client: client, layout: layout)
+        let recipient = try MailAddress("a@example.com")
+        try await suppressions.suppress(
+            SuppressionEntry(recipient, of: .main),
+            because: .unsubscribed
+        )
+    }
+
+    @Test("an unreadable number in one record leaves the other records of its partition in use")
+    func oneRecordAlone() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 1)
+            func key(_ source: String) -> WatchKey {
+                WatchKey(account: .main, source: SourceID(unchecked: source), kind: .source)
+            }
+            let keys = ["src_1", "src_2", "src_3"].map(key)
+            _ = try await harness.store.enqueue(keys.map { try NewWatch(key: $0) })
+            let damaged = harness.store.redis.keys.item(keys[1].id.description, 0)
+            for text in ["9223372036854775807", "-9223372036854775808", "9007199254740992", "nan"] {
+                _ = try await client.send(
+                    RedisCommand("HSET", [.string(damaged), "b", .string(text)])
+                )
+                let listed = try await harness.store.list(ListQuery(limit: 10)).items
+                #expect(Set(listed.map(\.watch.key)) == [keys[0], keys[2]], "\(text)")
+                await #expect(throws: StoreError.self) {
+                    try await harness.store.snapshot(of: keys[1])
+                }
+            }
+            let request = ClaimRequest(
+                partition: 0,
+                limit: 10,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+            let leases = try await harness.store.claim(request).leases
+            #expect(Set(leases.map(\.item.key)) == [keys[0], keys[2]])
+        }
+    }
+}
