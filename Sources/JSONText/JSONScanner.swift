@@ -341,9 +341,9 @@ extension JSONScanner {
 
     private static func hexDigit(_ byte: UInt8) -> UInt32? {
         switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte) - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte) - 0x37
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(truncatingIfNeeded: byte) - 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(truncatingIfNeeded: byte) - 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(truncatingIfNeeded: byte) - 0x37
         default: nil
         }
     }

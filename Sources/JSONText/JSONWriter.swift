@@ -70,8 +70,9 @@ extension JSONWriter {
     /// Writes a whole number.
     package mutating func value(_ number: Int) { raw(String(number).utf8) }
 
-    /// Writes a finite number; whole ones without a fraction.
+    /// Writes a number, whole ones without a fraction; `null` for infinities and NaN, which JSON lacks.
     package mutating func value(_ number: Double) {
+        guard number.isFinite else { return null() }
         raw((Int(exactly: number).map { String($0) } ?? String(number)).utf8)
     }
 
@@ -114,7 +115,7 @@ extension JSONWriter {
             case 0..<0x20:
                 let digits = Array("0123456789abcdef".utf8)
                 bytes += "\\u00".utf8
-                bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                bytes += [digits[Int(clamping: byte >> 4)], digits[Int(clamping: byte & 15)]]
             default: bytes.append(byte)
             }
         }

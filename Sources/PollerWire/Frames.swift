@@ -6,6 +6,7 @@
 // `RawJSON`: its bytes are those that were recorded, copied into each frame and never parsed.
 
 package import JSONText
+import SafeNumbers
 
 /// What a client of the WebSocket says: one shape for all its operations, because a member that an
 /// operation does not need is passed over.
@@ -68,7 +69,8 @@ package struct WholeNumber: WireValue, Hashable {
 
     package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> WholeNumber {
         guard let text = json.number else { throw place.mustBe("a number", not: json) }
-        guard let value = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) else {
+        let exact = Int(decimal: text) ?? Double(text).flatMap { Int(exactly: $0) }
+        guard let value = exact.flatMap({ Int(safe: $0) }) else {
             throw place.mustBe("a whole number")
         }
         return WholeNumber(value: value)

@@ -1,4 +1,5 @@
 package import JSONText
+import SafeNumbers
 
 /// Something that has a form in JSON: the type of a field.
 package protocol WireValue: Sendable {
@@ -92,8 +93,9 @@ extension Int: WireValue {
 
     package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Int {
         guard let text = json.number else { throw place.mustBe("a number", not: json) }
-        let range = place.facets.lazy.compactMap(\.integers).first ?? .min ... .max
-        guard let number = Int(text), range.contains(number) else {
+        let documented = place.facets.lazy.compactMap(\.integers).first
+        let range = documented ?? SafeInteger.min...SafeInteger.max
+        guard let number = Int(safe: text), range.contains(number) else {
             throw place.mustBe("a whole number of \(range.lowerBound) to \(range.upperBound)")
         }
         return number
@@ -108,7 +110,9 @@ extension Double: WireValue {
     package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Double {
         guard let text = json.number else { throw place.mustBe("a number", not: json) }
         let range = place.facets.lazy.compactMap(\.numbers).first
-        guard let number = Double(text), number == 0 || range?.contains(number) ?? true else {
+        guard let number = Double(text), number.isFinite,
+            number == 0 || range?.contains(number) ?? true
+        else {
             let shown = range.map { " of \($0.lowerBound) to \($0.upperBound), or 0 for no limit" }
             throw place.mustBe("a number\(shown ?? "")")
         }
