@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import SafeNumbers
 
 /// An open event stream of the live gateway.
 ///
@@ -37,7 +38,7 @@ actor EventStreamReader {
         do {
             response = try await client.http.execute(
                 request,
-                timeout: .milliseconds(PollerClient.timeout.components.seconds * 1000)
+                timeout: TimeAmount(PollerClient.timeout)
             )
         } catch {
             try Task.checkCancellation()
@@ -50,7 +51,7 @@ actor EventStreamReader {
             let text = try? await response.body.collect(upTo: 65_536)
             throw PollerError.problem(
                 PollerProblem(
-                    status: Int(response.status.code),
+                    status: Int(clamping: response.status.code),
                     retryAfterSeconds: nil,
                     body: text.map { Array($0.readableBytesView) } ?? []
                 )
@@ -163,7 +164,8 @@ struct EventStreamParser {
         case "data":
             data.append(String(value))
             dataBytes += value.utf8.count
-        case "retry": retry = Int64(value).map { .milliseconds(min(max($0, 0), 60_000)) } ?? retry
+        case "retry":
+            retry = Int64(decimal: value).map { .milliseconds(min(max($0, 0), 60_000)) } ?? retry
         // A comment, or a field of a newer server.
         default: break
         }

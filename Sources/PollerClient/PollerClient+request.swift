@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import SafeNumbers
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -60,12 +61,12 @@ extension PollerClient {
         do {
             let response = try await http.execute(
                 request,
-                timeout: .milliseconds(limit.components.seconds * 1000)
+                timeout: TimeAmount(limit)
             )
             let body = try await response.body.collect(upTo: Self.answerBytesMax)
             return (
-                Int(response.status.code),
-                response.headers.first(name: "Retry-After").flatMap { Int($0) },
+                Int(clamping: response.status.code),
+                response.headers.first(name: "Retry-After").flatMap { Int(decimal: $0) },
                 Array(body.readableBytesView)
             )
         } catch is NIOTooManyBytesError {

@@ -1,4 +1,5 @@
 import JSONText
+import SafeNumbers
 
 /// Why a call to the server failed.
 public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -124,7 +125,7 @@ extension PollerProblem {
             // A server may be wrong about this; an hour is more than anybody waits.
             retryAfter: retryAfterSeconds.map { .seconds(min(max($0, 0), 3600)) },
             items: items,
-            itemsTotal: json?.member("errors_total")?.number.flatMap { Int($0) } ?? 0
+            itemsTotal: json?.member("errors_total")?.number.flatMap { Int(safe: $0) } ?? 0
         )
     }
 }
@@ -132,7 +133,7 @@ extension PollerProblem {
 extension PollerProblem.Item {
     /// Reads what is wrong with one item; nil when that cannot be told.
     fileprivate init?(_ json: RawJSON) {
-        guard let index = json.member("index")?.number.flatMap({ Int($0) }),
+        guard let index = json.member("index")?.number.flatMap({ Int(safe: $0) }),
             let code = json.member("code")?.string, let detail = json.member("detail")?.string
         else { return nil }
         self.init(index: index, code: code, field: json.member("field")?.string, detail: detail)

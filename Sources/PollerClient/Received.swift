@@ -5,6 +5,7 @@
 
 import JSONText
 public import PollerWire
+import SafeNumbers
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -107,7 +108,7 @@ extension Page where Item: WireObject {
         hasMore = more
         next = json.member("next")?.string
         hasGap = json.member("gap")?.bool ?? false
-        looked = json.member("looked")?.number.flatMap { Int($0) }
+        looked = json.member("looked")?.number.flatMap { Int(safe: $0) }
         self.json = json.description
     }
 }
@@ -168,7 +169,7 @@ extension PollerClient {
 extension Time {
     /// An instant, cut to whole milliseconds.
     public init(_ date: Date) {
-        self.init(ms: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+        self.init(ms: Int64(saturating: (date.timeIntervalSince1970 * 1000).rounded()))
     }
 
     /// The instant for Foundation.

@@ -4,6 +4,7 @@ package import NIOCore
 import NIOPosix
 package import Poller
 package import PollerNet
+import SafeNumbers
 import ServiceLifecycle
 
 /// Tells those who are connected right now, the moment something is recorded: WebSocket at
@@ -155,12 +156,12 @@ final class GatewayCore: Sendable {
 
     /// A span near `span`, so that connections made together do not act together.
     func jittered(_ span: Duration) -> Duration {
-        .milliseconds(Int64(Double(span.ms) * Double.random(in: 0.8...1.2)))
+        .milliseconds(Int64(saturating: Double(span.ms) * Double.random(in: 0.8...1.2)))
     }
 
     /// A random instant of the drain, in ms from now.
     var drainWait: Duration {
-        .milliseconds(Int64(drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
+        .milliseconds(Int64(saturating: drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
     }
 }
 

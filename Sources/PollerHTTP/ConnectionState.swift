@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SafeNumbers
 
 /// What one connection may do, decided without a socket: events in, one action out.
 ///
@@ -131,13 +132,14 @@ struct ConnectionState {
     }
 
     private mutating func receive(_ head: HTTPResponseHead) -> Action {
-        let status = Int(head.status.code)
+        let status = Int(clamping: head.status.code)
         if status == 101 { return broken(.notHTTP("another protocol, which nobody asked for")) }
         // 100, 102, 103: the answer comes yet.
         if status < 200 { return .none }
         if expectation.refusesLongBodies,
-            let announced = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-            announced > expectation.bodyBytesMax, status != 204, status != 304
+            let announced = head.headers.first(name: "content-length"),
+            // A length that no number holds is more than any body may have.
+            Int(decimal: announced) ?? .max > expectation.bodyBytesMax, status != 204, status != 304
         {
             return broken(.tooLarge)
         }

@@ -87,7 +87,7 @@ package final class PooledClient: Sendable {
     private func number(for origin: HTTPOrigin) -> Int {
         let here = group.any()
         if here.inEventLoop, let number = numbers[ObjectIdentifier(here)] { return number }
-        return Int(UInt(bitPattern: origin.hashValue) % UInt(loops.count))
+        return Int(bitPattern: UInt(bitPattern: origin.hashValue) % UInt(bitPattern: loops.count))
     }
 
     /// Closes every connection; requests under way fail, later ones have no outcome.

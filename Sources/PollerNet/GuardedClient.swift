@@ -213,6 +213,6 @@ package struct HTTPAnswer: Sendable {
 extension NIODeadline {
     /// The whole milliseconds until a later instant.
     fileprivate func ms(to end: NIODeadline) -> Int {
-        Int((end - self).nanoseconds / 1_000_000)
+        Int(clamping: (end - self).nanoseconds / 1_000_000)
     }
 }

@@ -1,4 +1,5 @@
 package import Poller
+import SafeNumbers
 
 /// An HTTP URL taken apart, by rules narrow enough that every parser agrees on the host.
 ///
@@ -45,7 +46,7 @@ package struct HTTPTarget: Hashable, Sendable {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            hostText = parts[0]
+            hostText = parts.first ?? ""
             portText = parts.count == 2 ? parts[1] : nil
             // A percent sign, a zone id or a non-ASCII digit is read differently by different
             // parsers: none may pass.
@@ -63,7 +64,7 @@ package struct HTTPTarget: Hashable, Sendable {
         host = hostText.lowercased()
         if let portText {
             guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let port = Int(portText), (1...65_535).contains(port)
+                let port = Int(decimal: portText), (1...65_535).contains(port)
             else {
                 throw InvalidInput(field: "url", message: "has no port between 1 and 65535")
             }

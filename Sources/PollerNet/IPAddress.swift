@@ -1,5 +1,6 @@
 package import NIOCore
 package import Poller
+import SafeNumbers
 
 /// An IP address as its bytes: 4 for v4, 16 for v6.
 ///
@@ -88,7 +89,7 @@ package struct AddressRange: Hashable, Sendable {
         if parts.count == 2 {
             let isMapped = parts[0].contains(":") && widest == 32
             guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let bits = Int(parts[1]), bits <= (isMapped ? 128 : widest),
+                let bits = Int(decimal: parts[1]), bits <= (isMapped ? 128 : widest),
                 bits >= (isMapped ? 96 : 0)
             else { throw Self.invalid(text) }
             prefixBits = isMapped ? bits - 96 : bits

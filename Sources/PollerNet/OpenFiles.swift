@@ -14,7 +14,7 @@ package enum OpenFiles {
     @discardableResult
     package static func raiseLimit() -> Int {
         #if canImport(Glibc)
-        let resource = Int32(RLIMIT_NOFILE.rawValue)
+        let resource = Int32(clamping: RLIMIT_NOFILE.rawValue)
         #else
         let resource = RLIMIT_NOFILE
         #endif

@@ -158,7 +158,7 @@ package enum SystemLookup {
         var hints = unsafe addrinfo()
         unsafe hints.ai_flags = flags
         #if canImport(Glibc)
-        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_socktype = Int32(clamping: SOCK_STREAM.rawValue)
         #else
         unsafe hints.ai_socktype = SOCK_STREAM
         #endif

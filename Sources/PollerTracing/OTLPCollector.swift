@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 package import Poller
+import SafeNumbers
 
 /// Where spans are sent: a collector that takes OTLP over HTTP.
 package struct OTLPCollector: Hashable, Sendable {
@@ -36,6 +37,7 @@ package struct OTLPCollector: Hashable, Sendable {
         var read: [Header] = []
         for part in headers.split(separator: ",") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            // Safe: a split that keeps empty parts has at least one.
             let name = pair[0].filter { $0 != " " }
             let value = pair.count == 2 ? pair[1].trimmed.removingPercentEncoding : nil
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isOfToken), let value,
@@ -93,7 +95,7 @@ package struct OTLPCollector: Hashable, Sendable {
     ) async throws -> Outcome {
         let response = try await http.execute(request, timeout: TimeAmount(timeout))
         let status = response.status.code
-        let wait = response.headers.first(name: "retry-after").flatMap { Int($0) }
+        let wait = response.headers.first(name: "retry-after").flatMap { Int(decimal: $0) }
         // Of what is too long the connection is closed.
         _ = try? await response.body.collect(upTo: answerBytesMax)
         switch status {

@@ -28,12 +28,12 @@ struct ProtobufWriter {
     /// A number of four bytes.
     mutating func fixed32(_ field: Int, _ value: UInt32) {
         tag(field, 5)
-        for place in 0..<4 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(place)))) }
+        for place in 0..<4 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
     }
 
     mutating func bytes(_ field: Int, _ value: some Collection<UInt8>) {
         tag(field, 2)
-        varint(UInt64(value.count))
+        varint(UInt64(clamping: value.count))
         bytes += value
     }
 
@@ -46,7 +46,9 @@ struct ProtobufWriter {
         bytes(field, inner.bytes)
     }
 
-    private mutating func tag(_ field: Int, _ wire: UInt64) { varint(UInt64(field) << 3 | wire) }
+    private mutating func tag(_ field: Int, _ wire: UInt64) {
+        varint(UInt64(clamping: field) << 3 | wire)
+    }
 
     private mutating func varint(_ value: UInt64) {
         var rest = value
@@ -54,7 +56,7 @@ struct ProtobufWriter {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        bytes.append(UInt8(rest))
+        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 }
 
@@ -124,7 +126,7 @@ extension ProtobufWriter {
             message(13) { message in
                 message.bytes(1, link.traceBytes)
                 message.bytes(2, link.spanBytes)
-                message.fixed32(6, UInt32(link.flags))
+                message.fixed32(6, UInt32(clamping: link.flags))
             }
         }
         if let status = span.status {
@@ -133,7 +135,7 @@ extension ProtobufWriter {
                 message.number(3, status.code == .ok ? 1 : 2)
             }
         }
-        fixed32(16, UInt32(span.trace.flags))
+        fixed32(16, UInt32(clamping: span.trace.flags))
     }
 
     private static func number(of kind: SpanKind) -> UInt64 {
@@ -163,7 +165,7 @@ extension ProtobufWriter {
                 case .string(let text): any.text(1, text)
                 // Of a choice, the member that is meant is written, also where it is 0 or false.
                 case .bool(let flag): any.chosen(2, flag ? 1 : 0)
-                case .int32(let number): any.chosen(3, UInt64(bitPattern: Int64(number)))
+                case .int32(let number): any.chosen(3, UInt64(bitPattern: Int64(clamping: number)))
                 case .int64(let number): any.chosen(3, UInt64(bitPattern: number))
                 case .double(let number): any.fixed64(4, number.bitPattern)
                 default: any.text(1, "\(value)")

@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 package import Tracing
 
 /// A tracer of swift-distributed-tracing whose spans are queued for a collector.
@@ -132,7 +133,8 @@ private struct SpanOfWork: WorkSpan {
             for (name, value) in facts.all {
                 switch value {
                 case .text(let text): attributes.set(name, value: .string(text))
-                case .number(let number): attributes.set(name, value: .int64(Int64(number)))
+                case .number(let number):
+                    attributes.set(name, value: .int64(Int64(clamping: number)))
                 }
             }
         }
@@ -144,7 +146,9 @@ private struct SpanOfWork: WorkSpan {
 extension Timestamp {
     /// The instant as tracers count it.
     fileprivate var instant: DefaultTracerClock.Timestamp {
-        DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: UInt64(max(ms, 0)) * 1_000_000)
+        DefaultTracerClock.Timestamp(
+            nanosecondsSinceEpoch: UInt64(clamping: ms).multipliedSaturating(by: 1_000_000)
+        )
     }
 }
 

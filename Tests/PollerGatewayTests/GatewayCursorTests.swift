@@ -13,6 +13,21 @@ struct GatewayCursorTests {
     private static let digests = ["AAAAAA", "______", "aZ09-_", "AAAAAB", "zzzzzz"]
     private let main = Principal(name: "a", accounts: .some([.main]))
 
+    @Test("is made of any positions that a store may hold, without a trap")
+    func extremes() {
+        let most = UInt64.max
+        let positions = [
+            OutboxPosition.start, OutboxPosition(ms: most, n: most), OutboxPosition(ms: most, n: 0),
+            OutboxPosition(ms: 0, n: most),
+        ]
+        for seq in [Int.min, -1, 0, 1 << 24, Int.max] {
+            let mark = LiveCursor.Mark(watch: ItemID(of: "default", "source", "src_1"), seq: seq)
+            let text = cursor.encode(LiveCursor(positions: positions, mark: mark), for: main)
+            // Beyond 63 bits it is no cursor, and the client begins with a snapshot.
+            _ = cursor.decode(text, partitions: 4, for: main)
+        }
+    }
+
     @Test("comes back as it was, whatever the positions")
     func roundTrip() {
         var chance = SeededGenerator(seed: 42)

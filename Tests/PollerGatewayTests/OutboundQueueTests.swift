@@ -54,6 +54,16 @@ struct OutboundQueueTests {
 
 @Suite("The deadlines of an event loop")
 struct DeadlineWheelTests {
+    @Test("a deadline beyond all numbers is never reached")
+    func farDeadlines() {
+        var wheel = DeadlineWheel()
+        for deadline in [Duration.seconds(Int64.max / 1000), .milliseconds(Int64.max)] {
+            wheel.add(1, at: DeadlineWheel.tenth(of: deadline))
+        }
+        #expect(wheel.due(now: .seconds(3600)).isEmpty)
+        #expect(!wheel.isEmpty)
+    }
+
     @Test("a connection is asked in its tenth of a second, not before")
     func asks() {
         var wheel = DeadlineWheel()

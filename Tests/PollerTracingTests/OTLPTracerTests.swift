@@ -59,6 +59,16 @@ import Tracing
         #expect(told[0].status == SpanStatus(code: .error, message: "no answer"))
     }
 
+    @Test(
+        "an instant that no span can have ends no process",
+        arguments: [Int64.min, -1, 1 << 50, .max]
+    )
+    func extremeInstants(_ ms: Int64) {
+        let span = work.begin(.poll, under: Samples.trace, linked: nil, at: Timestamp(ms: ms))
+        span.end(SpanFacts(), at: Timestamp(ms: ms))
+        #expect(ended.count == 1)
+    }
+
     @Test("any code may trace by the API of swift-distributed-tracing")
     func facade() throws {
         struct Headers: Injector, Extractor {

@@ -128,7 +128,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
 
         /// The times are checked by our own clock, once the signature is known to be good.
         func verify(using algorithm: some JWTAlgorithm) async throws {
-            let range = Int64(0)...(1 << 40)
+            let range = (0 as Int64)...(1 << 40)
             guard [iat, nbf, exp].allSatisfy(range.contains), jti.utf8.count <= 64 else {
                 throw JWTError.malformedToken(reason: "claims out of range")
             }

@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 
 /// The deadlines of an event loop's connections, found by the tenth of a second they fall into.
 ///
@@ -22,7 +23,7 @@ struct DeadlineWheel {
 
     /// The tenth in which a deadline is looked at.
     static func tenth(of deadline: Duration) -> Int64 {
-        (deadline.ms + grain.ms - 1) / grain.ms
+        deadline.ms.addingSaturating(grain.ms - 1) / grain.ms
     }
 
     /// Writes a connection down at a tenth; one that is over counts as the next.

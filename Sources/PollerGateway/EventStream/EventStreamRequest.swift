@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Poller
+import SafeNumbers
 
 /// A request for an event stream, read from its head.
 ///
@@ -36,7 +37,7 @@ struct EventStreamRequest: Hashable, Sendable {
     /// Errors: a ``Refusal`` that says what is wrong with the query.
     init(_ head: HTTPRequestHead) throws(Refusal) {
         let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        source = Self.source(in: parts[0])
+        source = Self.source(in: parts.first ?? "")
         query = parts.count > 1 ? try Self.query(parts[1]) : [:]
         lastEventID = head.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 }
         credentials = BearerToken.text(in: head)
@@ -52,7 +53,7 @@ struct EventStreamRequest: Hashable, Sendable {
         let from: Subscription.From
         switch (lastEventID ?? query["since"], query["after_seq"]) {
         case (nil, let text?):
-            guard let seq = Int(text), seq >= 0 else {
+            guard let seq = Int(safe: text), seq >= 0 else {
                 throw InvalidInput(field: "after_seq", message: "must be 0 or more")
             }
             from = .seq(seq)

@@ -1,5 +1,6 @@
 import Crypto
 package import Poller
+import SafeNumbers
 
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every
 /// transport.
@@ -54,7 +55,7 @@ package struct GatewayCursor: EventCursors {
     /// The cursor of a client that has been told so far.
     func encode(_ cursor: LiveCursor, for principal: Principal) -> String {
         var bytes: [UInt8] = []
-        Self.append(UInt64(cursor.positions.count), to: &bytes)
+        Self.append(UInt64(clamping: cursor.positions.count), to: &bytes)
         let newest = cursor.positions.map(\.ms).max() ?? 0
         Self.append(newest, to: &bytes)
         for position in cursor.positions {
@@ -62,7 +63,7 @@ package struct GatewayCursor: EventCursors {
                 Self.append(0, to: &bytes)
                 continue
             }
-            Self.append(newest - position.ms + 1, to: &bytes)
+            Self.append((newest - position.ms).addingSaturating(1), to: &bytes)
             Self.append(position.n, to: &bytes)
         }
         let number = cursor.mark?.number ?? 0
@@ -155,7 +156,7 @@ package struct GatewayCursor: EventCursors {
         var value: UInt64 = 0
         for shift in stride(from: 0, to: 63, by: 7) {
             guard let byte = bytes.popFirst() else { return nil }
-            value |= UInt64(byte & 0x7F) << UInt64(shift)
+            value |= UInt64(truncatingIfNeeded: byte & 0x7F) << shift
             if byte < 0x80 { return value }
         }
         return nil
@@ -203,16 +204,16 @@ extension LiveCursor.Mark {
 
     /// Nil for a seq that finds no place in it.
     fileprivate var number: UInt64? {
-        guard seq >= 0, UInt64(seq) + 1 < 1 << UInt64(Self.seqBits) else { return nil }
-        return Self.bits(of: digest) << UInt64(Self.seqBits) | (UInt64(seq) + 1)
+        guard seq >= 0, seq < 1 << Self.seqBits - 1 else { return nil }
+        return Self.bits(of: digest) << Self.seqBits | UInt64(clamping: seq + 1)
     }
 
     fileprivate init(of watch: ItemID, number: UInt64) {
-        let seq = Int(number & (1 << UInt64(Self.seqBits) - 1)) - 1
+        let seq = Int(clamping: number & ((1 << Self.seqBits) - 1)) - 1
         self.init(
             watch: watch,
             seq: max(seq, 0),
-            digest: Self.digest(of: number >> UInt64(Self.seqBits))
+            digest: Self.digest(of: number >> Self.seqBits)
         )
     }
 
@@ -221,13 +222,13 @@ extension LiveCursor.Mark {
         guard let digest, digest.utf8.count == digestLength,
             let bytes = Base64URL.decode(padding + digest)
         else { return 0 }
-        return bytes.reduce(0) { $0 << 8 | UInt64($1) } + 1
+        return bytes.reduce(0) { $0 << 8 | UInt64(truncatingIfNeeded: $1) } + 1
     }
 
     private static func digest(of bits: UInt64) -> String? {
         guard bits > 0 else { return nil }
         let bytes = stride(from: 40, through: 0, by: -8).map {
-            UInt8(truncatingIfNeeded: (bits - 1) >> UInt64($0))
+            UInt8(truncatingIfNeeded: (bits - 1) >> $0)
         }
         return String(Base64URL.encode(bytes).suffix(digestLength))
     }

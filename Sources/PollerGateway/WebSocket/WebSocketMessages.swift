@@ -63,7 +63,7 @@ enum ServerMessage {
     /// The first message after the credentials were accepted.
     static func hello(_ limits: GatewayLimits) -> String {
         ServerFrame.Hello {
-            $0.pingMs = Int(limits.pingInterval.ms)
+            $0.pingMs = Int(clamping: limits.pingInterval.ms)
             $0.limits.frameBytes = limits.frameBytesMax
             $0.limits.subscriptions = limits.subscriptionsMax
             $0.limits.sources = limits.sourcesMax
