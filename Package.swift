@@ -392,6 +392,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "pollerdTests",
+            dependencies: ["Poller", "PollerTesting", "pollerd", arguments, yams],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PollerAPITests",
             dependencies: [
                 "SafeNumbers",

@@ -99,9 +99,15 @@ package final class ChildProcess: Sendable {
         while true {
             let restMs = (end - .now) / .milliseconds(1)
             guard restMs > 0 else { return nil }
-            var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            var waiting = pollfd(
+                fd: output.fileDescriptor,
+                events: Int16(truncatingIfNeeded: POLLIN),
+                revents: 0
+            )
             // Nothing within the time, or a signal: the loop looks at the clock again.
-            guard unsafe poll(&waiting, 1, Int32(restMs.rounded(.up))) > 0 else { continue }
+            guard unsafe poll(&waiting, 1, Int32(exactly: restMs.rounded(.up)) ?? .max) > 0 else {
+                continue
+            }
             let data = output.availableData
             return data.isEmpty ? nil : data
         }

@@ -85,14 +85,14 @@ package final class EmbeddedRedis: Sendable {
 package enum FreePort {
     /// Binds port 0, reads which one the kernel gave, and lets it go again.
     package static func find() throws(ProgramError) -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(clamping: SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {
             throw ProgramError("no socket can be opened: raise the limit of open files")
         }
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = (0x7F00_0001 as UInt32).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
@@ -105,6 +105,6 @@ package enum FreePort {
                 "no port of 127.0.0.1 can be bound: is the loopback interface up?"
             )
         }
-        return Int(UInt16(bigEndian: address.sin_port))
+        return Int(clamping: UInt16(bigEndian: address.sin_port))
     }
 }

@@ -25,7 +25,9 @@ package struct EmbeddedSandbox: Sendable {
     package func port() throws(ProgramError) -> Int {
         let said = process.output(until: "listening on", within: Self.startTimeout) ?? ""
         guard
-            let port = said.split(separator: ":").last.flatMap({ Int($0.prefix(while: \.isNumber)) }
+            let port = said.split(separator: ":").last.flatMap({
+                Int($0.prefix(while: \.isNumber), radix: 10)
+            }
             )
         else {
             throw ProgramError(

@@ -54,7 +54,8 @@ package enum Programs {
 
     /// Where this program's file is; links are followed, for a link may stand without the others.
     private static var ownFolder: String {
-        let file = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        let file =
+            Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments.first ?? "")
         return file.resolvingSymlinksInPath().deletingLastPathComponent().path
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PollerClient
 import PollerWire
+import SafeNumbers
 
 /// `pollerctl lane`: the watches that share one upstream limit.
 struct LaneCommand: AsyncParsableCommand {
@@ -232,7 +233,7 @@ extension Lane: Shown {
         if !isServed, [.flowing, .slowed].contains(state.known) { return .init("no worker", .bad) }
         let isStopped = [.open, .probing].contains(state.known)
         let why = isStopped ? failure.map { ": the upstream \($0.shown)" } ?? "" : ""
-        let slowed = factor < 1 ? " at \(Int(factor * 100)) %" : ""
+        let slowed = factor < 1 ? " at \(Int(saturating: factor * 100)) %" : ""
         return .init(
             people: state.rawValue + why + (heldUntil.map { ", goes on \($0.away())" } ?? "")
                 + slowed,
@@ -265,7 +266,7 @@ extension Open<FailureKind> {
 extension PollerWire.LaneLimit {
     /// The limit for people: `20/s + 5, 20 at once`.
     var shown: String {
-        let rateShown = rate == rate.rounded() ? "\(Int(rate))" : "\(rate)"
+        let rateShown = rate == rate.rounded() ? "\(Int(saturating: rate))" : "\(rate)"
         return (rate == 0 ? "no rate" : "\(rateShown)/s + \(burst)") + ", \(concurrency) at once"
     }
 }

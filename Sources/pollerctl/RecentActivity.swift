@@ -1,5 +1,6 @@
 import PollerClient
 import PollerWire
+import SafeNumbers
 
 /// What the cluster did in the last hour, a line a figure.
 struct RecentActivity {
@@ -79,7 +80,7 @@ struct RecentActivity {
     private static func rounded(_ rate: Double) -> String {
         let factor = rate >= 10 ? 1.0 : rate >= 1 ? 10 : 100
         let value = (rate * factor).rounded() / factor
-        return factor == 1 || value == 0 ? String(Int(value)) : String(value)
+        return factor == 1 || value == 0 ? String(Int(saturating: value)) : String(value)
     }
 
     private static func padded(_ title: String) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import PollerClient
 import PollerWire
+import SafeNumbers
 
 /// Rows of text: aligned under a header for people, with tabs and without a header for programs.
 struct Table {
@@ -134,8 +135,9 @@ struct Facts {
 
     /// The facts line by line; what is longer than a line of a terminal goes on below its beginning.
     func lines(forPeople: Bool = true, within widthMax: Int? = Terminal.width) -> [String] {
-        let width = rows.map { $0[0].text.count }.max() ?? 0
+        let width = rows.compactMap { $0.first?.text.count }.max() ?? 0
         return rows.flatMap { row in
+            guard row.count == 2 else { return [String]() }
             let text = forPeople ? row[1].text : row[1].plain
             let room = forPeople ? widthMax.map { $0 - width - 2 } : nil
             return Terminal.wrapped(text, within: room).enumerated().map { index, part in
@@ -151,10 +153,10 @@ struct Facts {
 extension Time {
     /// How far away it is, for people: `in 4 s`, `2 min ago`, `now`.
     func away(from now: Date = Date()) -> String {
-        let ms = Int64((date.timeIntervalSince(now) * 1000).rounded())
+        let ms = Int64(saturating: (date.timeIntervalSince(now) * 1000).rounded())
         // Two clocks, and the way from one to the other.
-        if abs(ms) < 1000 { return "now" }
-        let span = Duration.milliseconds(abs(ms)).shown
+        if ms.magnitude < 1000 { return "now" }
+        let span = Duration.milliseconds(Int64(clamping: ms.magnitude)).shown
         return ms > 0 ? "in \(span)" : "\(span) ago"
     }
 

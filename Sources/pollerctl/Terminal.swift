@@ -19,14 +19,15 @@ enum Terminal {
     static let isErrorInteractive = isatty(STDERR_FILENO) == 1
 
     /// The columns of the terminal that the standard output is now; nil when it is none.
-    static var width: Int? { size.map { Int($0.ws_col) } }
+    static var width: Int? { size.map { Int(clamping: $0.ws_col) } }
     /// Its lines.
-    static var height: Int? { size.map { Int($0.ws_row) } }
+    static var height: Int? { size.map { Int(clamping: $0.ws_row) } }
 
     /// Asked for each time: windows are drawn larger and smaller.
     private static var size: winsize? {
         var size = winsize()
-        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+        guard unsafe ioctl(STDOUT_FILENO, UInt(clamping: TIOCGWINSZ), &size) == 0, size.ws_col > 0
+        else {
             return nil
         }
         return size

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PollerClient
 import PollerWire
+import SafeNumbers
 
 /// `pollerctl get`: some watches.
 struct Get: AsyncParsableCommand {
@@ -286,7 +287,7 @@ extension Watch: Shown {
     /// When it is looked at next; what is due only waits for its turn, and says so when that is long.
     private var nextPoll: Table.Cell {
         guard let nextPollAt else { return .init("-") }
-        let lateMs = Int64(-nextPollAt.date.timeIntervalSinceNow * 1000)
+        let lateMs = Int64(saturating: -nextPollAt.date.timeIntervalSinceNow * 1000)
         guard lateMs > -1000 else { return nextPollAt.cell() }
         let isLate = lateMs > ClusterView.lateMs
         let shown = isLate ? "\(Duration.milliseconds(lateMs).shown) late" : "now"

@@ -113,7 +113,9 @@ struct Rekey: AsyncParsableCommand {
         }
         try await cluster.secrets.settle()
         guard try await isAloneNow(cluster) else { return false }
-        print("everything is sealed by \(masterKeys.ids[0]); other keys are not needed any more")
+        print(
+            "everything is sealed by \(masterKeys.ids.first ?? "no key"); other keys are not needed any more"
+        )
         print(
             "what was written before is in older files and backups: redis-cli BGREWRITEAOF drops it here"
         )

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
+import SafeNumbers
 
 /// `pollerd simulate`: how many GETs a source will cost, how soon its changes are known, and what cluster that takes.
 struct Simulate: AsyncParsableCommand {
@@ -115,7 +116,7 @@ struct Simulate: AsyncParsableCommand {
     private func counts() throws -> [Int] {
         guard let payments else {
             return try (sources ?? "10,100,1000,10000,100000,1000000").split(separator: ",").map {
-                guard let count = Int($0), Self.countsAllowed.contains(count) else {
+                guard let count = Int(decimal: $0), Self.countsAllowed.contains(count) else {
                     throw ValidationError("--sources: \($0) is no number from 1 to 100000000000")
                 }
                 return count
@@ -126,7 +127,7 @@ struct Simulate: AsyncParsableCommand {
             guard let rate = Double($0), (0.000_001...38_000).contains(rate) else {
                 throw ValidationError("--payments: \($0) is no number from 0.000001 to 38000")
             }
-            return max(1, Int((rate * PlannedTraffic.month.inSeconds).rounded()))
+            return max(1, Int(saturating: (rate * PlannedTraffic.month.inSeconds).rounded()))
         }
     }
 

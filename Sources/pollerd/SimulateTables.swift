@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import SafeNumbers
 
 /// How `pollerd simulate` shows its plans.
 extension Simulate {
@@ -18,7 +19,7 @@ extension Simulate {
         ]
         let rows = runs.map(\.month).map { outcome in
             [
-                Duration.seconds(Int64(outcome.lifeSeconds)).text, outcome.policy,
+                Duration.seconds(Int64(saturating: outcome.lifeSeconds)).text, outcome.policy,
                 "\(outcome.sourcesPerMonth)", number(outcome.open), outcome.hints,
                 number(outcome.getsPerSource), number(outcome.sweepsPerSource),
                 seconds(outcome.knownMedianSeconds), seconds(outcome.known99Seconds),
@@ -42,7 +43,7 @@ extension Simulate {
         let rows = runs.map { run in
             let cluster = run.cluster
             return [
-                Duration.seconds(Int64(run.month.lifeSeconds)).text, run.month.hints,
+                Duration.seconds(Int64(saturating: run.month.lifeSeconds)).text, run.month.hints,
                 number(cluster.paymentsPerSecond), number(cluster.pollsPerSecond),
                 number(cluster.deliveriesPerSecond), number(cluster.redisBytes / 1e9) + " GB",
                 "\(cluster.masters)", "\(cluster.partitions)", number(cluster.redisCores),
@@ -84,7 +85,8 @@ extension Simulate {
     /// Three digits that count.
     private static func number(_ value: Double) -> String {
         value >= 100
-            ? "\(Int(value.rounded()))" : String(format: value >= 10 ? "%.1f" : "%.2f", value)
+            ? "\(Int(saturating: value.rounded()))"
+            : String(format: value >= 10 ? "%.1f" : "%.2f", value)
     }
 
     private static func seconds(_ value: Double?) -> String {

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import PollerClient
 import PollerWire
+import SafeNumbers
 import StandardWebhooks
 
 /// Tells a program of the developer's what a webhook of ours would tell it.
@@ -58,7 +59,7 @@ struct Forwarder: Sendable {
     func forward(_ event: Received<Event>) async throws -> Attempt {
         var request = HTTPClientRequest(url: target)
         request.method = .POST
-        let timestamp = Int64(Date().timeIntervalSince1970)
+        let timestamp = Int64(saturating: Date().timeIntervalSince1970)
         let id = event.value.id
         let headers = WebhookHeaders.of(
             id: id,
@@ -72,12 +73,14 @@ struct Forwarder: Sendable {
         let began = clock.now
         func attempt(_ status: Int?, _ problem: String?) -> Attempt {
             let span = (clock.now - began).components
-            let ms = Int(span.seconds) * 1000 + Int(span.attoseconds / 1_000_000_000_000_000)
+            let ms =
+                Int(clamping: span.seconds) * 1000
+                + Int(clamping: span.attoseconds / 1_000_000_000_000_000)
             return Attempt(status: status, problem: problem, ms: ms)
         }
         do {
             let answer = try await http.execute(request, timeout: Self.timeout)
-            let status = Int(answer.status.code)
+            let status = Int(clamping: answer.status.code)
             // It has answered already; how the body ends changes nothing.
             var bytes = 0
             do {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PollerClient
 import PollerWire
+import SafeNumbers
 import StripeAPI
 
 /// `pollerctl reconcile`: whether what Stripe took and what the cluster told are the same.
@@ -44,10 +45,10 @@ struct Reconcile: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let now = Int(Date().timeIntervalSince1970)
+        let now = Int(saturating: Date().timeIntervalSince1970)
         let bounds = TimeBounds(
-            from: now - Int(since.duration.components.seconds),
-            through: now - Int(grace.duration.components.seconds)
+            from: now - Int(clampingSafe: since.duration.components.seconds),
+            through: now - Int(clampingSafe: grace.duration.components.seconds)
         )
         let seen = try await stripe.perform(isRead: true) { client throws(StripeError) in
             try await charges(client, bounds)
@@ -58,7 +59,7 @@ struct Reconcile: AsyncParsableCommand {
                 let watch = try await watched(subject, cluster)
                 if let difference = seen.judge(subject, watch: watch) { found.append(difference) }
             }
-            found += try await told(cluster, seen, since: Int64(bounds.from ?? 0) * 1000)
+            found += try await told(cluster, seen, since: Int64(clamping: bounds.from ?? 0) * 1000)
             if mend {
                 for index in found.indices { try await mend(&found[index], cluster) }
             }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PollerWire
+import SafeNumbers
 import StripeAPI
 
 extension SetupIntent {
@@ -221,7 +222,7 @@ struct SetupVerify: AsyncParsableCommand {
     }
 
     private func proof() throws -> MicrodepositProof {
-        let amounts = values.compactMap(Int.init)
+        let amounts = values.compactMap { Int(safe: $0) }
         if values.count == 2, amounts.count == 2 { return .amounts(amounts[0], amounts[1]) }
         guard values.count == 1, values[0].hasPrefix("SM") else {
             throw ValidationError("give two amounts in cents, or the code that begins with SM")

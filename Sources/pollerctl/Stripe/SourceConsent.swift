@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SafeNumbers
 import StripeAPI
 
 /// Whose a source is to be, how its customer agreed to be debited, and who asks where money goes back to.
@@ -70,7 +71,7 @@ struct SourceConsent: ParsableArguments {
         if let flow { params.flow = SourceFlow(rawValue: flow) }
         if let usage { params.usage = SourceUsage(rawValue: usage) }
         params.refundAttributesMethod = refundAttributes.map(RefundAttributesMethod.init(rawValue:))
-        let now = Int(Date().timeIntervalSince1970)
+        let now = Int(saturating: Date().timeIntervalSince1970)
         let acceptance =
             ip.map { SourceMandate.Acceptance.online(date: now, ip: $0, userAgent: userAgent) }
             ?? contact.map { .offline(date: now, contactEmail: $0) }

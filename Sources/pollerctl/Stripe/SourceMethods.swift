@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeNumbers
 import StripeAPI
 
 /// A payment method by the name users write, with the options it needs and takes.
@@ -201,7 +202,7 @@ extension SourceMethod {
     private func klarna(_ fields: SourceFields) throws -> SourceParams {
         let items = try fields.item.map { text throws in
             let parts = text.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let amount = Int(parts[0]) else {
+            guard parts.count == 2, let amount = Int(safe: parts[0]) else {
                 throw ValidationError("--item must be AMOUNT:DESCRIPTION, not \(text)")
             }
             return KlarnaParams.Item(.sku, String(parts[1]), totalAmount: amount)

@@ -1,3 +1,4 @@
+import SafeNumbers
 import StripeAPI
 
 /// What `pollerctl stripe doctor` has seen of an account, and what follows from it: no I/O here.
@@ -107,11 +108,12 @@ extension StripeCheckup {
     mutating func judge(clockAheadMs aheadMs: Int?, tripMs: Int) {
         guard let aheadMs else { return add("clock", .warning, "Stripe's answer had no date") }
         let side = aheadMs < 0 ? "behind" : "ahead of"
-        let shown = String(Double(abs(aheadMs) / 100) / 10)
+        let shown = String(Double(aheadMs.magnitude / 100) / 10)
         // Signatures older than 300 s are refused; a date is cut to the second.
-        let message = "ours is \(shown) s \(side) Stripe's (± \((tripMs + 1999) / 1000) s)"
+        let message =
+            "ours is \(shown) s \(side) Stripe's (± \(Int(clampingSafe: tripMs).addingSaturating(1999) / 1000) s)"
         let advice = "Set the clock by NTP: a webhook's signature is good for 300 s."
-        switch abs(aheadMs) - tripMs - 1000 {
+        switch Int(clampingSafe: aheadMs.magnitude) - Int(clampingSafe: tripMs) - 1000 {
         case 150_000...: add("clock", .failed, message, advice)
         case 10_000...: add("clock", .warning, message, advice)
         default: add("clock", .ok, message)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SafeNumbers
 import StripeAPI
 
 /// `pollerctl stripe`: the account at Stripe as a whole.
@@ -76,7 +77,7 @@ struct StripeDoctor: AsyncParsableCommand {
             guard answer.status != 401 else { throw .api(answer.failure) }
             answers[one.resource] = answer.status
             if answer.status == 429 { limited.append(answer.headers.rateLimitedReason ?? "locked") }
-            let tripMs = Int(ended.timeIntervalSince(began) * 1000)
+            let tripMs = Int(saturating: ended.timeIntervalSince(began) * 1000)
             // The first answer carries the making of the connection: the quickest one tells most.
             if clock.aheadMs == nil || tripMs < clock.tripMs {
                 clock = (Self.ahead(of: answer.headers.date, began, ended), tripMs)
@@ -94,7 +95,7 @@ struct StripeDoctor: AsyncParsableCommand {
             checkup.judge(endpoints: endpoints.data, url: url)
         }
         guard answers["events"] == 200 else { return checkup }
-        let now = Int(Date().timeIntervalSince1970)
+        let now = Int(saturating: Date().timeIntervalSince1970)
         let waiting = try await client.listEvents(
             EventQuery(
                 types: [],
@@ -134,7 +135,7 @@ struct StripeDoctor: AsyncParsableCommand {
             isAll = page < Self.pagesMax
         }
         guard mayReadCharges else { return (seen, isAll) }
-        let since = Int(Date().timeIntervalSince1970) - 30 * Self.daySeconds
+        let since = Int(saturating: Date().timeIntervalSince1970) - 30 * Self.daySeconds
         let charges = try await client.listCharges(created: TimeBounds(from: since))
         for charge in charges.data where charge.source?.object == "source" {
             guard let source = charge.source,
@@ -155,6 +156,6 @@ struct StripeDoctor: AsyncParsableCommand {
         guard let date, let theirs = format.date(from: date) else { return nil }
         let middle = began.addingTimeInterval(ended.timeIntervalSince(began) / 2)
         // A date is cut to the second: half of one is the middle of what it may have been.
-        return Int((middle.timeIntervalSince(theirs) - 0.5) * 1000)
+        return Int(saturating: (middle.timeIntervalSince(theirs) - 0.5) * 1000)
     }
 }

@@ -285,7 +285,9 @@ struct Configuration: Sendable {
     private static func distance(_ a: String, _ b: String) -> Int {
         var row = Array(0...b.count)
         for (i, x) in a.enumerated() {
+            // Safe: a row has one place more than `b`.
             var diagonal = row[0]
+            // Safe: a row has one place more than `b`.
             row[0] = i + 1
             for (j, y) in b.enumerated() {
                 let above = row[j + 1]

@@ -18,15 +18,15 @@ struct FileMarks: Hashable {
             var found = stat()
             guard unsafe stat(path, &found) == 0 else { return nil }
             device = UInt64(truncatingIfNeeded: found.st_dev)
-            inode = UInt64(found.st_ino)
-            size = Int64(found.st_size)
+            inode = UInt64(clamping: found.st_ino)
+            size = Int64(clamping: found.st_size)
             #if canImport(Darwin)
             let times = (found.st_mtimespec, found.st_ctimespec)
             #else
             let times = (found.st_mtim, found.st_ctim)
             #endif
-            written = [Int64(times.0.tv_sec), Int64(times.0.tv_nsec)]
-            changed = [Int64(times.1.tv_sec), Int64(times.1.tv_nsec)]
+            written = [Int64(clamping: times.0.tv_sec), Int64(clamping: times.0.tv_nsec)]
+            changed = [Int64(clamping: times.1.tv_sec), Int64(clamping: times.1.tv_nsec)]
         }
     }
 

@@ -27,7 +27,7 @@ struct Flags: ParsableArguments {
         var values: [String: String] = [:]
         for setting in settings {
             let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
-            let key = parts[0].replacing("-", with: "_")
+            let key = (parts.first ?? "").replacing("-", with: "_")
             guard parts.count == 2, Option.all.contains(where: { $0.key == key }) else {
                 throw ValidationError(
                     "--set \(setting): write key=value with a key that check-config lists"

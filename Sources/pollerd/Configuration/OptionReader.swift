@@ -1,5 +1,6 @@
 import Poller
 import PollerAPI
+import SafeNumbers
 
 /// Reads single options; every refusal names the option in all its spellings, says where the value came from and what
 /// would be right.
@@ -123,7 +124,7 @@ struct OptionReader {
     }
 
     func count(_ key: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
-        guard let count = Int(text(key) ?? ""), range.contains(count) else {
+        guard let count = Int(safe: text(key) ?? ""), range.contains(count) else {
             throw wrong(
                 key,
                 "must be a whole number from \(range.lowerBound) to \(range.upperBound)"

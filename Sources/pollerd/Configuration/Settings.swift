@@ -233,7 +233,7 @@ struct Settings: Sendable {
             + stripeKeys.keys.map { "account \($0)" }
             + (mail == nil ? [] : ["mail"])
         let hash = words.sorted().joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+            ($0 ^ UInt64(truncatingIfNeeded: $1)) &* 0x100_0000_01b3
         }
         return String(hash, radix: 36)
     }

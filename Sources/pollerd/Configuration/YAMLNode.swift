@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 import Yams
 
 /// A part of the configuration file, with its place for messages; its readers accept nothing
@@ -71,7 +72,7 @@ struct YAMLNode {
 
     /// A whole number in a range.
     func count(_ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
-        guard let count = Int(try text()), range.contains(count) else {
+        guard let count = Int(safe: try text()), range.contains(count) else {
             throw wrong(
                 "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
             )

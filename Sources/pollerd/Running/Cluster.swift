@@ -3,6 +3,7 @@ import Logging
 import Poller
 import PollerRedis
 import RedisClient
+import SafeNumbers
 
 /// One process's view of the cluster's store: connected, checked, agreed on its layout.
 ///
@@ -147,7 +148,8 @@ enum RedisRequirements {
     /// Refuses a Redis that is too old or may evict keys.
     static func check(_ client: RedisClient, logger: Logger) async throws {
         let version = try await self.version(client)
-        guard let major = Int(version.prefix { $0 != "." }), major >= majorVersionMin else {
+        guard let major = Int(decimal: version.prefix { $0 != "." }), major >= majorVersionMin
+        else {
             throw ConfigurationError(
                 "Redis \(version) is too old: version \(majorVersionMin).0 or newer is needed"
             )

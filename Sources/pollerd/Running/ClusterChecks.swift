@@ -4,6 +4,7 @@ import PollerAPI
 import PollerDelivery
 import PollerRedis
 import RedisClient
+import SafeNumbers
 
 /// What `pollerctl doctor` asks this process; each answer says what to do.
 enum ClusterChecks {
@@ -101,7 +102,7 @@ enum ClusterChecks {
 
     private static func version(_ client: RedisClient) async throws(StoreError) -> HealthResult {
         let version = try await RedisRequirements.version(client)
-        let major = Int(version.prefix { $0 != "." }) ?? 0
+        let major = Int(decimal: version.prefix { $0 != "." }) ?? 0
         return major >= RedisRequirements.majorVersionMin
             ? HealthResult(.ok, version)
             : HealthResult(.failed, version, action: "upgrade Redis to 7.0 or newer")
@@ -161,8 +162,8 @@ enum ClusterChecks {
             )
         }
         let skew = Date().timeIntervalSince1970 - Double(time[0]) - Double(time[1]) / 1e6
-        let text = "\(Int((skew * 1000).rounded())) ms away from this machine's"
-        return abs(skew) < 1
+        let text = "\(Int(saturating: (skew * 1000).rounded())) ms away from this machine's"
+        return skew.magnitude < 1
             ? HealthResult(.ok, text)
             : HealthResult(
                 .warning,

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import Logging
 import Poller
+import SafeNumbers
 
 /// Writes one line an entry to standard error, as text or as a JSON object.
 ///
@@ -61,7 +62,7 @@ struct LineLogHandler: LogHandler {
     ]
 
     private static func json(_ text: String, of name: String) -> String {
-        numbers.contains(name) && Int(text) != nil ? text : JSONWriter.literal(text)
+        numbers.contains(name) && Int(decimal: text) != nil ? text : JSONWriter.literal(text)
     }
 
     private static func oneLine(_ text: String) -> String {
@@ -84,6 +85,6 @@ enum LogFormat: String, Sendable, CaseIterable {
 enum WallClock {
     /// The time by this machine.
     static func now() -> Timestamp {
-        Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+        Timestamp(ms: Int64(saturating: Date().timeIntervalSince1970 * 1000))
     }
 }

@@ -196,7 +196,7 @@ struct Node: Sendable {
         var member = Member(
             owner: cluster.owner,
             roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
-            pid: Int(ProcessInfo.processInfo.processIdentifier),
+            pid: Int(clamping: ProcessInfo.processInfo.processIdentifier),
             host: ProcessInfo.processInfo.hostName,
             version: PollerdCommand.version,
             startedAt: WallClock.now(),

@@ -32,13 +32,13 @@ struct Supervisor: Sendable {
         #if canImport(Darwin)
         let descriptor = socket(AF_UNIX, SOCK_DGRAM, 0)
         #else
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        let descriptor = socket(AF_UNIX, Int32(clamping: SOCK_DGRAM.rawValue), 0)
         #endif
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         let line = Array("\(state.rawValue)\n".utf8)
         unsafe address.withSockAddr { receiver, length in
-            let flags = Int32(MSG_DONTWAIT)
+            let flags = Int32(clamping: MSG_DONTWAIT)
             _ = unsafe sendto(descriptor, line, line.count, flags, receiver, socklen_t(length))
         }
     }
