@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from house import ROOT, RULES, Rule, read_tree
-from house import code, documents  # noqa: F401  (they enter their rules)
+from house import code, documents, traps  # noqa: F401  (they enter their rules)
 
 TREE = read_tree()
 
@@ -23,6 +23,44 @@ def test_the_house_keeps(rule: Rule):
 def test_a_breach_is_noticed(rule: Rule):
     before = set(rule.find(TREE))
     assert set(rule.find(TREE | rule.breach)) - before
+
+
+@pytest.mark.parametrize(
+    ("code", "see"),
+    [
+        ("Int(text)", traps.unchecked_conversions),
+        ("Int64(\n    seconds * 1000\n)", traps.unchecked_conversions),
+        ("UInt16.init(port)", traps.unchecked_conversions),
+        ("texts.map(Int.init)", traps.unchecked_conversions),
+        ('"a \\(Int(rate)) b"', traps.unchecked_conversions),
+        ("abs(amount)", traps.forced),
+        ("found!.name", traps.forced),
+        ("list[0]!", traps.forced),
+        ("try! read()", traps.forced),
+        ("value as! String", traps.forced),
+        ("parts[1]", traps.unchecked_subscripts),
+        ("text.split(separator: \",\")[0]", traps.unchecked_subscripts),
+    ],
+)
+def test_each_form_of_a_trap_is_seen(code: str, see):
+    assert list(see(f"let a = {code}\n"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Int(exactly: number) ?? Int(clamping: other) + Int(text, radix: 16)",
+        "UInt8(ascii: \"a\") + UInt8(0x20)",
+        "a != b && !c // Int(text), abs(x), parts[0]",
+        '"Int(text) abs(x) parts[0] done!"',
+        '#"a \\(Int(x)) "quoted" b"#',
+        "[0, 1].contains(b)",
+        "c.count == 2 ? c[1] : d",
+    ],
+)
+def test_safe_forms_are_left_alone(code: str):
+    every = (traps.unchecked_conversions, traps.forced, traps.unchecked_subscripts)
+    assert not [found for see in every for found in see(f"let a = {code}\n")]
 
 
 def test_nothing_new_stands_at_the_top():
