@@ -1,5 +1,6 @@
 import NIOHTTP1
 public import PollerWire
+import SafeNumbers
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -135,10 +136,10 @@ extension PollerClient {
 
 extension BatchResult {
     static func += (lhs: inout BatchResult, rhs: BatchResult) {
-        lhs.created += rhs.created
-        lhs.restarted += rhs.restarted
-        lhs.joined += rhs.joined
-        lhs.duplicates += rhs.duplicates
+        lhs.created = lhs.created.addingSaturating(rhs.created)
+        lhs.restarted = lhs.restarted.addingSaturating(rhs.restarted)
+        lhs.joined = lhs.joined.addingSaturating(rhs.joined)
+        lhs.duplicates = lhs.duplicates.addingSaturating(rhs.duplicates)
         lhs.results += rhs.results
     }
 }

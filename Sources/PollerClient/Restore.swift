@@ -1,5 +1,6 @@
 import NIOHTTP1
 public import PollerWire
+import SafeNumbers
 
 extension PollerClient {
     /// Tries of one part before the whole is given up.
@@ -42,8 +43,8 @@ extension PollerClient {
 extension RestoreResult {
     /// What became of two parts together.
     public static func += (lhs: inout RestoreResult, rhs: RestoreResult) {
-        lhs.restored += rhs.restored
-        lhs.present += rhs.present
-        lhs.open += rhs.open
+        lhs.restored = lhs.restored.addingSaturating(rhs.restored)
+        lhs.present = lhs.present.addingSaturating(rhs.present)
+        lhs.open = lhs.open.addingSaturating(rhs.open)
     }
 }

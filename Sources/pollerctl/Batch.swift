@@ -1,6 +1,7 @@
 import ArgumentParser
 import PollerClient
 import PollerWire
+import SafeNumbers
 
 /// `pollerctl batch`: the same for all that a search finds.
 struct Batch: AsyncParsableCommand {
@@ -93,8 +94,8 @@ struct BatchOptions: ParsableArguments {
                     isDryRun: !yes,
                     cursor: cursor
                 )
-                matched += part.matched
-                done += part.done
+                matched = matched.addingSaturating(part.matched)
+                done = done.addingSaturating(part.done)
                 cursor = part.next
             } while cursor != nil
             if server.json {
