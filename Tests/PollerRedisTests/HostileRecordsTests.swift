@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Poller
 import PollerTesting
 import RedisClient
@@ -117,35 +118,73 @@ struct HostileRecordsTests {
         )
     }
 
-    @Test("an unreadable number in one record leaves the other records of its partition in use")
-    func oneRecordAlone() async throws {
+    private static let counted: [ItemField] = [
+        .began, .deadline, .run, .seq, .token, .hinted, .crashes, .reopenedSeq, .forgottenSeq,
+    ]
+
+    @Test(
+        "a hostile number in one record leaves the other records of its partition in use",
+        arguments: [
+            "x", "nan", "inf", "-inf", "1e308", "9223372036854775807", "-9223372036854775808",
+            "9007199254740992",
+        ]
+    )
+    func oneRecordAlone(_ text: String) async throws {
         try await withRedis { client in
-            let harness = try await RedisHarness(client: client, partitions: 1)
-            func key(_ source: String) -> WatchKey {
-                WatchKey(account: .main, source: SourceID(unchecked: source), kind: .source)
-            }
-            let keys = ["src_1", "src_2", "src_3"].map(key)
-            _ = try await harness.store.enqueue(keys.map { try NewWatch(key: $0) })
-            let damaged = harness.store.redis.keys.item(keys[1].id.description, 0)
-            for text in ["9223372036854775807", "-9223372036854775808", "9007199254740992", "nan"] {
-                _ = try await client.send(
-                    RedisCommand("HSET", [.string(damaged), "b", .string(text)])
-                )
-                let listed = try await harness.store.list(ListQuery(limit: 10)).items
-                #expect(Set(listed.map(\.watch.key)) == [keys[0], keys[2]], "\(text)")
-                await #expect(throws: StoreError.self) {
-                    try await harness.store.snapshot(of: keys[1])
-                }
-            }
-            let request = ClaimRequest(
-                partition: 0,
-                limit: 10,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(10),
-                lane: .unlimited
-            )
-            let leases = try await harness.store.claim(request).leases
-            #expect(Set(leases.map(\.item.key)) == [keys[0], keys[2]])
+            for field in Self.counted { try await damage(field, text, client) }
         }
+    }
+
+    /// Damages one of three watches; the two others are listed, claimed, recovered, told and closed.
+    private func damage(_ field: ItemField, _ text: String, _ client: RedisClient) async throws {
+        let harness = try await RedisHarness(client: client, partitions: 1)
+        let store = harness.store
+        let keys = ["src_1", "src_2", "src_3"].map {
+            WatchKey(account: .main, source: SourceID(unchecked: $0), kind: .source)
+        }
+        let others: Set<WatchKey> = [keys[0], keys[2]]
+        let (name, what) = ("\(field.rawValue)", Comment(rawValue: "\(field) is \(text)"))
+        let request = ClaimRequest(
+            partition: 0,
+            limit: 10,
+            owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+            lease: .seconds(10),
+            lane: .unlimited
+        )
+        _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
+        let commits = try await store.claim(request).leases.map { lease in
+            let event = Event(
+                watch: lease.item,
+                status: .chargeable,
+                final: false,
+                object: RawJSON(unchecked: "{}"),
+                polledAt: lease.claimedAt,
+                lag: .zero
+            )
+            let change = WatchChange(state: lease.item.state, event: event)
+            return Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+        }
+        #expect(try await store.commit(commits) == [.done, .done, .done])
+        let item = store.redis.keys.item(keys[1].id.description, 0)
+        _ = try await client.send(
+            RedisCommand("HSET", [.string(item), .string(name), .string(text)])
+        )
+        let listed = try await store.list(ListQuery(limit: 10)).items.map(\.watch.key)
+        #expect(others.isSubset(of: listed), what)
+        let told = try await store.entries(partition: 0, after: "0", limit: 10).map(\.event.key)
+        #expect(others.isSubset(of: told), what)
+        // Each second claim takes what the first one held: its leases have ended.
+        for _ in 0..<3 {
+            let leased = try await store.claim(request).leases.map(\.item.key)
+            #expect(others.isSubset(of: leased), what)
+            try await harness.advance(by: .seconds(11))
+        }
+        for key in others { #expect(try await store.cancel(key), what) }
+        try await harness.advance(by: .seconds(90))
+        for _ in 0..<3 {
+            _ = try await store.fade(partition: 0, retention: .seconds(1))
+            _ = try await store.purge(partition: 0, retention: .seconds(60), afterlife: .zero)
+        }
+        for key in others { #expect(try await store.snapshot(of: key) == nil, what) }
     }
 }

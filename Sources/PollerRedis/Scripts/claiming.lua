@@ -97,10 +97,11 @@ local function recover(now, span)
       give_back(lane, 1)
       -- A lease can outlive its item; then only the slot goes back.
       if call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
-        call('HSET', key(KEY.item, id), ITEM.token, token + 1)
-        local crashes = call('HINCRBY', key(KEY.item, id), ITEM.crashes, 1)
+        due = bounded(due, now)
+        local crashes = bounded(call('HGET', key(KEY.item, id), ITEM.crashes), 0) + 1
+        call('HSET', key(KEY.item, id), ITEM.token, int(bounded(token, 0) + 1), ITEM.crashes, int(crashes))
         local isHinted = sub(marks, 1, 1) == MARK.hinted
-        if isHinted then due = min(now, number(due)) end
+        if isHinted then due = min(now, due) end
         -- No worker could close it, because it is a record of another release perhaps: it must not
         -- stand before the others for ever.
         if crashes > GIVEN_UP then due = now + 60000 end
@@ -159,11 +160,11 @@ local function claim(request, now, back, gap, reply)
         for field = 1, #w, 2 do
           local name = w[field]
           if name == ITEM.token then
-            token = w[field + 1] + 1
+            token = bounded(w[field + 1], 0) + 1
           elseif name == ITEM.hasError then
             marks = MARK.hasError
           elseif name == ITEM.crashes then
-            crashes = number(w[field + 1])
+            crashes = bounded(w[field + 1], 0)
           elseif name == ITEM.hasLong then
             local long = call('HMGET', key(KEY.long, id), LONG.private, LONG.charge)
             private = (long[1] or '') .. (long[2] and '\n' .. long[2] or '')

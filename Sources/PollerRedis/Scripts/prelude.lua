@@ -126,6 +126,13 @@ local function int(x) return format('%.0f', x) end
 -- For the same reason numbers that are always the same stand in quotes.
 local function text(x) return x % 1 == 0 and format('%d', x) or x end
 
+-- A count or an instant of a record; `otherwise` in place of a text, NaN, a negative number, and one of more
+-- than 14 digits, which Lua writes with an exponent: a damaged record must not end a script that reads many.
+local function bounded(x, otherwise)
+  x = number(x or '')
+  return x and x >= 0 and x < 1e14 and x or otherwise
+end
+
 -- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
 local URGENT, REST = KEY.urgent, KEY.rest
 local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.rest] = KEY.readyRest }

@@ -26,7 +26,7 @@ local function spared(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)
   local day = w[2] and match(w[2], PAYMENT)
   if not day or w[1] == CLOSED.cancelled or w[1] == CLOSED.dead then return end
-  local looked = number(w[3] and match(w[3], STATE) or w[4] or 0)
+  local looked = bounded(w[3] and match(w[3], STATE) or w[4], 0)
   local since = min((tonumber(day, 36) + 1) * DAY, looked + afterlife) + looked % HOUR - retention
   if since > oldest then return since, w[5] end
 end

@@ -11,7 +11,7 @@ for at = 1, #ARGV, 2 do
   local id = ARGV[at]
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.seq, ITEM.notify)
   -- The newest stands last; what is folded stands first, whatever its number.
-  local behind = number(w[3] or 0) - number(ARGV[at + 1])
+  local behind = bounded(w[3], 0) - number(ARGV[at + 1])
   local stored = behind >= 0 and call('LINDEX', key(KEY.log, id), text(-1 - behind))
   if not stored then
     local first = call('LINDEX', key(KEY.log, id), '0')
