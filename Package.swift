@@ -118,7 +118,9 @@ let package = Package(
         // A public library: Stripe's objects, client and webhook signatures.
         .target(
             name: "StripeAPI",
-            dependencies: ["SafeNumbers", httpClient, nioCore, nioHTTP1, nioPosix, crypto],
+            dependencies: [
+                "SafeNumbers", "JSONText", httpClient, nioCore, nioHTTP1, nioPosix, crypto,
+            ],
             path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
@@ -345,7 +347,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StripeAPITests",
-            dependencies: ["SafeNumbers", "StripeAPI", nioCore, nioPosix],
+            dependencies: ["JSONText", "SafeNumbers", "StripeAPI", nioCore, nioPosix],
             exclude: ["Fixtures"],
             swiftSettings: settings
         ),

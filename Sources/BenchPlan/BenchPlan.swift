@@ -40,11 +40,13 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case scale
         /// How evenly the masters of a Redis Cluster share the work; it needs one, so only when it is named.
         case masters
+        /// How long bodies of Stripe take to decode by their size and shape; only when it is named.
+        case json
 
         /// Whether it is measured when nothing is named.
         fileprivate var isUsual: Bool {
             switch self {
-            case .growth, .scale, .masters: false
+            case .growth, .scale, .masters, .json: false
             default: true
             }
         }

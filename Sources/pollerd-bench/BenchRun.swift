@@ -74,6 +74,7 @@ struct BenchRun: Sendable {
                 let bench = LiveBench(store: store, plan: plan, notifier: notifier)
                 try await bench.measure(&report)
             case .scale: try await ScaleBench(store: store, plan: plan).measure(&report)
+            case .json: try JSONBench(plan: plan).measure(&report)
             case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
             case .crowd:
                 for gateways in plan.crowdGateways {

@@ -1,4 +1,4 @@
-import Foundation
+import JSONText
 
 /// Whether a source that is consumed has been paid, or its bank may still say no.
 ///
@@ -34,19 +34,11 @@ package enum Settlement: Hashable, Sendable {
     package init(of event: Event?) {
         let isAboutSource = event?.type.hasPrefix("\(SourceKind.source.rawValue).") ?? false
         let json = isAboutSource ? event?.json : nil
+        let object = json.flatMap { RawJSON(unchecked: $0).member("object") }
         // From an object without these two, or without an object, nothing is concluded.
-        let shown = json.flatMap { try? JSONDecoder().decode(Shown.self, from: Data($0.utf8)) }
-        self.init(method: shown?.object?.type, usage: shown?.object?.usage)
-    }
-
-    /// The event's object, as far as a decision needs it.
-    private struct Shown: Decodable {
-        let object: Source?
-
-        /// A source, as a charge shows it.
-        struct Source: Decodable {
-            let type: String?
-            let usage: String?
-        }
+        self.init(
+            method: object?.member("type")?.string,
+            usage: object?.member("usage")?.string
+        )
     }
 }

@@ -267,7 +267,7 @@ package struct StripeCharger: Charger {
 
     private static func source(_ object: RawJSON) -> StripeAPI.Source? {
         // An answer that passed as an observation may still be no source we could charge.
-        try? JSONDecoder().decode(StripeAPI.Source.self, from: Data(object.description.utf8))
+        try? StripeJSON.decode(StripeAPI.Source.self, from: object.utf8)
     }
 }
 

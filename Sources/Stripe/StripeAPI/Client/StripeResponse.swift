@@ -43,7 +43,7 @@ public struct StripeResponse: Sendable {
             )
         }
         do {
-            return try JSONDecoder().decode(type, from: body)
+            return try StripeJSON.decode(type, from: body)
         } catch {
             throw .malformed(MalformedBody(error, status: status, requestID: headers.requestID))
         }
@@ -52,7 +52,7 @@ public struct StripeResponse: Sendable {
     /// The response seen as an error; its body is nil when it is not Stripe's error object.
     public var failure: APIFailure {
         // Anything but Stripe's own shape, a proxy's page for instance, says nothing we could act upon.
-        let envelope = try? JSONDecoder().decode(StripeErrorEnvelope.self, from: body)
+        let envelope = try? StripeJSON.decode(StripeErrorEnvelope.self, from: body)
         return APIFailure(status: status, error: envelope?.error, headers: headers)
     }
 }

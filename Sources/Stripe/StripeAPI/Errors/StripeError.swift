@@ -1,3 +1,5 @@
+import JSONText
+
 /// How a call to the API can fail.
 public enum StripeError: Error, Sendable, Hashable {
     /// No response. Retry after a pause, except when cancelled; a POST only with the same idempotency key.
@@ -133,6 +135,9 @@ extension MalformedBody {
 
     private static func explain(_ error: any Error) -> (field: String?, reason: String) {
         switch error {
+        case let error as JSONError:
+            // The message has a place and no value.
+            (nil, "the body cannot be read as JSON: \(error)")
         case DecodingError.typeMismatch(let type, let context):
             (path(context.codingPath), "expected \(type), found another JSON type")
         case DecodingError.valueNotFound(let type, let context):

@@ -17,8 +17,27 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: Codable {
-    /// Decodes whatever stands there.
+    /// Decodes a value of any JSON type.
+    ///
+    /// *Cost*: nothing with this library's own decoder, which has the value already and which reads every body
+    /// of Stripe. Any other decoder reports a type only by failing to decode all others, and each failure costs as
+    /// much as the coding path is long. So the depth is bounded, and no array or object is decoded twice:
+    /// the time grows with the number of values.
+    /// *Errors*: `dataCorrupted` for values nested deeper than 64, else the decoder's own.
     public init(from decoder: any Decoder) throws {
+        if let tree = decoder as? JSONTreeDecoder {
+            self = tree.value
+            return
+        }
+        guard decoder.codingPath.count < JSONBounds.standard.depthMax else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription:
+                        "values are nested deeper than \(JSONBounds.standard.depthMax)"
+                )
+            )
+        }
         let container = try decoder.singleValueContainer()
         // A failed attempt is how Codable asks for a type; the last one reports the real error.
         if container.decodeNil() {
@@ -31,10 +50,17 @@ extension JSONValue: Codable {
             self = .integer(integer)
         } else if let number = try? container.decode(Double.self) {
             self = .number(number)
-        } else if let items = try? container.decode([JSONValue].self) {
-            self = .array(items)
+        } else if var items = try? decoder.unkeyedContainer() {
+            var values: [JSONValue] = []
+            while !items.isAtEnd { values.append(try items.decode(JSONValue.self)) }
+            self = .array(values)
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            let members = try decoder.container(keyedBy: AnyKey.self)
+            var values: [String: JSONValue] = [:]
+            for key in members.allKeys {
+                values[key.stringValue] = try members.decode(JSONValue.self, forKey: key)
+            }
+            self = .object(values)
         }
     }
 

@@ -151,7 +151,7 @@ extension WebhookSignature {
 
     private static func event(_ payload: Data) throws(WebhookError) -> StripeEvent {
         do {
-            return try JSONDecoder().decode(StripeEvent.self, from: payload)
+            return try StripeJSON.decode(StripeEvent.self, from: payload)
         } catch {
             throw .malformed(MalformedBody(error, status: 200, requestID: nil))
         }

@@ -1,12 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+import StripeAPI
 
 extension SandboxResponder {
     /// The controls under `/_sandbox`; JSON in, JSON out, no key.
@@ -56,10 +51,11 @@ extension SandboxResponder {
         _ request: Request
     ) async throws -> Value {
         let body = try await collect(request)
-        // Nothing is an object without members.
-        let json = body.readableBytes == 0 ? Data("{}".utf8) : Data(body.readableBytesView)
         do {
-            return try JSONDecoder().decode(type, from: json)
+            // Nothing is an object without members.
+            return body.readableBytes == 0
+                ? try StripeJSON.decode(type, from: "{}".utf8)
+                : try StripeJSON.decode(type, from: body.readableBytesView)
         } catch {
             throw APIError.invalid("The body does not fit: \(error)")
         }
