@@ -153,6 +153,22 @@ struct EventSweepTests {
         ) async throws(AccountEventsFailure) -> SourceID? {
             nil
         }
+
+        func notice(
+            _ id: String,
+            of source: SourceID,
+            in account: AccountID
+        ) async throws(AccountEventsFailure) -> NoticeLookup {
+            .unreadable
+        }
+
+        func hasEvent(
+            _ id: String,
+            about object: SourceID,
+            in account: AccountID
+        ) async throws(AccountEventsFailure) -> Bool {
+            false
+        }
     }
 
     @Test("a sweep that a drain cuts off is given back at once, where it stands")

@@ -161,7 +161,7 @@ struct StripeWebhooksTests {
         }
     }
 
-    @Test("a charge hints its source and its intent; a connected account's event its own watches")
+    @Test("a charge hints its source")
     func related() async throws {
         try await AccountRig.run { rig in
             try await rig.watch("src_1")
@@ -171,17 +171,6 @@ struct StripeWebhooksTests {
                 extra: #","source":{"id":"src_1"}"#
             )
             #expect(try await receive(intake(rig), charge) == .accepted(hinted: 1, enqueued: 0))
-            let account = AccountID(unchecked: "acct_7")
-            let key = WatchKey(
-                account: account,
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
-            _ = try await rig.watches.enqueue([try NewWatch(key: key)])
-            let connected = body("src_1", event: "evt_9")
-                .replacing(#""object":"event","#, with: #""object":"event","account":"acct_7","#)
-            #expect(try await receive(intake(rig), connected) == .accepted(hinted: 1, enqueued: 0))
-            #expect(try await rig.watches.snapshot(of: key)?.watch.hintedAt != nil)
         }
     }
 
@@ -194,6 +183,26 @@ struct StripeWebhooksTests {
             let customer = body("cus_1", type: "customer.created")
             let ignored = try await receive(intake(rig), customer)
             #expect(ignored.name == "ignored")
+        }
+    }
+
+    @Test(
+        "an id or a type that is none of Stripe's is refused",
+        arguments: [
+            ("evt_1", "source chargeable"), ("evt_1", ""), ("evt|1", "source.chargeable"),
+            ("", "source.chargeable"), ("evt_1", String(repeating: "x", count: 101)),
+            (String(repeating: "e", count: 256), "source.chargeable"),
+        ]
+    )
+    func words(event: String, type: String) async throws {
+        try await AccountRig.run { rig in
+            try await rig.watch("src_1")
+            let outcome = try await receive(
+                intake(rig),
+                body("src_1", event: event, type: type)
+            )
+            #expect(outcome.name == "refused", "\(outcome)")
+            #expect(try await rig.hintedAt("src_1") == nil)
         }
     }
 

@@ -96,6 +96,8 @@ package struct TooManyWatches: Hashable, Sendable {
 package final class OpenWatchLimit: Sendable {
     /// Between two warnings, so that clients cannot fill the log.
     private static let pause = Duration.seconds(60)
+    /// Accounts of the store that are looked through for those of a platform: 20,000 at most.
+    private static let (pageSize, pagesMax) = (500, 40)
 
     private let limits: @Sendable () -> AccountLimits
     private let book: any AccountBook
@@ -137,6 +139,37 @@ package final class OpenWatchLimit: Sendable {
         return nil
     }
 
+    /// Why a watch of a connected account is not to be enqueued for its platform; nil when it may be.
+    ///
+    /// The account's own limit holds, and beside it the platform's, which counts the open watches of the platform
+    /// and of all accounts that are `connected` to it: a signature of the platform's opens no more than that.
+    package func refusal(
+        of new: NewWatch,
+        for platform: AccountID,
+        connected: @Sendable (AccountID) -> Bool
+    ) async throws(StoreError) -> TooManyWatches? {
+        if let refusal = try await refusal(of: [new]) { return refusal }
+        let most = limits()[platform].watches
+        guard most > 0 else { return nil }
+        // No account's id has a `~`: what is counted for all of them stays apart from the platform's own.
+        let all = AccountID(unchecked: "\(platform)~connected")
+        let now = elapsed()
+        let hasRoom = counts.withLock { $0.take(1, of: all, most: most, at: now) }
+        if hasRoom { return nil }
+        var accounts = [platform]
+        var cursor: String?
+        for _ in 0..<Self.pagesMax {
+            let page = try await book.accounts(limit: Self.pageSize, cursor: cursor)
+            accounts += page.items.filter { $0 != platform && connected($0) }
+            cursor = page.next
+            if cursor == nil { break }
+        }
+        let open = try await book.openWatches(of: accounts).reduce(0, +)
+        let refusal = try await refusal(of: [new.key], platform, most, since: now, all, open)
+        if let refusal { warn(refusal) }
+        return refusal
+    }
+
     /// Counts anew, and which of the watches are open already.
     private func refusal(
         of keys: [WatchKey],
@@ -145,11 +178,23 @@ package final class OpenWatchLimit: Sendable {
         since began: Duration
     ) async throws(StoreError) -> TooManyWatches? {
         let open = try await book.openWatches(of: [account]).first ?? 0
+        return try await refusal(of: keys, account, most, since: began, account, open)
+    }
+
+    /// Compares a fresh count with the limit, and remembers it under `name`.
+    private func refusal(
+        of keys: [WatchKey],
+        _ account: AccountID,
+        _ most: Int,
+        since began: Duration,
+        _ name: AccountID,
+        _ open: Int
+    ) async throws(StoreError) -> TooManyWatches? {
         let joined = open > 0 ? try await book.openWatches(among: keys) : 0
         let asked = max(keys.count - joined, 0)
         let now = elapsed()
         let fits = counts.withLock {
-            $0.settle(open, counted: began, asked: asked, of: account, most: most, at: now)
+            $0.settle(open, counted: began, asked: asked, of: name, most: most, at: now)
         }
         if fits { return nil }
         return TooManyWatches(account: account, most: most, open: open, asked: asked)

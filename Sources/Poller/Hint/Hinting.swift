@@ -49,14 +49,15 @@ package struct Hinting: Sendable {
     ///   - account: whose watches.
     ///   - isWebhook: whether a webhook brought it; remembered, so that the sweep misses nothing.
     ///   - unwatched: told the subjects that have no such watch, before anything is remembered.
-    /// - Returns: how many were hinted; nil when the event or its change is known already.
-    /// - Throws: when the store cannot be reached; hinting again is harmless.
+    /// - Returns: the result. An event with an unconfirmed notice leaves no mark.
+    /// - Throws: when the store cannot be reached, or the upstream that must confirm a notice; hinting again is
+    ///   harmless.
     package func hint(
         _ event: AccountEvent,
         of account: AccountID,
         isWebhook: Bool,
         unwatched: ([WatchKey]) async throws(StoreError) -> Void = { _ in }
-    ) async throws(StoreError) -> Int? {
+    ) async throws(StoreError) -> HintResult {
         let id = Self.mark(ofEvent: event.id)
         let change = Self.mark(ofChange: event)
         let known = try await marks.isMarked([id, change ?? id], of: account)
@@ -65,7 +66,14 @@ package struct Hinting: Sendable {
             if isWebhook, known.first == false {
                 try await marks.mark([(id, Self.eventSpan)], of: account)
             }
-            return nil
+            return .known
+        }
+        let notice: MandateNotice?
+        switch try await confirmed(event, in: account) {
+        case .found(let found)?: notice = found
+        case .unknown?: return .noSuchNotice
+        case .unreadable?: return .unreadableNotice
+        case nil: notice = nil
         }
         var hinted = 0
         var rest: [WatchKey] = []
@@ -73,8 +81,10 @@ package struct Hinting: Sendable {
             guard let kind = SourceKind(inferredFrom: subject) else { continue }
             let key = WatchKey(account: account, source: subject, kind: kind)
             let isKnown: Bool
-            if let mandate = event.mandate {
-                isKnown = try await watches.announce(mandate, of: key)
+            if let notice {
+                // The debit concerns its source only, not the other objects of the event.
+                guard kind == .source, event.mandate.isOf(subject) else { continue }
+                isKnown = try await watches.announce(notice, of: key)
             } else {
                 isKnown = try await watches.hint(key, of: event.news)
             }
@@ -91,7 +101,26 @@ package struct Hinting: Sendable {
         if isWebhook { set.append((id, Self.eventSpan)) }
         if let change { set.append((change, Self.changeSpan)) }
         if !set.isEmpty { try await marks.mark(set, of: account) }
-        return hinted
+        return .hinted(hinted)
+    }
+
+    /// The notice of a debit, as the upstream has it; nil for an event that announces none.
+    private func confirmed(
+        _ event: AccountEvent,
+        in account: AccountID
+    ) async throws(StoreError) -> NoticeLookup? {
+        switch event.mandate {
+        case nil: return nil
+        case .confirmed(let notice): return .found(notice)
+        case .claimed(let id, let source):
+            guard let events else { return .unreadable }
+            do throws(AccountEventsFailure) {
+                return try await events.notice(id, of: source, in: account)
+            } catch {
+                // Nothing is remembered yet: the sender must deliver the event again.
+                throw .unavailable("the notice \(id) cannot be confirmed: \(error)")
+            }
+        }
     }
 
     /// What an event is about; a dispute and a refund name a charge, and not always what it belongs to.
@@ -111,6 +140,26 @@ package struct Hinting: Sendable {
             // Nothing is remembered yet: whoever has brought the event brings it again.
             throw .unavailable("what \(charge) belongs to is not known: \(error)")
         }
+    }
+}
+
+/// The result of hinting an event.
+package enum HintResult: Hashable, Sendable {
+    /// The number of watches that were hinted, or got the notice of a debit.
+    case hinted(Int)
+    /// The event, or its change, is known already.
+    case known
+    /// It announces a debit that the upstream does not know.
+    case noSuchNotice
+    /// It announces a debit, and no credentials here may ask the upstream for it.
+    case unreadableNotice
+}
+
+extension MandateAnnouncement? {
+    /// Whether the debit is one of this source; of a notice that was read with its event, which names only its own
+    /// source, always.
+    fileprivate func isOf(_ source: SourceID) -> Bool {
+        if case .claimed(_, let claimed) = self { claimed == source } else { true }
     }
 }
 

@@ -105,6 +105,59 @@ package struct StripeEvents: AccountEvents {
         }
     }
 
+    package func notice(
+        _ id: String,
+        of source: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> NoticeLookup {
+        guard let client = askedOnce(account) else { return .unreadable }
+        do throws(StripeError) {
+            let found = try await client.retrieveMandateNotification(
+                id,
+                ofSource: source.description,
+                timeout: Self.chargeTimeout
+            )
+            // An answer about anything else confirms nothing.
+            guard found.id == id, found.source?.id == source.description,
+                let notice = StripeEvent.notice(found.allResponseFields)
+            else { return .unknown }
+            return .found(notice)
+        } catch .api(let failure) where failure.isOfNoSuchObject {
+            return .unknown
+        } catch .api(let failure) where failure.status == 403 {
+            return .unreadable
+        } catch .invalidRequest {
+            return .unknown
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
+    package func hasEvent(
+        _ id: String,
+        about object: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> Bool {
+        guard let client = askedOnce(account) else { return false }
+        do throws(StripeError) {
+            let found = try await client.retrieveEvent(id, timeout: Self.chargeTimeout)
+            return found.id == id && found.objectID == object.description
+        } catch .api(let failure) where failure.isOfNoSuchObject || failure.status == 403 {
+            return false
+        } catch .invalidRequest {
+            return false
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
+    /// A client that tries once, because the sender of a webhook delivers it again.
+    private func askedOnce(_ account: AccountID) -> StripeClient? {
+        guard var client = accounts.client(for: account) else { return nil }
+        client.configuration.retry = .never
+        return client
+    }
+
     /// Everything from a time on, where no event is known to begin beside.
     private func allEvents(
         _ client: StripeClient,
@@ -127,9 +180,32 @@ package struct StripeEvents: AccountEvents {
     }
 }
 
+extension APIFailure {
+    /// Whether Stripe knows no such object, or no such account for this key.
+    fileprivate var isOfNoSuchObject: Bool {
+        status == 404 || error?.code == "resource_missing" || error?.code == "account_invalid"
+    }
+}
+
 extension StripeEvent {
-    /// What it tells us to look at: its object, and the source or intent that belongs to.
-    var asHint: AccountEvent {
+    /// An event that Stripe has listed for us.
+    var asHint: AccountEvent { hint(mandate.map { .confirmed($0) }) }
+
+    /// An event from a webhook: the ids of its objects, without their fields.
+    var asClaim: AccountEvent {
+        let object = data.object
+        let names = (
+            notice: object["id"]?.string,
+            source: object["source"]?["id"]?.string ?? object["source"]?.string
+        )
+        guard type == "source.mandate_notification", let notice = names.notice,
+            let source = names.source.flatMap({ try? SourceID($0) })
+        else { return hint(nil) }
+        return hint(.claimed(id: notice, of: source))
+    }
+
+    /// The ids to poll: of its object, and of the source or intent that it belongs to.
+    private func hint(_ mandate: MandateAnnouncement?) -> AccountEvent {
         let object = data.object
         let texts = [
             object["id"]?.string, object["payment_intent"]?.string,
@@ -156,10 +232,12 @@ extension StripeEvent {
     ///
     /// *Source*: Stripe's specification of `source_mandate_notification`.
     private var mandate: MandateNotice? {
-        let object = data.object
-        guard type == "source.mandate_notification", let id = object["id"]?.string else {
-            return nil
-        }
+        type == "source.mandate_notification" ? Self.notice(data.object) : nil
+    }
+
+    /// The debit that a `source_mandate_notification` announces.
+    static func notice(_ object: JSONValue) -> MandateNotice? {
+        guard let id = object["id"]?.string else { return nil }
         let details = (object["type"]?.string).flatMap { object[$0] }
         var notice = MandateNotice(id: id)
         notice.reason = object["reason"]?.string

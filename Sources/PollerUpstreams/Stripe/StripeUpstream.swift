@@ -254,12 +254,19 @@ package final class StripeAccounts: Sendable {
     }
 
     private let own: [AccountID: Access]
+    /// The platform of each connected account that a list names.
+    private let platforms: [AccountID: AccountID]
     private let connected = Mutex<[AccountID: Access]>([:])
 
-    /// - Parameter configurations: each account's key and address. The one of `AccountID.main`
-    ///   also serves connected accounts (`acct_…`) that have none of their own, with the
-    ///   `Stripe-Account` header.
-    package init(_ configurations: [AccountID: StripeClientConfiguration]) {
+    /// - Parameters:
+    ///   - configurations: each account's key and address. The key of `AccountID.main` also reads connected
+    ///     accounts (`acct_…`) without a key, with the `Stripe-Account` header.
+    ///   - platforms: the platform of each connected account that has another platform than `AccountID.main`.
+    package init(
+        _ configurations: [AccountID: StripeClientConfiguration],
+        platforms: [AccountID: AccountID] = [:]
+    ) {
+        self.platforms = platforms
         own = configurations.mapValues { Access(StripeClient(configuration: $0)) }
     }
 
@@ -285,9 +292,9 @@ package final class StripeAccounts: Sendable {
 
     private func access(to account: AccountID) -> Access? {
         if let own = own[account] { return own }
-        guard account.description.hasPrefix("acct_"), let platform = own[.main] else {
-            return nil
-        }
+        guard account.description.hasPrefix("acct_"),
+            let platform = own[platforms[account] ?? .main]
+        else { return nil }
         return connected.withLock { connected in
             if let known = connected[account] { return known }
             let access = Access(platform.client.acting(for: account.description))

@@ -71,6 +71,10 @@ struct FileMember: Sendable {
             "whsec_… of the account's webhooks, by comma while one is rolled"
         ),
         (
+            "connected", "list of acct_…, or of the account default all", "none",
+            "the connected accounts that a platform's webhooks may name"
+        ),
+        (
             "charge", "true, false or members", "false",
             "charges all of each source once, when it becomes chargeable"
         ),

@@ -10,6 +10,7 @@ import PollerUpstreams
 ///   acct_1:
 ///     stripe_api_key: {env: ACME_STRIPE_KEY}
 ///     webhook_secrets: {file: /run/secrets/acme_whsec}
+///     connected: [acct_2, acct_3]
 ///     charge: {description: Acme}
 ///     refund_duplicates: true
 ///     authorisation: capture
@@ -34,6 +35,8 @@ struct FileSections: Sendable {
         /// Nil for the default account where an option names its key.
         let apiKey: String?
         let webhookSecrets: [String]
+        /// The accounts that events signed with these secrets may name.
+        let connected: ConnectedAccounts
         /// What is charged for sources whose watch says nothing; nil: nothing.
         let charge: ChargeOrder?
         /// What an order was paid with a second time goes back by itself.
@@ -75,6 +78,11 @@ struct FileSections: Sendable {
         }
         if key == "endpoints", mistakes.isEmpty {
             do throws(ConfigurationError) { try checkFallbacks(node) } catch {
+                mistakes.append(error)
+            }
+        }
+        if key == "accounts", mistakes.isEmpty {
+            do throws(ConfigurationError) { try checkConnected(node) } catch {
                 mistakes.append(error)
             }
         }
@@ -126,12 +134,41 @@ struct FileSections: Sendable {
         }
     }
 
+    /// The platform of each connected account that a list names.
+    var platforms: [AccountID: AccountID] {
+        var platforms: [AccountID: AccountID] = [:]
+        for (platform, account) in accounts {
+            guard case .listed(let connected) = account.connected else { continue }
+            for one in connected { platforms[one] = platform }
+        }
+        return platforms
+    }
+
+    /// An account has one tenant: itself, where the file names it, or one platform.
+    private func checkConnected(_ node: YAMLNode) throws(ConfigurationError) {
+        var platforms: [AccountID: AccountID] = [:]
+        for (platform, account) in accounts.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            guard case .listed(let connected) = account.connected,
+                let list = node.member(platform.description)?.member("connected")
+            else { continue }
+            for one in connected.sorted(by: { "\($0)" < "\($1)" }) {
+                guard accounts[one] == nil else {
+                    throw list.wrong("names \(one), which is an account of this file itself")
+                }
+                if let other = platforms.updateValue(platform, forKey: one) {
+                    throw list.wrong("names \(one), which is connected to \(other) already")
+                }
+            }
+        }
+    }
+
     private static func account(
         _ id: AccountID,
         _ node: YAMLNode
     ) throws(ConfigurationError) -> Account {
         try node.checkMembers(of: "accounts.NAME")
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
+        let connected = try node.member("connected")?.connectedAccounts(of: id) ?? .none
         let key =
             id == .main
             ? try node.member("stripe_api_key")?.secret()
@@ -156,6 +193,7 @@ struct FileSections: Sendable {
         return Account(
             apiKey: key,
             webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
+            connected: connected,
             charge: charge,
             refundsDuplicates: refundsDuplicates,
             acts: acts,
@@ -235,6 +273,32 @@ extension YAMLNode {
             try member("watches")?.count(0...1_000_000_000),
             try member("endpoints")?.count(0...1_000_000)
         )
+    }
+
+    /// The connected accounts of a platform: a list of `acct_…`, or of the default account `all`.
+    ///
+    /// `all` is the default account's alone, because its key is the one that reads accounts which no list names.
+    fileprivate func connectedAccounts(
+        of platform: AccountID
+    ) throws(ConfigurationError) -> ConnectedAccounts {
+        let texts = try texts()
+        if texts == ["all"] {
+            guard platform == .main else {
+                throw wrong("can be all for the account default only: list the accounts, acct_…")
+            }
+            return .all
+        }
+        guard texts.count <= ConnectedAccounts.listedMax else {
+            throw wrong("names more than \(ConnectedAccounts.listedMax) accounts: use all")
+        }
+        var accounts: Set<AccountID> = []
+        for text in texts {
+            guard let account = ConnectedAccounts.account(named: text) else {
+                throw wrong("must be a list of account ids of Stripe's, acct_…, or all")
+            }
+            accounts.insert(account)
+        }
+        return .listed(accounts)
     }
 
     fileprivate func optional(_ name: String) throws(ConfigurationError) -> String? {

@@ -145,4 +145,20 @@ extension LiveConfiguration: AccountEvents {
     ) async throws(AccountEventsFailure) -> SourceID? {
         try await now.events.subject(ofCharge: charge, in: account)
     }
+
+    func notice(
+        _ id: String,
+        of source: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> NoticeLookup {
+        try await now.events.notice(id, of: source, in: account)
+    }
+
+    func hasEvent(
+        _ id: String,
+        about object: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> Bool {
+        try await now.events.hasEvent(id, about: object, in: account)
+    }
 }

@@ -19,7 +19,8 @@ extension Node {
         StripeAccounts(
             settings.stripeKeys.mapValues { key in
                 StripeClientConfiguration(key: key, baseURL: settings.stripeAPIBase)
-            }
+            },
+            platforms: settings.sections.platforms
         )
     }
 
@@ -160,11 +161,14 @@ extension Node {
         for (account, secrets) in taking {
             configured[account] = StripeWebhooks.Account(
                 secrets: secrets,
-                isLive: settings.stripeKeys[account]?.isLive
+                isLive: settings.stripeKeys[account]?.isLive,
+                connected: settings.sections.accounts[account]?.connected ?? .none
             )
         }
+        let names = Array(settings.sections.accounts.keys) + Array(settings.stripeKeys.keys)
         return StripeWebhooks(
             accounts: configured,
+            names: Set(names + settings.sections.upstreams.map(\.name)),
             tolerance: settings.stripeWebhookTolerance,
             watches: cluster.watches,
             marks: sweeps,

@@ -138,12 +138,20 @@ extension StripeClient {
     }
 
     /// Reads a notice of a coming debit.
+    ///
+    /// - Parameters:
+    ///   - id: `srcmn_…`.
+    ///   - source: The Source that will be debited, `src_…`.
+    ///   - timeout: One try's; the configuration's when nil.
+    /// - Returns: The notice.
+    /// - Throws: Any ``StripeError``; a notice of another Source is `api` with status 404.
     public func retrieveMandateNotification(
         _ id: String,
-        ofSource source: String
+        ofSource source: String,
+        timeout: Duration? = nil
     ) async throws(StripeError) -> MandateNotification {
         let path = try StripeCall.path("/v1/sources", source, tail: "/mandate_notifications")
-        return try await retrieve(path, id, nil, nil)
+        return try await retrieve(path, id, nil, timeout)
     }
 
     /// Attaches a reusable Source to a customer; it must be pending or chargeable.

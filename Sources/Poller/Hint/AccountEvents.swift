@@ -1,0 +1,109 @@
+/// Which of an account's events a sweep reads: an upstream takes no more than so many types at a time.
+package enum EventList: String, Hashable, Sendable, CaseIterable {
+    /// What ends or moves a payment, often and soon.
+    case usual
+    /// What its money does afterwards, and what is rare.
+    case money
+}
+
+/// The list of everything that happened in an account, as the upstream keeps it.
+package protocol AccountEvents: Sendable {
+    /// Reads what follows the cursor, oldest first, at most a page.
+    func events(
+        of account: AccountID,
+        _ list: EventList,
+        from cursor: SweepCursor
+    ) async throws(AccountEventsFailure) -> AccountEventsPage
+
+    /// What a charge belongs to: the source it was made from, or its intent; nil when it is none of what
+    /// is watched.
+    func subject(
+        ofCharge charge: ChargeID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID?
+
+    /// Reads the notice of a debit that a webhook names.
+    func notice(
+        _ id: String,
+        of source: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> NoticeLookup
+
+    /// Whether the account has an event of this id about this object.
+    ///
+    /// False also where the account is none that the credentials reach.
+    func hasEvent(
+        _ id: String,
+        about object: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> Bool
+}
+
+/// The upstream's answer about a notice of a debit.
+package enum NoticeLookup: Hashable, Sendable {
+    /// It exists, and says this.
+    case found(MandateNotice)
+    /// The upstream has no such notice of this source, or not in this account.
+    case unknown
+    /// There are no credentials here that may read it.
+    case unreadable
+}
+
+/// One page of an account's events, oldest first.
+package struct AccountEventsPage: Hashable, Sendable {
+    package let events: [AccountEvent]
+    /// Newer ones follow.
+    package let hasMore: Bool
+
+    /// Puts a page together.
+    package init(events: [AccountEvent], hasMore: Bool) {
+        self.events = events
+        self.hasMore = hasMore
+    }
+}
+
+/// Something that happened in an account: a reason to poll its subjects, never the truth about them.
+///
+/// The one thing that an event says and no poll can show is a debit that it announces. It is believed when the
+/// upstream itself has listed the event for us (``MandateAnnouncement``).
+package struct AccountEvent: Hashable, Sendable {
+    package let id: String
+    package let type: String
+    /// What it is about: the object itself, and what that belongs to (a charge's source or intent).
+    package let subjects: [SourceID]
+    /// What it is news of.
+    package let news: HintNews
+    /// The debit it announces; nil for an event that announces none.
+    package let mandate: MandateAnnouncement?
+
+    /// Describes an event.
+    package init(
+        id: String,
+        type: String,
+        subjects: [SourceID],
+        news: HintNews = .anything,
+        mandate: MandateAnnouncement? = nil
+    ) {
+        self.id = id
+        self.type = type
+        self.subjects = subjects
+        self.news = news
+        self.mandate = mandate
+    }
+}
+
+/// The debit that an event announces.
+package enum MandateAnnouncement: Hashable, Sendable {
+    /// Read from the upstream.
+    case confirmed(MandateNotice)
+    /// Named by a webhook: nothing else of it is kept, and the upstream is asked for the notice.
+    case claimed(id: String, of: SourceID)
+}
+
+/// Why an account's events cannot be read now.
+package enum AccountEventsFailure: Error, Hashable, Sendable {
+    /// The event of the cursor is unknown: older than the upstream keeps events (30 days).
+    case cursorTooOld
+    /// Anything else; the next sweep tries again.
+    case unavailable(String)
+}
