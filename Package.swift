@@ -228,6 +228,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Standard output, standard error and the log, written without traps.
+        .target(name: "ProgramOutput", dependencies: [arguments], swiftSettings: settings),
         // Programs that run beside another: redis-server and stripe-sandbox, for --embedded and bench.
         .target(name: "ChildPrograms", swiftSettings: settings),
         // The options of `pollerd bench`, which pollerd checks and pollerd-bench obeys.
@@ -238,6 +240,7 @@ let package = Package(
         .target(
             name: "pollerd",
             dependencies: [
+                "ProgramOutput",
                 "SafeNumbers",
                 "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
@@ -251,6 +254,7 @@ let package = Package(
         .executableTarget(
             name: "pollerd-bench",
             dependencies: [
+                "ProgramOutput",
                 "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerRedis",
                 "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
                 "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
@@ -261,6 +265,7 @@ let package = Package(
         .target(
             name: "pollerctl",
             dependencies: [
+                "ProgramOutput",
                 "SafeNumbers",
                 "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StandardWebhooks",
                 "StripeAPI", arguments, crypto, httpClient, nioCore, nioHTTP1,
@@ -269,7 +274,10 @@ let package = Package(
         ),
         .target(
             name: "stripe-sandbox",
-            dependencies: ["SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle],
+            dependencies: [
+                "ProgramOutput", "SecretFiles", "StripeSandbox", signals, arguments, logging,
+                lifecycle,
+            ],
             path: "Sources/Stripe/stripe-sandbox",
             swiftSettings: settings
         ),
@@ -295,7 +303,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "poller-program",
-            dependencies: ["pollerd", "pollerctl", "stripe-sandbox"],
+            dependencies: ["ProgramOutput", "pollerd", "pollerctl", "stripe-sandbox"],
             path: "Sources/Programs/poller",
             swiftSettings: settings
         ),
@@ -396,6 +404,11 @@ let package = Package(
         .testTarget(
             name: "pollerdTests",
             dependencies: ["Poller", "PollerTesting", "pollerd", arguments, yams],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ProgramOutputTests",
+            dependencies: ["ProgramOutput"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Foundation
+import ProgramOutput
 
 /// `pollerctl`: the operator's hand, over HTTP only.
 package struct Pollerctl: AsyncParsableCommand {
@@ -35,6 +36,7 @@ package struct Pollerctl: AsyncParsableCommand {
     package init() {}
 
     package static func main() async {
+        StandardStreams.prepare(program: "pollerctl")
         let arguments = Self.inOrder(Array(CommandLine.arguments.dropFirst()))
         if let advice = advice(on: arguments) {
             Terminal.printError(advice)
@@ -57,7 +59,7 @@ package struct Pollerctl: AsyncParsableCommand {
                 Terminal.printError("\(rule)\nSee '\(path(of: arguments)) --help'.")
                 Foundation.exit(64)
             }
-            exit(withError: error)
+            end(with: error)
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ProgramOutput
 import SecretFiles
 
 /// Writes to the two outputs, with colour where a person looks.
@@ -42,12 +43,7 @@ enum Terminal {
 
     /// Writes a line at once, so that a pipe gets each event as it happens.
     static func printLine(_ line: String) {
-        do {
-            try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
-        } catch {
-            // The reader of our output has gone (`… | head`): nothing is left to do.
-            exit(0)
-        }
+        StandardStreams.printLine(line)
     }
 
     /// Writes a line of JSON, in which what nobody sees or turns the line around stands as its escape: the same
@@ -93,8 +89,8 @@ enum Terminal {
 
     /// Writes to the standard output what is no line, such as the terminal's own commands.
     static func write(_ text: String) {
-        // The terminal has gone: nothing is left to be said to it.
-        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        // The program may be ending because the terminal is closed.
+        StandardStreams.tryWrite(text)
     }
 
     /// Puts lines on a terminal in place of what was there, as much of them as it has room for.
@@ -104,12 +100,7 @@ enum Terminal {
         // Home, each line with the rest of its row cleared, then everything below. No end of line behind the
         // last: it would push the first out of sight.
         let text = "\u{1B}[H" + shown.joined(separator: "\r\n") + "\u{1B}[J"
-        do {
-            try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
-        } catch {
-            // The terminal has gone, and with it who looked.
-            exit(0)
-        }
+        StandardStreams.write(text)
     }
 
     /// A line that is no wider than so many columns; its colours take none.
@@ -177,8 +168,7 @@ enum Terminal {
     }
 
     private static func writeError(_ text: String) {
-        // Nobody can be told that the error output is closed.
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+        StandardStreams.writeError(text)
     }
 }
 

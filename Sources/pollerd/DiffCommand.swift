@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ProgramOutput
 
 /// `pollerd diff FILE`: what a process would do differently, were FILE its configuration file.
 ///
@@ -27,7 +28,7 @@ struct Diff: AsyncParsableCommand {
         let new = try Self.read(source.replacing(file: file))
         for name in new.unknown { Self.tell("unknown option \(name)") }
         let changes = ConfigurationDifference(from: old, to: new).changes
-        for change in changes { print(change.line) }
+        for change in changes { StandardStreams.printLine(change.line) }
         if !changes.isEmpty { throw ExitCode(1) }
     }
 
@@ -47,6 +48,6 @@ struct Diff: AsyncParsableCommand {
     }
 
     private static func tell(_ words: String) {
-        FileHandle.standardError.write(Data("pollerd: \(words)\n".utf8))
+        StandardStreams.writeError("pollerd: \(words)\n")
     }
 }

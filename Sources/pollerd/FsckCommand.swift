@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Poller
+import ProgramOutput
 import RedisClient
 
 /// `pollerd fsck`: checks the invariants of the store, on the live cluster.
@@ -28,7 +29,9 @@ struct Fsck: AsyncParsableCommand {
             return try await watches + audit(cluster.deliveries, "deliveries")
         }
         if faults > 0, !repair {
-            print("run pollerd fsck --repair to mend \(faults == 1 ? "it" : "them")")
+            StandardStreams.printLine(
+                "run pollerd fsck --repair to mend \(faults == 1 ? "it" : "them")"
+            )
         }
         if faults > 0, !repair { throw ExitCode(1) }
     }
@@ -39,12 +42,14 @@ struct Fsck: AsyncParsableCommand {
         var cursor: String?
         repeat {
             let page = try await queue.audit(after: cursor, repairing: repair)
-            for fault in page.faults { print("\(name): \(fault)\(repair ? " (mended)" : "")") }
+            for fault in page.faults {
+                StandardStreams.printLine("\(name): \(fault)\(repair ? " (mended)" : "")")
+            }
             checked += page.checked
             faults += page.faults.count
             cursor = page.next
         } while cursor != nil
-        print("\(name): \(checked) looked at, \(faults) faults")
+        StandardStreams.printLine("\(name): \(checked) looked at, \(faults) faults")
         return faults
     }
 }

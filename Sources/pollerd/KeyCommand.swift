@@ -5,6 +5,7 @@ import Poller
 import PollerAPI
 import PollerRedis
 import PollerWire
+import ProgramOutput
 import RedisClient
 
 /// `pollerd key`: keys of the API, made beside the store.
@@ -67,7 +68,7 @@ struct KeyCreate: AsyncParsableCommand {
                 try await client.waitUntilConnected(timeout: .seconds(10))
             } catch {
                 let advice = "is POLLER_REDIS_URL right?"
-                FileHandle.standardError.write(Data("Redis: \(error); \(advice)\n".utf8))
+                StandardStreams.writeError("Redis: \(error); \(advice)\n")
                 throw ExitCode(69)
             }
             let cluster = try await Cluster.join(
@@ -108,10 +109,8 @@ struct KeyCreate: AsyncParsableCommand {
         }
         // Servers look twice a second: when the key is printed, all that run let it in.
         try await Task.sleep(for: .seconds(1))
-        FileHandle.standardError.write(
-            Data("\(made.id) (\(made.role)); the key is shown once:\n".utf8)
-        )
-        print(text.reveal)
+        StandardStreams.writeError("\(made.id) (\(made.role)); the key is shown once:\n")
+        StandardStreams.printLine(text.reveal)
     }
 
     private func key(id: KeyID) throws -> Poller.AccessKey {

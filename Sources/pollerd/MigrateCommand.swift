@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerRedis
+import ProgramOutput
 import RedisClient
 
 /// `pollerd migrate`: gives a store the form that the newest release writes.
@@ -37,15 +38,17 @@ struct Migrate: AsyncParsableCommand {
 
         func run() async throws {
             try await Migration.run(flags) { migration in
-                print(migration.state)
+                StandardStreams.printLine(migration.state)
                 guard migration.isNeeded else { return }
                 for line in StoreVersion.changes(since: migration.layout.form) {
-                    print("  \(line)")
+                    StandardStreams.printLine("  \(line)")
                 }
                 let older = try await migration.older()
-                for member in older { print("older, to be upgraded first: \(member)") }
+                for member in older {
+                    StandardStreams.printLine("older, to be upgraded first: \(member)")
+                }
                 let step = older.isEmpty ? "pollerd migrate apply" : "upgrade these, and ask again"
-                print("next: \(step)")
+                StandardStreams.printLine("next: \(step)")
             }
         }
     }
@@ -60,10 +63,12 @@ struct Migrate: AsyncParsableCommand {
 
         func run() async throws {
             try await Migration.run(flags) { migration in
-                guard migration.isNeeded else { return print(migration.state) }
+                guard migration.isNeeded else { return StandardStreams.printLine(migration.state) }
                 let older = try await migration.older()
                 guard older.isEmpty else {
-                    for member in older { print("older, to be upgraded first: \(member)") }
+                    for member in older {
+                        StandardStreams.printLine("older, to be upgraded first: \(member)")
+                    }
                     throw ConfigurationError("nothing was changed: older programs use the store")
                 }
                 try await StoreVersion.raise(
@@ -71,7 +76,7 @@ struct Migrate: AsyncParsableCommand {
                     release: StoreVersion.release,
                     on: migration.client
                 )
-                print(
+                StandardStreams.printLine(
                     "the store has form \(StoreVersion.current) from now on; restart every process, "
                         + "one after the other, then: pollerd migrate verify"
                 )
@@ -89,11 +94,13 @@ struct Migrate: AsyncParsableCommand {
 
         func run() async throws {
             try await Migration.run(flags) { migration in
-                print(migration.state)
+                StandardStreams.printLine(migration.state)
                 let behind = try await migration.behind()
-                for member in behind { print("started before, to be restarted: \(member)") }
+                for member in behind {
+                    StandardStreams.printLine("started before, to be restarted: \(member)")
+                }
                 guard !migration.isNeeded, behind.isEmpty else { throw ExitCode(1) }
-                print("every process writes it")
+                StandardStreams.printLine("every process writes it")
             }
         }
     }

@@ -4,6 +4,7 @@ import Foundation
 import Poller
 import PollerAPI
 import PollerNet
+import ProgramOutput
 
 /// `pollerd`: every role of the cluster in one program.
 package struct PollerdCommand: AsyncParsableCommand {
@@ -36,6 +37,8 @@ package struct PollerdCommand: AsyncParsableCommand {
     package init() {}
 
     package static func main() async {
+        StandardStreams.prepare(program: "pollerd")
+        defer { LogOutput.standardError.flush() }
         let arguments = Flags.expand(Array(CommandLine.arguments.dropFirst()))
         OpenFiles.raiseLimit()
         do {
@@ -49,10 +52,12 @@ package struct PollerdCommand: AsyncParsableCommand {
             where error is ConfigurationError || error is ProgramError || error is ListenError
             || error is SealError
         {
-            FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
+            LogOutput.standardError.flush()
+            StandardStreams.writeError("pollerd: \(error)\n")
             Foundation.exit(78)  // EX_CONFIG of sysexits.h
         } catch {
-            exit(withError: error)
+            LogOutput.standardError.flush()
+            end(with: error)
         }
     }
 }
@@ -158,18 +163,20 @@ struct CheckConfig: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        guard !describe else { return print(Option.reference.joined(separator: "\n\n")) }
+        guard !describe else {
+            return StandardStreams.printLine(Option.reference.joined(separator: "\n\n"))
+        }
         let configuration = try flags.configuration()
-        print(configuration.report)
+        StandardStreams.printLine(configuration.report)
         for warning in configuration.warnings + configuration.unreachableEndpoints {
-            FileHandle.standardError.write(Data("pollerd: warning: \(warning)\n".utf8))
+            StandardStreams.writeError("pollerd: warning: \(warning)\n")
         }
         for name in configuration.unknown {
-            FileHandle.standardError.write(Data("pollerd: unknown option \(name)\n".utf8))
+            StandardStreams.writeError("pollerd: unknown option \(name)\n")
         }
         let mistakes = configuration.mistakes
         for mistake in mistakes.dropLast() {
-            FileHandle.standardError.write(Data("pollerd: \(mistake)\n".utf8))
+            StandardStreams.writeError("pollerd: \(mistake)\n")
         }
         if let last = mistakes.last { throw last }
         if !configuration.unknown.isEmpty {

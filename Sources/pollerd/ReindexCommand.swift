@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerRedis
+import ProgramOutput
 import RedisClient
 
 /// `pollerd reindex`: puts watches into the index of searches that are not in it.
@@ -29,7 +30,9 @@ struct Reindex: AsyncParsableCommand {
                 cursor = step.next
             } while cursor != nil
             let names = settings.searchKeys.names.joined(separator: ", ")
-            print("\(count) watches are found by source, order, charge, sum and by \(names)")
+            StandardStreams.printLine(
+                "\(count) watches are found by source, order, charge, sum and by \(names)"
+            )
         }
     }
 }

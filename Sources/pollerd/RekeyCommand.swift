@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerRedis
+import ProgramOutput
 import RedisClient
 
 /// `pollerd rekey`: seals everything in the store by the first master key.
@@ -72,8 +73,10 @@ struct Rekey: AsyncParsableCommand {
         do {
             let overlap = max(settings.retention.outbox, StreamGrant.lifetimeMax)
             let since = try await secrets.rotate(now: WallClock.now(), overlap: overlap)
-            print("roots: new from \(since) on")
-            print("tokens of the former root count for an hour more, cursors for \(overlap.text)")
+            StandardStreams.printLine("roots: new from \(since) on")
+            StandardStreams.printLine(
+                "tokens of the former root count for an hour more, cursors for \(overlap.text)"
+            )
         } catch let error as InvalidInput {
             throw ConfigurationError("the roots \(error.message)")
         }
@@ -85,7 +88,7 @@ struct Rekey: AsyncParsableCommand {
         _ masterKeys: MasterKeys,
         _ logger: Logger
     ) async throws -> Bool {
-        print("roots: \(try await cluster.secrets.reseal()) sealed anew")
+        StandardStreams.printLine("roots: \(try await cluster.secrets.reseal()) sealed anew")
         let walk = RedisRekey(
             client: cluster.client,
             layout: cluster.layout,
@@ -100,23 +103,23 @@ struct Rekey: AsyncParsableCommand {
                 looked += page.looked
                 sealed += page.sealed
                 unopened += page.unopened.count
-                for error in page.unopened { print("\(part): \(error)") }
+                for error in page.unopened { StandardStreams.printLine("\(part): \(error)") }
                 cursor = page.next
             } while cursor != nil
-            print("\(part): \(looked) looked at, \(sealed) sealed anew")
+            StandardStreams.printLine("\(part): \(looked) looked at, \(sealed) sealed anew")
         }
         guard unopened == 0 else {
-            print(
+            StandardStreams.printLine(
                 "\(unopened) could not be opened: nothing of them was changed; give the key they need"
             )
             return false
         }
         try await cluster.secrets.settle()
         guard try await isAloneNow(cluster) else { return false }
-        print(
+        StandardStreams.printLine(
             "everything is sealed by \(masterKeys.ids.first ?? "no key"); other keys are not needed any more"
         )
-        print(
+        StandardStreams.printLine(
             "what was written before is in older files and backups: redis-cli BGREWRITEAOF drops it here"
         )
         return true
@@ -125,12 +128,12 @@ struct Rekey: AsyncParsableCommand {
     /// Whether no process that runs seals by another key: each notes its own again within seconds.
     private func isAloneNow(_ cluster: Cluster) async throws -> Bool {
         guard try await !cluster.members.members().isEmpty else { return true }
-        print("waiting for what the running processes say of their keys")
+        StandardStreams.printLine("waiting for what the running processes say of their keys")
         try await Task.sleep(for: SecretsSync.pause + Self.margin)
         let standing = try await cluster.secrets.standing()
         if standing.otherKeys.isEmpty, !standing.isPlain { return true }
         let keys = standing.otherKeys + (standing.isPlain ? ["no key at all"] : [])
-        print(
+        StandardStreams.printLine(
             "a process that runs still seals by \(keys.joined(separator: ", ")): give every process the "
                 + "keys in this order, start it again, then run this again; take no key away before"
         )

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerRedis
+import ProgramOutput
 import RedisClient
 
 /// `pollerd repartition`: gives the store more partitions while the cluster works.
@@ -41,7 +42,9 @@ struct Repartition: AsyncParsableCommand {
         try await Cluster.visit(flags, as: "repartition") { cluster, settings, logger in
             if stop { return try await Self.stop(cluster, settings, logger) }
             guard let partitions else {
-                return print(try await Self.standing(cluster.layout, cluster.client))
+                return StandardStreams.printLine(
+                    try await Self.standing(cluster.layout, cluster.client)
+                )
             }
             let layout: StoreLayout
             do {
@@ -62,8 +65,10 @@ struct Repartition: AsyncParsableCommand {
                     logger: logger
                 )
                 let opened = try await work.reopen()
-                if opened > 0 { print("\(opened) partitions were still shut, and are open") }
-                return print(try await Self.standing(layout, cluster.client))
+                if opened > 0 {
+                    StandardStreams.printLine("\(opened) partitions were still shut, and are open")
+                }
+                return StandardStreams.printLine(try await Self.standing(layout, cluster.client))
             }
             try await awaitProcesses(of: layout, cluster.members, for: patience)
             try await split(layout, cluster, settings, logger)
@@ -94,7 +99,11 @@ struct Repartition: AsyncParsableCommand {
         var hasSaidSo = false
         do {
             while try await !work.hold(for: hold) {
-                if !hasSaidSo { print("another one is at work, or was a moment ago: waiting") }
+                if !hasSaidSo {
+                    StandardStreams.printLine(
+                        "another one is at work, or was a moment ago: waiting"
+                    )
+                }
                 hasSaidSo = true
                 try await Task.sleep(for: look)
             }
@@ -130,7 +139,7 @@ struct Repartition: AsyncParsableCommand {
         try await take(work)
         let (freed, left) = try await work.stop()
         try await work.letGo()
-        print("\(freed) partitions stood still, and go on undivided")
+        StandardStreams.printLine("\(freed) partitions stood still, and go on undivided")
         guard left > 0 else { return }
         throw ConfigurationError(
             "\(left) cannot go back, because what moves is leaving them: run pollerd repartition "
@@ -152,7 +161,7 @@ struct Repartition: AsyncParsableCommand {
                 .map { "\($0.roles) on \($0.host), process \($0.pid)" }
             if behind.isEmpty { return }
             for process in behind where told.insert(process).inserted {
-                print("started before, to be started again: \(process)")
+                StandardStreams.printLine("started before, to be started again: \(process)")
             }
             guard ContinuousClock.now < end else {
                 throw ConfigurationError(
@@ -175,10 +184,10 @@ struct Repartition: AsyncParsableCommand {
             } catch let error as StoreError {
                 switch error {
                 case .unavailable:
-                    print("\(error): trying again")
+                    StandardStreams.printLine("\(error): trying again")
                     try await Task.sleep(for: look)
                 case .full:
-                    print(
+                    StandardStreams.printLine(
                         "a server of Redis has no room for what moves to it: give it more (maxmemory), or end "
                             + "this; nothing stands still for it, and it is tried again in \(hold.text)"
                     )
@@ -215,7 +224,7 @@ struct Repartition: AsyncParsableCommand {
                                 try await work.split(queue, partition)
                             })
                         else { continue }
-                        print(
+                        StandardStreams.printLine(
                             "\(queue.rawValue) \(partition + 1)/\(former): \(outcome.items) items and "
                                 + "\(outcome.lanes) lanes moved; nothing claimed for \(outcome.closed.text), "
                                 + "nothing written for \(outcome.frozen.text)"
@@ -229,6 +238,8 @@ struct Repartition: AsyncParsableCommand {
             try await group.next()
             group.cancelAll()
         }
-        print("the store has \(layout.partitions) partitions; next: pollerd fsck")
+        StandardStreams.printLine(
+            "the store has \(layout.partitions) partitions; next: pollerd fsck"
+        )
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
+import ProgramOutput
 import SafeNumbers
 
 /// `pollerd simulate`: how many GETs a source will cost, how soon its changes are known, and what cluster that takes.
@@ -72,7 +73,7 @@ struct Simulate: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if costs { return print(json ? try Self.costsJSON() : Self.costsTable) }
+        if costs { return StandardStreams.printLine(json ? try Self.costsJSON() : Self.costsTable) }
         let settings = try Settings(flags.configuration())
         let load = try load.planned(settings)
         var interval: Duration?
@@ -97,7 +98,7 @@ struct Simulate: AsyncParsableCommand {
                 }
             }
         }
-        print(
+        StandardStreams.printLine(
             json
                 ? try Self.json(["runs": runs])
                 : Self.months(runs) + "\n\n" + Self.clusters(runs)

@@ -193,6 +193,12 @@ package struct Metric: Hashable, Sendable {
             [],
             "Spans that found no place in the queue, or that the collector has not taken."
         ),
+        Metric(
+            .counter,
+            "log_lines_dropped_total",
+            ["reason"],
+            "Log lines that were dropped: the reader stalled (full) or the write failed (failed)."
+        ),
         Metric(.counter, "metrics_refused_total", [], "Series beyond the bounds of this page."),
         Metric(.gauge, "build_info", ["version", "roles"], "1; what this process runs."),
         Metric(

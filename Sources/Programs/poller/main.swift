@@ -1,4 +1,5 @@
 import Foundation
+import ProgramOutput
 import pollerctl
 import pollerd
 import stripe_sandbox
@@ -14,6 +15,6 @@ default:
     let advice =
         "this is pollerd, pollerctl and stripe-sandbox: call it by one of these names, as links "
         + "to it have them"
-    FileHandle.standardError.write(Data("\(name ?? "poller"): \(advice)\n".utf8))
+    StandardStreams.writeError("\(name ?? "poller"): \(advice)\n")
     Foundation.exit(64)
 }

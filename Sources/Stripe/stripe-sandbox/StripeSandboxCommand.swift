@@ -1,6 +1,7 @@
 package import ArgumentParser
 import Foundation
 import Logging
+import ProgramOutput
 import SecretFiles
 import ServiceLifecycle
 import StripeSandbox
@@ -130,9 +131,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
         let shown = host.contains(":") ? "[\(host)]" : host
         let sandbox = try Sandbox(configuration: configuration, logger: logger) { port in
             // Written past any buffer: other programs wait for this line.
-            FileHandle.standardOutput.write(
-                Data("stripe-sandbox listening on http://\(shown):\(port)\n".utf8)
-            )
+            StandardStreams.tryWrite("stripe-sandbox listening on http://\(shown):\(port)\n")
         }
         var services = ServiceGroupConfiguration(
             services: [.init(service: sandbox, serviceName: "sandbox")],
@@ -157,7 +156,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
         guard let webhookSecretFile else { return webhookSecret }
         let file = try SecretFile(path: webhookSecretFile)
         if let warning = file.warning {
-            FileHandle.standardError.write(Data("stripe-sandbox: warning: \(warning)\n".utf8))
+            StandardStreams.writeError("stripe-sandbox: warning: \(warning)\n")
         }
         return file.text
     }

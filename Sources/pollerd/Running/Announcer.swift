@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import ProgramOutput
 
 /// Tells on standard output where things listen, a line each, for people and for scripts that
 /// started us with port 0.
@@ -49,6 +50,7 @@ struct Announcer: Sendable {
                 "message":\(JSONWriter.literal(words))\(more.joined())}
                 """
         }
-        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+        // The work goes on without readers of these lines.
+        StandardStreams.tryWrite("\(line)\n")
     }
 }

@@ -2,9 +2,10 @@ import Foundation
 import JSONText
 import Logging
 import Poller
+import ProgramOutput
 import SafeNumbers
 
-/// Writes one line an entry to standard error, as text or as a JSON object.
+/// Writes one line an entry to ``LogOutput``, as text or as a JSON object.
 ///
 /// *Shape* (json): `{"time":"…Z","level":"info","message":"…","logger":"…","source":"src_…"}` with
 /// the metadata's names as members. By hand because swift-log's own handler knows no JSON.
@@ -28,31 +29,33 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         // At info the HTTP server only repeats where it listens, which ``Announcer`` tells.
         if event.level == .info, event.source == "HummingbirdCore", logLevel == .info { return }
-        let time = WallClock.now()
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        let pairs = all.sorted { $0.key < $1.key }
-        let line: String
+        LogOutput.standardError.append(line(event.level, "\(event.message)", all))
+    }
+
+    /// One entry with its line feed.
+    func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+        let time = WallClock.now()
+        let pairs = metadata.sorted { $0.key < $1.key }
         switch format {
         case .json:
             let members = pairs.map { name, value in
                 ",\(JSONWriter.literal(name)):\(Self.json("\(value)", of: name))"
             }
-            line = """
-                {"time":"\(time)","level":"\(event.level)","logger":\(JSONWriter.literal(label)),\
-                "message":\(JSONWriter.literal("\(event.message)"))\(members.joined())}
+            return """
+                {"time":"\(time)","level":"\(level)","logger":\(JSONWriter.literal(label)),\
+                "message":\(JSONWriter.literal(message))\(members.joined())}
 
                 """
         case .text:
             let members = pairs.map { " \($0.key)=\(Self.oneLine("\($0.value)"))" }.joined()
-            let level = "\(event.level)".uppercased().padding(
+            let level = "\(level)".uppercased().padding(
                 toLength: 8,
                 withPad: " ",
                 startingAt: 0
             )
-            line = "\(time) \(level)\(event.message)\(members)\n"
+            return "\(time) \(level)\(message)\(members)\n"
         }
-        // One write a line: lines of several tasks do not mix.
-        FileHandle.standardError.write(Data(line.utf8))
     }
 
     /// What is counted or measured, by name: a field is of one type in all lines, or no index takes it.

@@ -14,7 +14,11 @@ extension Node {
             addresses: settings.addresses,
             tls: tls,
             logger: log("admin"),
-            notReady: { [client = cluster.client, gate = cluster.secrets.gate, loops] in
+            notReady: { [client = cluster.client, gate = cluster.secrets.gate, loops, startup] in
+                let unbound = startup.unbound
+                guard unbound.isEmpty else {
+                    return unbound.map { "starting: \($0) does not accept connections yet" }
+                }
                 if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
                 let reach = client.reach
                 guard reach.isUsable else { return [reach.refusal] }

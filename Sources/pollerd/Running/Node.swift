@@ -58,10 +58,8 @@ struct Node: Sendable {
         resolver = SystemResolver(clock: clock)
         live = LiveConfiguration(Configured(settings, Self.accounts(settings)))
         traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
-        // The admin listener, and those of the roles that serve others.
-        let count = 1 + roles.intersection([.api, .gateway]).count
         startup = Startup(
-            count: count,
+            of: Set(["admin"] + roles.intersection([.api, .gateway]).map(\.rawValue)),
             listeners: listeners,
             secure: Set(settings.tls.keys),
             announcer: settings.announcer

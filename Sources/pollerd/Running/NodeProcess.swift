@@ -6,6 +6,7 @@ import Poller
 import PollerAPI
 import PollerNet
 import PollerRedis
+import ProgramOutput
 import RedisClient
 import ServiceLifecycle
 import UnixSignals
@@ -48,6 +49,7 @@ struct NodeProcess {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         metrics.beginCounters()
+        observeLog(settings)
         Gauge(
             label: "poller_build_info",
             dimensions: [
@@ -108,6 +110,7 @@ struct NodeProcess {
                     // Only what cannot be mended by trying again ends the client: unusable TLS files.
                     logger.critical("Redis client unusable", metadata: ["error": "\(error)"])
                     embedded?.stop()
+                    LogOutput.standardError.flush()
                     _exit(78)
                 }
             }
@@ -219,6 +222,7 @@ struct NodeProcess {
             if !Task.isCancelled, let name = embedded.dead {
                 logger.critical("the embedded \(name) has ended; start pollerd again")
                 embedded.stop()
+                LogOutput.standardError.flush()
                 _exit(70)  // EX_SOFTWARE of sysexits.h
             }
         }
@@ -230,6 +234,34 @@ struct NodeProcess {
             LineLogHandler(label: label, format: format, level: level)
         }
         return Logger(label: "pollerd")
+    }
+
+    /// Counts log lines that could not be written, and reports them in the log once it can be.
+    private func observeLog(_ settings: Settings) {
+        let counters = Dictionary(
+            uniqueKeysWithValues: LogOutput.DropReason.allCases.map { reason in
+                let dimensions = [("reason", reason.rawValue)]
+                return (
+                    reason,
+                    Counter(label: "poller_log_lines_dropped_total", dimensions: dimensions)
+                )
+            }
+        )
+        let handler = LineLogHandler(
+            label: "pollerd",
+            format: settings.logFormat,
+            level: settings.logLevel
+        )
+        LogOutput.standardError.observe(
+            onDrop: { reason, count in counters[reason]?.increment(by: count) },
+            report: { count in
+                handler.line(
+                    .error,
+                    "log lines dropped; the reader of the log stalled or its disk was full",
+                    ["count": "\(count)"]
+                )
+            }
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ProgramOutput
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
@@ -36,6 +37,7 @@ final class Shutdown: Sendable {
                 logger.warning("ends at once", metadata: ["signal": "\(signal)"])
                 embedded?.stop()
                 // Leases expire by themselves; waiting is what the operator refused.
+                LogOutput.standardError.flush()
                 _exit(isDraining ? 1 : 0)
             }
             isDraining = true

@@ -19,6 +19,8 @@ class Process:
         self.command = command
         self.logs = logs
         self.env = env or {}
+        # Open descriptors that the process gets as well.
+        self.inherited: tuple[int, ...] = ()
         self.starts = 0
         self._child: subprocess.Popen | None = None
         self._sessions: list[int] = []
@@ -43,6 +45,7 @@ class Process:
                 stderr=err,
                 env=inherited | self.env,
                 start_new_session=True,
+                pass_fds=self.inherited,
             )
         self._sessions.append(self._child.pid)
         return self

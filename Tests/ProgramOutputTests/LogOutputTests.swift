@@ -1,0 +1,90 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import ProgramOutput
+
+/// Log output into a pipe, a full device and a closed pipe.
+@Suite("LogOutput")
+struct LogOutputTests {
+    /// The numbers of dropped lines by reason.
+    private final class Drops: Sendable {
+        private let counts = Mutex<[LogOutput.DropReason: Int]>([:])
+
+        func add(_ reason: LogOutput.DropReason, _ count: Int) {
+            counts.withLock { $0[reason, default: 0] += count }
+        }
+
+        func of(_ reason: LogOutput.DropReason) -> Int { counts.withLock { $0[reason] ?? 0 } }
+    }
+
+    private static func observed(_ output: LogOutput) -> Drops {
+        let drops = Drops()
+        output.observe(
+            onDrop: { drops.add($0, $1) },
+            report: { "dropped \($0)\n" }
+        )
+        return drops
+    }
+
+    @Test("lines reach the descriptor in order")
+    func order() {
+        let pipe = Pipe()
+        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        for number in 0..<100 { output.append("line \(number)\n") }
+        output.flush()
+        let read = pipe.fileHandleForReading.availableData
+        #expect(
+            String(decoding: read, as: UTF8.self)
+                == (0..<100).map { "line \($0)\n" }.joined()
+        )
+    }
+
+    @Test("a stalled reader blocks no caller, and the dropped lines are counted and reported later")
+    func stalledReader() throws {
+        let pipe = Pipe()
+        let output = LogOutput(
+            descriptor: pipe.fileHandleForWriting.fileDescriptor,
+            bytesMax: 100_000
+        )
+        let drops = Self.observed(output)
+        let line = String(repeating: "x", count: 999) + "\n"
+        // The pipe takes 64 KiB, the thread holds one batch of at most 100 KB, the queue another.
+        for _ in 0..<1000 { output.append(line) }
+        let dropped = drops.of(.full)
+        #expect(dropped > 600)
+
+        var read = Data()
+        while read.count < (1000 - dropped) * 1000 {
+            read += pipe.fileHandleForReading.availableData
+        }
+        output.append("the next line\n")
+        output.flush()
+        read = pipe.fileHandleForReading.availableData
+        #expect(String(decoding: read, as: UTF8.self) == "dropped \(dropped)\nthe next line\n")
+    }
+
+    @Test("a full disk ends no program, and its lines are counted")
+    func fullDisk() throws {
+        #if os(Linux)
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let output = LogOutput(descriptor: full.fileDescriptor)
+        let drops = Self.observed(output)
+        output.append("lost\n")
+        output.flush()
+        #expect(drops.of(.failed) == 1)
+        #endif
+    }
+
+    @Test("a closed pipe ends no program, and its lines are counted")
+    func closedPipe() throws {
+        StandardStreams.prepare(program: "tests")
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let drops = Self.observed(output)
+        for _ in 0..<10 { output.append("lost\n") }
+        output.flush()
+        #expect(drops.of(.failed) == 10)
+    }
+}
