@@ -220,12 +220,23 @@ package struct JSONLimits: Sendable {
     package var valuesMax: Int
     /// Members of one object.
     package var membersMax: Int
+    /// The name of members that hold another system's value; nil when there are none.
+    ///
+    /// Of such a value only the grammar, the depth and UTF-8 are checked: an upstream may repeat names and
+    /// have more values than a request.
+    package var foreignMember: String?
 
     /// Sets the limits.
-    package init(depthMax: Int, valuesMax: Int, membersMax: Int) {
+    package init(
+        depthMax: Int,
+        valuesMax: Int,
+        membersMax: Int,
+        foreignMember: String? = nil
+    ) {
         self.depthMax = depthMax
         self.valuesMax = valuesMax
         self.membersMax = membersMax
+        self.foreignMember = foreignMember
     }
 }
 
@@ -280,6 +291,14 @@ extension RawJSON {
             return start..<scanner.position
         }
 
+        /// Another system's value, which this one passes on unread.
+        private mutating func foreign() throws(JSONError) {
+            let place = try scanner.skip()
+            guard String(validating: scanner.bytes[place], as: UTF8.self) != nil else {
+                throw JSONError("the value is not valid UTF-8", at: place.lowerBound)
+            }
+        }
+
         private mutating func members(depth: Int) throws(JSONError) {
             var names: [String] = []
             try scanner.enterObject()
@@ -296,7 +315,11 @@ extension RawJSON {
                     )
                 }
                 names.append(name)
-                _ = try value(depth: depth + 1)
+                if name == limits.foreignMember {
+                    try foreign()
+                } else {
+                    _ = try value(depth: depth + 1)
+                }
             }
         }
     }

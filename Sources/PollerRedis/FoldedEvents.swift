@@ -46,8 +46,8 @@ enum FoldedEvents {
     ///
     /// - Returns: nothing when there are none, or they cannot be packed.
     static func bytes(restoring events: [Event]) -> [UInt8] {
-        // A line feed in JSON stands between its parts alone.
-        let texts = events.map { $0.json.replacing("\r", with: " ").replacing("\n", with: " ") }
+        // Each is one line (``Event/json``).
+        let texts = events.map(\.json)
         let isFaded = events.allSatisfy { $0.withoutBody.json == $0.json }
         let whole = isFaded ? [] : bytes(of: texts, restored: texts.count, marks: isWhole)
         return whole.isEmpty ? bytes(of: events) : whole
@@ -95,9 +95,10 @@ enum FoldedEvents {
         else { return [] }
         return text.split(separator: UInt8(ascii: "\n")).enumerated().compactMap { index, line in
             let line = String(decoding: line, as: UTF8.self)
-            var event =
-                marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
-            event?.isRestored = index < restored
+            let read = marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
+            // An earlier release parted an event at the line ends of its object, which an upstream chose.
+            guard var event = read, event.key == key else { return nil }
+            event.isRestored = index < restored
             return event
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSONText
 import ProgramOutput
 import SecretFiles
 
@@ -46,9 +47,16 @@ enum Terminal {
         StandardStreams.printLine(line)
     }
 
-    /// Writes a line of JSON, in which what nobody sees or turns the line around stands as its escape: the same
-    /// document to a program.
-    static func printJSON(_ json: String) { printLine(plain(json: json)) }
+    /// Writes JSON as one line (``line(of:)``).
+    static func printJSON(_ json: String) { printLine(line(of: json)) }
+
+    /// JSON as one line, with escapes for characters that are invisible or change the direction of the text: the
+    /// same document to a program.
+    ///
+    /// Line ends between its parts are removed, because servers of earlier releases pass on those of an upstream.
+    static func line(of json: String) -> String {
+        plain(json: RawJSON(unchecked: json).compacted.description)
+    }
 
     /// The same JSON, with `\u202e` for what ``clean(_:)`` escapes.
     static func plain(json: String) -> String {

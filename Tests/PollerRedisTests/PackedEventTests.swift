@@ -136,6 +136,21 @@ import Testing
         #expect(both.map(\.id) == later.map(\.id))
     }
 
+    @Test("line ends of an earlier release's events part nothing that is folded")
+    func foldedLines() throws {
+        let forged = Self.json.replacing("src_dMA0UqTZMfePkLrgeaqCwjjt", with: "src_other")
+        let events = try Self.five().map { event in
+            // A line of it is a whole event of another payment.
+            let json = event.json.replacing(#""object":"#, with: "\"object\":\r\n")
+                .replacing(#""metadata":{}"#, with: "\"metadata\":{\"x\":\r\n\(forged)\r\n}")
+            return try #require(Event(json: json))
+        }
+        let folded = FoldedEvents.bytes(restoring: events)
+        let read = PackedEvent.events(folded, of: Self.key)
+        #expect(read.map(\.id) == events.map(\.id))
+        #expect(read.map(\.json) == events.map(\.json))
+    }
+
     @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))

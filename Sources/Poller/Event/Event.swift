@@ -3,7 +3,7 @@ package import PollerWire
 
 /// One recorded change of one source: what every channel tells.
 ///
-/// *Shape* (UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
+/// *Shape* (one line of UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "order":"A77","seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
@@ -24,7 +24,9 @@ package import PollerWire
 /// when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
-/// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come.
+/// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come. The object
+/// is recorded without white space outside strings (``RawJSON/compacted``), so no channel, list or archive that
+/// separates events by line ends can be given a line of the upstream's own.
 ///
 /// What one look has shown is recorded together, as up to three events: of the payment, of the next
 /// step, and of the status. The last of them has the object and says how the watch ends; the others
@@ -133,7 +135,9 @@ package struct Event: Hashable, Sendable {
                 type: type
             )
         }
-        let kept = object.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
+        // Upstreams may answer with line ends, and an event is one line wherever it goes.
+        let compact = object?.compacted
+        let kept = compact.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
         var wire = PollerWire.Event()
         wire.id = id.description
         wire.type = type
@@ -194,7 +198,9 @@ package struct Event: Hashable, Sendable {
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         metadata = wire.metadata?.json.description ?? ""
         trace = wire.traceparent.flatMap { TraceContext(traceparent: $0) }
-        self.json = json
+        // Earlier releases recorded an upstream's object with its line ends.
+        let compact = text.compacted
+        self.json = compact.utf8.count == json.utf8.count ? json : compact.description
     }
 
     /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.

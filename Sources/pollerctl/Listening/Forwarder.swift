@@ -114,7 +114,7 @@ extension Received<Event> {
     func show(_ attempt: Forwarder.Attempt, times: Int, json isJSON: Bool) {
         guard !isJSON else {
             let status = attempt.status.map { "\($0)" } ?? "null"
-            return Terminal.printLine(
+            return Terminal.printJSON(
                 #"{"event":\#(json),"status":\#(status),"ms":\#(attempt.ms),"attempts":\#(times)}"#
             )
         }

@@ -23,4 +23,10 @@ struct TerminalTests {
         let read = try JSONDecoder().decode([String: String].self, from: Data(plain.utf8))
         #expect(read == ["a": text])
     }
+
+    @Test("JSON that a server has sent with line ends is printed as one line")
+    func oneLine() {
+        let sent = "{\"source\":\"src_1\",\r\n \"object\":\n{\"source\":\"src_2\"}\n }\n"
+        #expect(Terminal.line(of: sent) == #"{"source":"src_1","object":{"source":"src_2"}}"#)
+    }
 }

@@ -145,6 +145,33 @@ struct EventTests {
         #expect(id(began) == id(began + .seconds(60)))
     }
 
+    /// An object with line ends between its parts, where one line is an event of another payment.
+    static let hostile = "{\r\n \"note\" : \"a  b\",\n \"x\":\n{\"id\":\"evt_x\",\"seq\":1}\n }"
+
+    @Test("an upstream's object is recorded without line ends")
+    func oneLine() throws {
+        let event = event(Self.hostile)
+        #expect(!event.json.utf8.contains(0x0A) && !event.json.utf8.contains(0x0D))
+        let object = #"{"note":"a  b","x":{"id":"evt_x","seq":1}}"#
+        #expect(event.json.contains(#""object":\#(object),"#))
+    }
+
+    @Test("an event that an earlier release recorded with line ends is read as one line")
+    func readAsOneLine() throws {
+        let event = event(Self.hostile)
+        let object = #"{"note":"a  b","x":{"id":"evt_x","seq":1}}"#
+        let recorded = event.json.replacing(object, with: Self.hostile) + "\n"
+        #expect(recorded != event.json)
+        #expect(Event(json: recorded)?.json == event.json)
+        #expect(Event(json: recorded) == event)
+    }
+
+    @Test("white space does not count towards the limit of an object")
+    func compactLimit() throws {
+        let spaces = String(repeating: " \n", count: Event.objectBytesMax)
+        #expect(try wire(event(#"{"id":\#(spaces)"src_1"}"#)).object == ["id": "src_1"])
+    }
+
     @Test("one of a kind that only another release knows is read as it is")
     func otherKind() throws {
         let json = event(nil).json.replacing(#""kind":"source""#, with: #""kind":"invoice""#)
