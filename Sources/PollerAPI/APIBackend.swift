@@ -22,6 +22,8 @@ package struct APIBackend: Sendable {
     package let cursors: any EventCursors
     /// Makes the cursors of lists unreadable for those who may not see everything.
     package let sealing: SealedCursors
+    /// Signs the lines of archives, and recognises them.
+    package let archives: ArchiveKeys
     /// The keys that are made and revoked here; nil where there is no store of them.
     package let keys: (any KeyStore)?
     /// What was changed by whom; nil where nobody keeps it.
@@ -67,6 +69,7 @@ package struct APIBackend: Sendable {
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
     ///   - sealing: makes the cursors of lists unreadable for those who may not see everything.
+    ///   - archives: signs the lines of archives, and recognises them.
     ///   - keys: the keys that are made and revoked here.
     ///   - trail: what was changed by whom; nil where nobody keeps it.
     ///   - activity: what the cluster did; nil where nobody keeps it.
@@ -96,6 +99,7 @@ package struct APIBackend: Sendable {
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
         sealing: SealedCursors = .ephemeral,
+        archives: ArchiveKeys = .ephemeral,
         keys: (any KeyStore)? = nil,
         trail: (any AuditTrail)? = nil,
         activity: (any ActivityStore)? = nil,
@@ -124,6 +128,7 @@ package struct APIBackend: Sendable {
         self.checks = checks
         self.cursors = cursors ?? PlainCursors()
         self.sealing = sealing
+        self.archives = archives
         self.keys = keys
         self.trail = trail
         self.activity = activity

@@ -145,7 +145,12 @@ package struct APIServer: Service {
                 reader: reader,
                 now: keys.now
             ).routes,
-            RestoreRoutes(watches: backend.watches, reader: reader).routes,
+            RestoreRoutes(
+                watches: backend.watches,
+                endpoints: backend.endpoints,
+                archives: backend.archives,
+                reader: reader
+            ).routes,
             PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls, scans: scans).routes,

@@ -116,17 +116,9 @@ extension Page where Item: WireObject {
 extension RawJSON {
     /// A text from a server; nil when it is not JSON.
     ///
-    /// An upstream's object may name a member twice: that is passed on, not refused.
-    init?(received bytes: [UInt8]) {
-        var scanner = JSONScanner(bytes)
-        do {
-            try scanner.skip()
-            try scanner.finish()
-        } catch {
-            return nil
-        }
-        self.init(unchecked: bytes)
-    }
+    /// An upstream's object inside it may repeat a name, and may itself be as deep as a poll reads: both are
+    /// passed on, not refused.
+    init?(received bytes: [UInt8]) { self.init(bytes) }
 }
 
 extension PollerClient {
@@ -183,6 +175,8 @@ public typealias Watch = PollerWire.Watch
 public typealias WatchRequest = PollerWire.WatchRequest
 /// What to charge when the source becomes chargeable.
 public typealias WatchCharge = PollerWire.WatchCharge
+/// One payment as an archive has it.
+public typealias ArchiveLine = PollerWire.ArchiveLine
 /// What became of a batch of requests.
 public typealias BatchResult = PollerWire.BatchResult
 /// One recorded change of one source.

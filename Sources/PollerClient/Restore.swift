@@ -6,6 +6,11 @@ extension PollerClient {
     /// Tries of one part before the whole is given up.
     private static let restoreTriesMax = 5
 
+    /// Reads one payment as an archive has it, signed by the server: for ``restore(_:isTrusted:retrying:)``.
+    public func archived(_ name: WatchName) async throws -> Received<ArchiveLine> {
+        try await send(.GET, name.path + "/archive", query: name.query).received("a line")
+    }
+
     /// Puts back watches that have ended, of one part of an archive: lines as `pollerctl export` writes them.
     ///
     /// A part with a wrong line puts nothing back and ends with the server's problem, whose items count
@@ -13,9 +18,11 @@ extension PollerClient {
     /// already stays as it is.
     ///
     /// - `lines`: at most 1,000, together less than 8 MiB.
+    /// - `isTrusted`: whether lines that the server has not signed are restored, too; needs `watches:trust`.
     /// - `retrying`: told why a part is sent again.
     public func restore(
         _ lines: [String],
+        isTrusted: Bool = false,
         retrying: @Sendable (PollerError) -> Void = { _ in }
     ) async throws -> RestoreResult {
         let body = lines.joined(separator: "\n")
@@ -25,6 +32,7 @@ extension PollerClient {
                 let answer = try await send(
                     .POST,
                     "/v1/watches/batch/restore",
+                    query: [("trust", isTrusted ? "true" : nil)],
                     body: body,
                     type: "application/x-ndjson",
                     // A part may take longer than a usual answer when the store is busy.

@@ -35,7 +35,7 @@ extension PollerClient {
     /// - `words`: what somebody looks for, such as `order=A77 status=failed`; nil for everything.
     /// - `limit`: 1–500.
     /// - `cursor`: ``Page/next`` of the page before.
-    /// - `hasMemory`: whether to add what ``restore(_:)`` needs besides.
+    /// - `hasMemory`: whether to add what ``restore(_:isTrusted:retrying:)`` needs besides.
     public func list(
         state: String? = nil,
         status: String? = nil,

@@ -316,7 +316,7 @@ package enum Components {
             named(WatchRequest.self), named(Watch.self), named(Page<Watch>.self),
             named(Order.self), named(Page<Order>.self),
             named(BatchResult.self), named(WatchSelection.self), named(SelectionResult.self),
-            named(RestoreResult.self),
+            named(ArchiveLine.self), named(RestoreResult.self),
             named(Event.self), named(Page<Event>.self),
             named(Stats.Counts.self), named(Stats.self), named(StatsHistory.self),
             named(HealthReport.self),

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// Watches that something is to be done with, by what they are like instead of by their names.
 public struct WatchSelection: WireObject, Hashable {
     /// The words of a search, as `q` of the list takes them.
@@ -47,6 +49,34 @@ public struct SelectionResult: WireObject, Hashable {
             note: "Records that were looked at; left out for keys that are bound to accounts."
         )
         Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
+    }
+}
+
+/// One payment as an archive has it: everything that a store needs to restore it.
+public struct ArchiveLine: WireObject, Hashable {
+    /// The watch, with ``Watch/memory``.
+    public var watch = Watch()
+    /// Its events, the last 100, oldest first.
+    package var events: [RawJSON] = []
+    /// The server's signature of both; nil where they could not be restored.
+    public var digest: String?
+
+    package init() {}
+
+    package static let shape = Shape<ArchiveLine>("ArchiveLine") {
+        Field("watch", \.watch)
+        Field(
+            "events",
+            \.events,
+            .keyword("items", ##"{"$ref":"#/components/schemas/Event"}"##),
+            note: "The last 100, oldest first."
+        )
+        Field(
+            "digest",
+            \.digest,
+            note:
+                "The server's signature of watch and events, without which a restore needs trust=true."
+        )
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONText
 import PollerClient
 import PollerWire
 
@@ -10,11 +11,12 @@ struct Export: AsyncParsableCommand {
             pollerctl export 'closed>2026-11-01' > november.ndjson
             pollerctl export account=shop payment=paid > paid.ndjson
 
-            Each line has the members watch, events (the last 100) and timeline (who was told what and \
-            when), as pollerctl get, events and timeline show them. It looks at every watch, finds by the \
+            Each line has the members watch, events (the last 100), digest and timeline (who was told what \
+            and when), as pollerctl get, events and timeline show them. It looks at every watch, finds by the \
             same words as list, and leaves out what was forgotten meanwhile. Run it more often than \
             closed_retention, and before body_retention where the upstream's objects are to be kept. \
-            pollerctl import puts them back.
+            pollerctl import puts them back: the digest is the server's signature of watch and events, by \
+            which the cluster recognises its own lines. Reformatting a line breaks it; white space does not.
             """
     )
 
@@ -40,8 +42,7 @@ struct Export: AsyncParsableCommand {
                     account: account,
                     matching: words.isEmpty ? nil : words,
                     limit: ServerOptions.pageMax,
-                    cursor: cursor,
-                    hasMemory: true
+                    cursor: cursor
                 )
                 for watch in page.items {
                     guard let line = try await line(of: watch, client) else { continue }
@@ -54,15 +55,17 @@ struct Export: AsyncParsableCommand {
         }
     }
 
-    /// A watch with its events and its story; nil when it was forgotten since it was listed.
+    /// A payment with its events and its timeline; nil when it was forgotten since it was listed.
+    ///
+    /// It is one physical line for every answer of an upstream.
     private func line(of watch: Received<Watch>, _ client: PollerClient) async throws -> String? {
         let name = WatchName(watch.source, account: watch.account, kind: watch.kind)
         do {
-            let events = try await client.events(of: name).items.map(\.json)
+            let line = try await client.archived(name).json
             let timeline = try await client.timeline(of: name).items.map(\.json)
-            return #"{"watch":\#(watch.json),"events":[\#(events.joined(separator: ","))],"#
-                + #""timeline":[\#(timeline.joined(separator: ","))]}"#
-        } catch PollerError.problem(let problem) where problem.status == 404 {
+            let whole = #"\#(line.dropLast()),"timeline":[\#(timeline.joined(separator: ","))]}"#
+            return RawJSON(unchecked: whole).compacted.description
+        } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
             return nil
         }
     }

@@ -25,6 +25,9 @@ struct Import: AsyncParsableCommand {
     @Argument(help: "A file of lines as pollerctl export writes them, - for the standard input.")
     var file: String
 
+    @Flag(help: "Restore lines that this cluster has not signed, too.")
+    var trust = false
+
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
@@ -76,7 +79,9 @@ struct Import: AsyncParsableCommand {
         _ patience: Patience
     ) async throws -> RestoreResult {
         do {
-            return try await client.restore(part.lines) { patience.say(because: $0) }
+            return try await client.restore(part.lines, isTrusted: trust) {
+                patience.say(because: $0)
+            }
         } catch PollerError.problem(let problem) where !problem.items.isEmpty {
             var told = problem.items.map { item in
                 "line \(part.numbers[min(item.index, part.numbers.count - 1)]): \(item.detail)"
@@ -175,7 +180,8 @@ struct ArchiveLines {
         guard let json = RawJSON(line), let watch = json.member("watch"),
             let events = json.member("events")
         else { return String(decoding: line, as: UTF8.self) }
-        return "{\"watch\":\(watch),\"events\":\(events)}"
+        let digest = json.member("digest").map { ",\"digest\":\($0)" } ?? ""
+        return "{\"watch\":\(watch),\"events\":\(events)\(digest)}"
     }
 
     private mutating func nextLine() throws -> [UInt8]? {

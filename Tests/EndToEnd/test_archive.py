@@ -1,10 +1,16 @@
-"""What `pollerctl export` has written comes back with `pollerctl import`, and nobody is told of it."""
+"""What `pollerctl export` has written comes back with `pollerctl import`, and nobody is told of it.
+
+Only lines that the cluster has signed come back, and no upstream can write one.
+"""
 
 import json
+import os
 import subprocess
 import time
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from harness.cluster import Cluster, program
@@ -16,12 +22,16 @@ from test_timeline import ctl
 
 # What a store has beside what the archive says: who was told what, and what came from outside.
 TOLD_ONLY_THERE = ("delivery", "mail", "deed", "hint", "visit")
+# Archives outlive the store where there is a master key: it signs them.
+MASTER_KEY = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
+OTHER_KEY = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
 
 
 @pytest.fixture
 def heard():
     """A cluster that the sandbox tells by webhook, and that is emptied and filled again."""
-    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+    env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_MASTER_KEY": MASTER_KEY}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
         port = free_port()
         form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
         secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
@@ -31,9 +41,12 @@ def heard():
         yield cluster
 
 
-def put_back(cluster: Cluster, file: Path | str, *options: str, given: str | None = None) -> subprocess.CompletedProcess:
+def put_back(
+    cluster: Cluster, file: Path | str, *options: str, given: str | None = None, key: str = ""
+) -> subprocess.CompletedProcess:
     command = [program("pollerctl"), "import", str(file), *options, "--url", cluster.api.url]
-    return subprocess.run(command, input=given, capture_output=True, text=True)
+    env = os.environ | {"POLLER_API_KEY": key}
+    return subprocess.run(command, input=given, capture_output=True, text=True, env=env)
 
 
 def empty(cluster: Cluster) -> None:
@@ -123,6 +136,7 @@ def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
     (line,) = archive(heard, tmp_path / "one.ndjson", source)
     names = [f"{source}x{number}" for number in range(count)]
     file = tmp_path / "many.ndjson"
+    # The cluster has not signed these lines: their sources are others.
     file.write_text("".join(line.replace(source, name) + "\n" for name in names))
 
     def there() -> list[str]:
@@ -133,7 +147,7 @@ def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
             cursor = f"&cursor={page['next']}" if page["next"] else None
         return sorted(set(found) - {source})
 
-    command = [program("pollerctl"), "import", "-", "--url", heard.api.url]
+    command = [program("pollerctl"), "import", "-", "--trust", "--url", heard.api.url]
     importer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     text = file.read_bytes()
     importer.stdin.write(text[: len(text) * 3 // 5])
@@ -144,10 +158,11 @@ def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
     some = len(there())
     assert 500 <= some < count
 
-    done = json.loads(put_back(heard, file, "--json").stdout)
+    done = json.loads(put_back(heard, file, "--trust", "--json").stdout)
     assert done["restored"] + done["present"] == count and done["present"] >= 500, done
     assert there() == sorted(names)
-    assert json.loads(put_back(heard, file, "--json").stdout) == {"restored": 0, "present": count, "open": 0}
+    again = put_back(heard, file, "--trust", "--json")
+    assert json.loads(again.stdout) == {"restored": 0, "present": count, "open": 0}
     assert heard.api.events(names[-1])[-1]["status"] == "failed"
     assert heard.fsck().returncode == 0, heard.fsck().stdout
 
@@ -161,10 +176,142 @@ def test_lines_that_are_wrong_are_named_and_leave_nothing_half(heard: Cluster, t
     (line,) = archive(heard, tmp_path / "one.ndjson", source)
     good, other = line.replace(source, f"{source}a"), json.loads(line.replace(source, f"{source}b"))
     other["events"].pop()
-    cut = put_back(heard, "-", given=f"{good}\n\n{line[:100]}\n")
+    cut = put_back(heard, "-", "--trust", given=f"{good}\n\n{line[:100]}\n")
     assert cut.returncode == 64 and "line 3: it is no JSON object, or is cut off" in cut.stderr, cut.stderr
-    short = put_back(heard, "-", given=f"{good}\n\n{json.dumps(other)}\n")
+    short = put_back(heard, "-", "--trust", given=f"{good}\n\n{json.dumps(other)}\n")
     assert short.returncode == 64, short.stderr
     assert f"line 3: events are not the last of the {other['watch']['seq']}" in short.stderr, short.stderr
     assert heard.api.request("GET", f"/v1/watches/{source}a").status_code == 404
     assert put_back(heard, tmp_path / "nowhere.ndjson").returncode == 64
+
+
+class Upstream:
+    """Answers every GET with the same bytes."""
+
+    def __init__(self):
+        self.body = b"{}"
+        upstream = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(upstream.body)))
+                self.end_headers()
+                self.wfile.write(upstream.body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def upstream():
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_an_upstream_writes_no_line_of_an_archive(upstream: Upstream, tmp_path: Path, end: str):
+    config = tmp_path / "poller.yaml"
+    config.write_text(f"""
+upstreams:
+  till:
+    url: {upstream.url}/{{id}}
+    status: /status
+    final: [done]
+""")
+    env = {"POLLER_CONFIG_FILE": str(config), "POLLER_MASTER_KEY": MASTER_KEY, "POLLER_STRIPE_SWEEP": "off"}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        victim = cluster.sandbox.create_source()
+        cluster.enqueue(victim, notify=[])
+        cluster.wait_status(victim, "pending")
+        cluster.sandbox.set_status(victim, "failed")
+        cluster.wait_status(victim, "failed")
+        (true,) = archive(cluster, tmp_path / "true.ndjson", victim)
+        forged = true.replace(victim, "src_forged").replace('"failed"', '"consumed"')
+        # Between two line ends stands a whole line that claims another account's payment.
+        upstream.body = f'{{{end}  "status" : "done",{end}  "note":{end}{forged}{end}  }}{end}'.encode()
+        watch = {"url": f"{upstream.url}/pay-1", "policy": "interactive", "notify": []}
+        assert cluster.api.request("POST", "/v1/watches", json=watch).status_code == 201
+        path = "/v1/watches/pay-1?account=till&kind=http"
+        wait_until(lambda: cluster.api.get(path)["state"] == "closed", 15, "closed")
+
+        file = tmp_path / "all.ndjson"
+        file.write_bytes(ctl(cluster, "export").encode())
+        lines = file.read_bytes().splitlines()
+        assert len(lines) == 2 and b"\r" not in file.read_bytes()
+        assert sorted(json.loads(line)["watch"]["source"] for line in lines) == sorted([victim, "pay-1"])
+        of = ["pay-1", "--account", "till", "--kind", "http"]
+        for command in (["events", *of], ["get", *of], ["list", "--state", "closed", "--account", "till"]):
+            printed = ctl(cluster, *command, "--json").splitlines()
+            assert printed and {json.loads(line)["source"] for line in printed} == {"pay-1"}, command
+
+        # The forged line is nothing that this cluster has signed; the true ones come back.
+        refused = put_back(cluster, "-", given=forged + "\n")
+        assert refused.returncode == 64 and "line 1: " in refused.stderr and "--trust" in refused.stderr
+        empty(cluster)
+        done = put_back(cluster, file)
+        assert done.stdout == "2 payments put back, 0 were there already\n", done.stderr
+        assert cluster.api.request("GET", "/v1/watches/src_forged").status_code == 404
+        assert sorted(archive(cluster, tmp_path / "again.ndjson")) != []
+
+
+def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_path: Path):
+    lines = {}
+    for account in ("default", "acme"):
+        source = heard.sandbox.create_source()
+        body = {"source": source, "account": account, "policy": "interactive", "metadata": {"customer": "c-1"}}
+        assert heard.api.request("POST", "/v1/watches", json=body).status_code == 201
+        path = f"/v1/watches/{source}?account={account}"
+        if account == "default":
+            heard.wait_status(source, "pending")
+        assert heard.api.request("DELETE", path).ok
+        wait_until(lambda: heard.api.get(path)["state"] == "closed", 20, "closed")
+        (lines[account],) = archive(heard, tmp_path / f"{account}.ndjson", source)
+    own, others = lines["default"], lines["acme"]
+    names = {account: json.loads(line)["watch"]["source"] for account, line in lines.items()}
+
+    keys = tmp_path / "keys"
+    bound, whole = "key-of-default-0123456789", "key-of-everything-0123456789"
+    keys.write_text(f"{bound} role=admin account=default\n{whole} role=admin\n")
+    keys.chmod(0o600)
+
+    def elsewhere(master: str | None) -> Cluster:
+        env = {"POLLER_API_KEYS_FILE": str(keys)} | ({"POLLER_MASTER_KEY": master} if master else {})
+        return Cluster(workers=0, notifiers=0, listen=False, env=env)
+
+    with elsewhere(f"{OTHER_KEY},{MASTER_KEY}") as same:
+        changed = own.replace("c-1", "c-2")
+        refused = put_back(same, "-", given=f"{own}\n{changed}\n", key=whole)
+        assert refused.returncode == 64, refused.stdout
+        assert "line 2: The line does not match its digest" in refused.stderr and "--trust" in refused.stderr
+        assert "line 1" not in refused.stderr
+        # A key of one account puts back nothing of another, and vouches for nothing.
+        for given, options in ((others, ()), (others, ("--trust",)), (own, ("--trust",))):
+            refused = put_back(same, "-", *options, given=given + "\n", key=bound)
+            assert refused.returncode != 0, refused.stdout
+        assert put_back(same, "-", given=own + "\n", key=bound).stdout.startswith("1 payments put back")
+        done = put_back(same, "-", given=f"{own}\n{others}\n", key=whole)
+        assert done.stdout == "1 payments put back, 1 were there already\n", done.stderr
+
+    with elsewhere(None) as other:
+        refused = put_back(other, "-", given=own + "\n", key=whole)
+        assert refused.returncode == 64 and "which this cluster does not have" in refused.stderr
+        without = json.dumps({name: json.loads(own)[name] for name in ("watch", "events", "timeline")})
+        refused = put_back(other, "-", given=without + "\n", key=whole)
+        assert refused.returncode == 64 and "has no digest" in refused.stderr
+        api = PollerAPI(other.api.url, whole)
+        assert api.request("GET", f"/v1/watches/{names['default']}").status_code == 404
+        done = put_back(other, "-", "--trust", given=without + "\n", key=whole)
+        assert done.stdout.startswith("1 payments put back"), done.stderr
+        (entry,) = [entry for entry in api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
+        assert entry["after"] == {"state": "closed", "unsigned": "1"}, entry

@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 import Foundation
 
 /// The keys that seal what is secret in the store: the first one seals, each of them opens.
@@ -102,6 +102,17 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
 
     /// The ids of the keys, that of the first one first; they tell nothing of the keys.
     package var ids: [String] { keys.map { Base64URL.encode($0.id) } }
+
+    /// A key for a purpose of its own from each master key, in their order (HKDF-SHA256, RFC 5869).
+    package func keys(for purpose: String) -> [SymmetricKey] {
+        keys.map { key in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: key.bytes,
+                info: Array(purpose.utf8),
+                outputByteCount: Self.keyBytes
+            )
+        }
+    }
 
     /// Whether nothing is sealed.
     package var isEmpty: Bool { keys.isEmpty }

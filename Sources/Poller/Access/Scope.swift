@@ -11,6 +11,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case writeWatches = "watches:write"
     /// Put back what an archive has.
     case restoreWatches = "watches:restore"
+    /// Put back lines of an archive that this cluster has not signed.
+    case trustArchives = "watches:trust"
     /// Order what moves money: `charge`, `authorisation`, `abandoned` of a watch.
     case charge = "payments:charge"
     /// Hand in a payer's code or account.
@@ -45,10 +47,11 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
 
     /// Whether it is about all accounts at once: a key that is bound to some has it never.
     ///
-    /// A mailbox that is gone is gone for everybody, so the list of them is the cluster's.
+    /// A mailbox that is gone is gone for everybody, so the list of them is the cluster's. A line of an archive
+    /// without a digest of this cluster may claim anything, so only its operators vouch for one.
     package var isOfCluster: Bool {
         switch self {
-        case .readMail, .writeMail, .readCluster: true
+        case .readMail, .writeMail, .readCluster, .trustArchives: true
         case .readWatches, .poll, .writeWatches, .restoreWatches, .charge, .helpPayers, .readEvents,
             .issueTokens, .readEndpoints, .writeEndpoints, .readSecrets, .readDeliveries,
             .retryDeliveries, .replay, .readLanes, .writeLanes, .readAudit, .manageKeys:

@@ -20,6 +20,12 @@ package struct ArchivedWatch: Hashable, Sendable {
 
     /// As many events as a log keeps.
     package static let eventsMax = 100
+    /// Bytes of an event: an object of ``Event/objectBytesMax``, and three times as much beside it.
+    package static let eventBytesMax = 4 * Event.objectBytesMax
+    /// Bytes of an event's id and of its type.
+    private static let nameBytesMax = 160
+    /// Bytes that are kept of the last error.
+    private static let errorBytesMax = 8192
     /// More has never happened to anything; a JSON reader takes every whole number up to it.
     package static let countMax = 1 << 53
 
@@ -65,16 +71,50 @@ package struct ArchivedWatch: Hashable, Sendable {
         else {
             throw refuse("are not the last of the \(watch.seq) that the watch has recorded")
         }
+        var run = 1
+        for event in events {
+            guard event.run >= run, event.run <= watch.run else {
+                throw refuse("are of runs that do not lead to run \(watch.run)")
+            }
+            run = event.run
+            try Self.checkForm(of: event)
+        }
+        guard Set(events.map(\.id)).count == events.count else { throw refuse("share an id") }
         self.watch = watch
         // Nobody is to look at it again: as one that somebody has dismissed.
         self.closed = closed == .dead ? .cancelled : closed
-        self.lastError = lastError
+        self.lastError = lastError.map {
+            String(decoding: $0.utf8.prefix(Self.errorBytesMax), as: UTF8.self)
+        }
         self.notify = notify
         self.metadata = metadata
         self.events = events.map { event in
             var event = event
             event.isRestored = true
             return event
+        }
+    }
+
+    /// Checks the names in an event, which go into headers, fields of streams and records.
+    ///
+    /// Where events are read back from a store they are taken as they are, because only this system writes there.
+    private static func checkForm(of event: Event) throws(InvalidInput) {
+        let field = "events"
+        guard event.json.utf8.count <= eventBytesMax else {
+            throw InvalidInput(
+                field: field,
+                message: "has one of more than \(eventBytesMax) bytes, seq \(event.seq)"
+            )
+        }
+        _ = try IdentifierSyntax.check(event.id.description, field: field, lengthMax: nameBytesMax)
+        _ = try IdentifierSyntax.check(event.type, field: field, lengthMax: nameBytesMax)
+        for status in [event.previousStatus, event.status].compactMap(\.self) {
+            _ = try SourceStatus(status.description)
+        }
+        if let order = event.order { _ = try OrderID(order.description) }
+        switch event.progress {
+        case .pending(let charge), .succeeded(let charge): _ = try ChargeID(charge.description)
+        case .none, .doubtful, .failed: break
         }
     }
 
@@ -121,7 +161,8 @@ package struct WatchMemory: Hashable, Sendable {
     /// `charge`: the id the watch knows.
     package init(packed text: String, charge: ChargeID? = nil) {
         let parts = text.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)
-        detail = String(parts[0].prefix(Self.detailMax))
+        // A character of several scalars is none of ours.
+        detail = String(parts[0].unicodeScalars.prefix(Self.detailMax))
         trace = parts.count > 1 ? TraceContext(packed: parts[1]) : nil
         payment =
             parts.count > 2 && parts[2].utf8.count <= Self.paymentBytesMax

@@ -1,10 +1,13 @@
 import HTTPTypes
 import Hummingbird
 import JSONText
-import Poller
+package import Poller
 import PollerWire
 
-/// The way back of an archive: watches that have ended, with what was told of them.
+/// Archives: a payment is written as a signed line, and lines of payments that have ended are restored.
+///
+/// A line is restored where this cluster has signed it (``ArchiveKeys``), or where the caller vouches for it with
+/// `trust=true`, which needs a scope of its own and is noted in the audit trail.
 ///
 /// All lines are checked before any is put back, since half a part would leave the client to find out which half.
 /// What is there already stays as it is, so a part that is sent again does what the first time has left.
@@ -17,20 +20,42 @@ struct RestoreRoutes {
     private static let limits = JSONLimits(
         depthMax: 4 * JSONScanner.depthMax,
         valuesMax: 400_000,
-        membersMax: 1024
+        membersMax: 1024,
+        // Of an event: the upstream's, as it was when it was recorded.
+        foreignMember: "object"
     )
 
+    private static let line = Route(
+        .get,
+        "/v1/watches/{source}/archive",
+        "archiveWatch",
+        "Read a payment as a signed line of an archive, for pollerctl export",
+        """
+        The watch with all that a store needs to restore it, its last 100 events, and a digest of both, by \
+        which this cluster recognises the line as its own. POST /v1/watches/batch/restore takes it back \
+        once the watch has ended.
+        """,
+        access: .key(.readWatches),
+        input: .watch,
+        answers: [.ok("The line.", "ArchiveLine")],
+        problems: [404]
+    )
     private static let restore = Route(
         .post,
         "/v1/watches/batch/restore",
         "restoreWatches",
         "Put back watches that have ended, as pollerctl export has written them",
         """
-        A line each, an object with watch and events; anything else is passed over. They are closed as they \
-        were, and found and read as before; nobody is told anything, and nothing is polled. All lines are \
-        checked before any is put back. What is there already stays as it is: repeating is safe.
+        A line each, an object with watch, events and digest; anything else is passed over. They are closed as \
+        they were, and found and read as before; nobody is told anything, and nothing is polled. All lines are \
+        checked before any is put back. A line whose digest this cluster has not made is refused, unless \
+        trust=true vouches for it. What is there already stays as it is: repeating is safe.
         """,
         access: .key(.restoreWatches),
+        input: .flag(
+            "trust",
+            "Whether to restore lines that this cluster has not signed, too; needs watches:trust."
+        ),
         repeats: .byNature("what is there already stays as it is"),
         body: RouteBody(
             content: [
@@ -41,6 +66,7 @@ struct RestoreRoutes {
                         "properties": [
                             "watch": ["type": "object"],
                             "events": ["type": "array", "items": ["type": "object"]],
+                            "digest": ["type": "string"],
                         ],
                     ]
                 ),
@@ -60,44 +86,65 @@ struct RestoreRoutes {
     )
 
     let watches: any WatchStore
+    let endpoints: EndpointBackend
+    let archives: ArchiveKeys
     let reader: BodyReader
 
-    var routes: [AnsweredRoute] { [Self.restore.answered(by: restore)] }
+    var routes: [AnsweredRoute] {
+        [Self.line.answered(by: line), Self.restore.answered(by: restore)]
+    }
 
     @Sendable
-    private func restore(
-        _: Void,
+    private func line(
+        _ key: WatchKey,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        let events = try await watches.events(of: key, after: 0, limit: ArchivedWatch.eventsMax)
+        return Response(ArchiveLine(snapshot, events: events, by: archives))
+    }
+
+    @Sendable
+    private func restore(
+        _ isTrusted: Bool,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        if isTrusted { try context.caller.need(.trustArchives) }
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         var result = RestoreResult()
-        let archived = try Self.lines(bytes, for: context.caller, open: &result.open)
-        let outcomes = try await watches.restore(archived)
-        let restored = zip(archived, outcomes).filter(\.1).map(\.0.watch.key)
+        let lines = try lines(bytes, for: context.caller, isTrusted: isTrusted)
+        let archived = lines.compactMap { line in line.watch.map { ($0, isSigned: line.isSigned) } }
+        result.open = lines.count - archived.count
+        let outcomes = try await watches.restore(archived.map(\.0))
+        let restored = zip(archived, outcomes).filter(\.1).map(\.0)
         result.restored = restored.count
         result.present = archived.count - restored.count
         if restored.isEmpty { context.changes.nothing() }
-        for (account, keys) in Dictionary(grouping: restored, by: \.account) {
-            let name = keys.count == 1 ? keys[0].source.description : "\(keys.count) watches"
+        for (account, group) in Dictionary(grouping: restored, by: { $0.0.watch.key.account }) {
+            let first = group[0].0.watch.key.source.description
+            let target = AuditTarget(.watch, group.count == 1 ? first : "\(group.count) watches")
+            let trusted = group.count { !$0.isSigned }
             context.changes.did(
-                AuditTarget(.watch, name),
+                target,
                 of: account,
-                to: ["state": "closed"]
+                to: trusted == 0
+                    ? ["state": "closed"] : ["state": "closed", "unsigned": "\(trusted)"]
             )
         }
         return Response(result)
     }
 
-    /// The watches of all lines that had ended; empty lines are passed over.
-    ///
-    /// `open`: counts those that had not.
-    private static func lines(
+    /// All lines of a part but the empty ones.
+    private func lines(
         _ bytes: [UInt8],
         for caller: Caller,
-        open: inout Int
-    ) throws -> [ArchivedWatch] {
-        var archived: [ArchivedWatch] = []
+        isTrusted: Bool
+    ) throws -> [RestoredLine] {
+        var lines: [RestoredLine] = []
         var errors: [ProblemReport.Item] = []
         var errorsTotal = 0
         var (index, start) = (0, 0)
@@ -106,22 +153,25 @@ struct RestoreRoutes {
             let range = start..<end
             start = end + 1
             if bytes[range].allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
-            guard index < linesMax else {
+            guard index < Self.linesMax else {
                 throw Problem(
                     .invalidValue,
-                    "A part holds at most \(linesMax) lines; send several parts."
+                    "A part holds at most \(Self.linesMax) lines; send several parts."
                 )
             }
             do throws(Problem) {
-                let line = try Problem.checkedJSON(bytes, range, limits: limits)
-                if let watch = try ArchivedWatch(line, for: caller) {
-                    archived.append(watch)
-                } else {
-                    open += 1
-                }
+                lines.append(
+                    try RestoredLine(
+                        Problem.checkedJSON(bytes, range, limits: Self.limits),
+                        for: caller,
+                        by: archives,
+                        isTrusted: isTrusted,
+                        endpoints: endpoints
+                    )
+                )
             } catch {
                 errorsTotal += 1
-                if errors.count < errorsListedMax {
+                if errors.count < Self.errorsListedMax {
                     errors.append(ProblemReport.Item(error, index: index))
                 }
             }
@@ -140,6 +190,15 @@ struct RestoreRoutes {
             problem.errorsTotal = errorsTotal
             throw problem
         }
-        return archived
+        return lines
+    }
+}
+
+extension ArchiveKeys {
+    /// Keys that end with this process.
+    package static var ephemeral: ArchiveKeys {
+        var chance = SystemRandomNumberGenerator()
+        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        return ArchiveKeys(master: .none, root: root)
     }
 }

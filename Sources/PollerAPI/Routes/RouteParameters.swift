@@ -96,6 +96,24 @@ extension SourceStatus: CheckedText {}
 extension EndpointID: CheckedText {}
 extension DeliveryID: CheckedText {}
 
+extension RouteInput where Value == Bool {
+    /// Whether something is wanted; false when it is absent.
+    static func flag(_ name: String, _ description: String) -> Self {
+        reading(name, description, ["type": "boolean"]) { text throws(Problem) in
+            switch text {
+            case nil, "false": false
+            case "true": true
+            default:
+                throw Problem(
+                    .invalidParameter,
+                    "\(name) must be true or false.",
+                    field: name
+                )
+            }
+        }
+    }
+}
+
 extension RouteInput where Value == String {
     /// A segment of the path as it is.
     static func segment(

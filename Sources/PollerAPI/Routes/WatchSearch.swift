@@ -44,22 +44,10 @@ extension RouteInput where Value == WatchSearch {
 extension RouteInput where Value == Bool {
     /// Whether a list is to be an archive.
     static var memory: Self {
-        reading(
+        flag(
             "memory",
-            "Whether to add what a store needs to restore them, which says nothing to people.",
-            ["type": "boolean"]
-        ) { text throws(Problem) in
-            switch text {
-            case nil, "false": false
-            case "true": true
-            default:
-                throw Problem(
-                    .invalidParameter,
-                    "memory must be true or false.",
-                    field: "memory"
-                )
-            }
-        }
+            "Whether to add what a store needs to restore them, which says nothing to people."
+        )
     }
 }
 

@@ -257,6 +257,9 @@ struct Node: Sendable {
         channels: Channels,
         tls: ListenerTLS?
     ) async throws -> [any Service] {
+        // Repeats of requests and archives are kept longer than a rotation lasts, so they use the root that never
+        // changes.
+        let root = try await cluster.secrets.mailRoot()
         let backend = APIBackend(
             watches: cluster.watches,
             accounts: AccountBackend(
@@ -281,12 +284,12 @@ struct Node: Sendable {
             checks: ClusterChecks.all(cluster, live: live, settings: settings),
             cursors: cursors(ring),
             sealing: SealedCursors(roots: ring),
+            archives: ArchiveKeys(master: settings.masterKeys, root: root),
             keys: cluster.keys,
             trail: cluster.trail,
             activity: cluster.activity,
             incidents: cluster.watches,
-            // The root that never changes: a repeat is known for a day, whatever is rotated meanwhile.
-            requests: (cluster.requests, RequestSeals(root: try await cluster.secrets.mailRoot())),
+            requests: (cluster.requests, RequestSeals(root: root)),
             webhooks: live,
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),

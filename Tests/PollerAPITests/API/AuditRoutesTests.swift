@@ -226,7 +226,8 @@ private struct Stage {
             _ = try await watch("buried")
             try await api.bury("src_buried", because: "nonsense")
             return ("/v1/watches/batch/redrive", #"{"q":"src_buried"}"#)
-        case "restoreWatches": return ("/v1/watches/batch/restore", Archive.line("src_old"))
+        case "restoreWatches":
+            return ("/v1/watches/batch/restore?trust=true", Archive.line("src_old"))
         case "verifyWatch":
             let path = try await watch("v")
             try await api.see("src_v", "pending", step: .enterCode(attemptsLeft: 3))

@@ -35,9 +35,10 @@ enum Archive {
 struct RestoreRoutesTests {
     private static let path = "/v1/watches/batch/restore"
 
+    /// Sends lines that no server has signed, and vouches for them.
     private func send(_ api: LiveAPI, _ lines: [String]) async throws -> Answer {
         try await api.post(
-            Self.path,
+            Self.path + "?trust=true",
             lines.joined(separator: "\n"),
             type: "application/x-ndjson"
         )

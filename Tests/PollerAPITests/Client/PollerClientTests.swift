@@ -215,6 +215,14 @@ struct PollerClientTests {
         #expect(items(#"{"data":7}"#).isEmpty)
     }
 
+    @Test("an upstream's object as deep as a poll reads is understood inside an answer")
+    func deepObject() {
+        let depth = JSONScanner.depthMax - 1
+        let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        let text = #"{"data":[{"object":{"a":\#(deep)}}],"next":null}"#
+        #expect(RawJSON(received: Array(text.utf8)) != nil)
+    }
+
     @Test("what an earlier or a later server says is read as far as it is known, and kept as it is")
     func versions() throws {
         let text = """

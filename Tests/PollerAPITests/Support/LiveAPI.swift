@@ -36,6 +36,7 @@ struct LiveAPI: HTTPServer {
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
         limits: AccountLimits = .none,
+        archives: ArchiveKeys = .ephemeral,
         keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
@@ -68,6 +69,7 @@ struct LiveAPI: HTTPServer {
             feed: observed,
             endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
+            archives: archives,
             keys: keyStoreInFront(keyStore),
             trail: MemoryAuditTrail(time: time),
             activity: MemoryActivityStore(time: time),

@@ -1,0 +1,81 @@
+import Poller
+import Testing
+
+@Suite("Archive keys")
+struct ArchiveKeysTests {
+    private let said = Array("a line".utf8)
+    private let root = [UInt8](0..<32)
+
+    private func keys(_ master: String? = nil, root: [UInt8]? = nil) throws -> ArchiveKeys {
+        ArchiveKeys(master: try master.map { try MasterKeys($0) } ?? .none, root: root ?? self.root)
+    }
+
+    @Test("a digest verifies the bytes that were signed, and no others")
+    func own() throws {
+        let keys = try keys()
+        let digest = keys.digest(of: said)
+        #expect(keys.check(digest, of: said) == .own)
+        #expect(try self.keys().check(digest, of: said) == .own)
+        #expect(keys.check(digest, of: said + [0x20]) == .changed)
+        #expect(keys.check(digest, of: []) == .changed)
+        #expect(keys.check(nil, of: said) == .missing)
+    }
+
+    @Test("a digest that is cut, extended or of another form verifies nothing")
+    func malformed() throws {
+        let keys = try keys()
+        let digest = keys.digest(of: said)
+        let parts = digest.split(separator: ".").map(String.init)
+        for wrong in [
+            "", ".", "..", "a1", parts[2], String(digest.dropLast()), digest + "A", digest + ".",
+            "a2.\(parts[1]).\(parts[2])", "a1.\(parts[1]).",
+            "a1.\(parts[1]).\(parts[2].dropLast(3))",
+            "a1.\(parts[1]).!!!", String(repeating: "a", count: 1 << 20),
+        ] {
+            #expect(keys.check(wrong, of: said) == .changed, "\(wrong.prefix(99))")
+        }
+    }
+
+    @Test("a line of another cluster is told apart from a changed one by the id of its key")
+    func otherCluster() throws {
+        let other = try keys(root: Array(32..<64))
+        let digest = other.digest(of: said)
+        guard case .unknownKey(let id) = try keys().check(digest, of: said) else {
+            Issue.record("another cluster's key is known")
+            return
+        }
+        #expect(digest.contains(id) && id.count == 8)
+    }
+
+    @Test("the first master key signs, each of them verifies, whatever store there is")
+    func masterKeys() throws {
+        let (old, new) = (MasterKeysTests.one, MasterKeysTests.two)
+        let digest = try keys(old).digest(of: said)
+        #expect(try keys(old, root: Array(32..<64)).check(digest, of: said) == .own)
+        #expect(try keys("\(new),\(old)").check(digest, of: said) == .own)
+        #expect(try keys("\(new),\(old)").digest(of: said) == keys(new).digest(of: said))
+        guard case .unknownKey = try keys(new).check(digest, of: said) else {
+            Issue.record("a master key that is gone verifies")
+            return
+        }
+    }
+
+    @Test("an archive from before there was a master key is known as long as its store")
+    func beforeMasterKey() throws {
+        let digest = try keys().digest(of: said)
+        #expect(try keys(MasterKeysTests.one).check(digest, of: said) == .own)
+        guard
+            case .unknownKey = try keys(MasterKeysTests.one, root: Array(32..<64))
+                .check(digest, of: said)
+        else {
+            Issue.record("another store's root verifies")
+            return
+        }
+    }
+
+    @Test("a digest of an earlier release verifies")
+    func golden() throws {
+        let keys = try keys(MasterKeysTests.one)
+        #expect(keys.digest(of: said) == "a1.sQtVg8-W.Md4me8d2AWjIGCZpn5ARn4Pu1cx2jwDTY-nqdJ24pCM")
+    }
+}
