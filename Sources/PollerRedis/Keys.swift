@@ -63,6 +63,12 @@ package struct Keys: Hashable, Sendable {
     /// An item.
     func item(_ item: String, _ partition: Int) -> String { key(.item, partition, item) }
 
+    /// The entries that background readers are handling.
+    func suspects(_ partition: Int) -> String { key(.suspects, partition) }
+
+    /// The entries that are set aside.
+    func setAside(_ partition: Int) -> String { key(.setAside, partition) }
+
     /// How far marking has come, of the partition's entries that are told to many.
     func fanOuts(_ partition: Int) -> String { key(.fanOuts, partition) }
 

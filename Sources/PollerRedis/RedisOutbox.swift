@@ -9,24 +9,25 @@ extension RedisWatchStore: Outbox {
 
     private static var group: RedisArgument { .string(OutboxGroup.notifier.rawValue) }
 
-    package func unacknowledged(
+    package func read(
         partition: Int,
         consumer: OwnerID,
         idle: Duration,
         limit: Int
-    ) async throws(StoreError) -> [OutboxEntry] {
+    ) async throws(StoreError) -> OutboxRead {
         let stream = RedisArgument.string(redis.keys.outbox(partition))
         let name = RedisArgument.string(consumer.description)
         let read = RedisCommand(
             "XREADGROUP",
             ["GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream, ">"]
         )
+        // Ids alone: an entry that ends its reader is decoded only where that is counted (PoisonGuard).
         func takeOver(from start: String, _ count: Int) -> RedisCommand {
             RedisCommand(
                 "XAUTOCLAIM",
                 [
                     stream, Self.group, name, RedisArgument(idle.ms), .string(start), "COUNT",
-                    RedisArgument(count),
+                    RedisArgument(count), "JUSTID",
                 ]
             )
         }
@@ -34,7 +35,7 @@ extension RedisWatchStore: Outbox {
         let replies = try await redis.client.ask([read, takeOver(from: start, limit)])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
-            return try await unacknowledged(
+            return try await self.read(
                 partition: partition,
                 consumer: consumer,
                 idle: idle,
@@ -66,9 +67,36 @@ extension RedisWatchStore: Outbox {
         }
         // Where Redis stood still for `idle` between two of them, what one has read is abandoned to the next.
         var taken = Set(fresh.compactMap { $0.array?.first?.string })
-        let records =
-            abandoned.compactMap(OutboxRecord.init).filter { taken.insert($0.id).inserted }
-            + fresh.compactMap(OutboxRecord.init)
+        abandoned = abandoned.filter { taken.insert($0).inserted }
+        let entries = try await understood(
+            fresh.compactMap(OutboxRecord.init),
+            partition: partition
+        )
+        return OutboxRead(fresh: entries, abandoned: abandoned)
+    }
+
+    package func handedOver(
+        partition: Int,
+        _ ids: [String]
+    ) async throws(StoreError) -> [OutboxEntry] {
+        guard !ids.isEmpty else { return [] }
+        let stream = RedisArgument.string(redis.keys.outbox(partition))
+        let replies = try await redis.client.ask(
+            ids.map { RedisCommand("XRANGE", [stream, .string($0), .string($0)]) }
+        )
+        var records: [OutboxRecord] = []
+        for reply in replies {
+            if let error = reply.error { throw StoreError(.reply(error)) }
+            records += (reply.array ?? []).compactMap(OutboxRecord.init)
+        }
+        return try await understood(records, partition: partition)
+    }
+
+    /// The entries of records that were handed to a consumer; acknowledges those that are not understood.
+    private func understood(
+        _ records: [OutboxRecord],
+        partition: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
         let entries = try await self.entries(
             records,
             partition: partition,
@@ -84,9 +112,10 @@ extension RedisWatchStore: Outbox {
         return entries
     }
 
-    /// The entries that XAUTOCLAIM has answered.
-    private static func abandoned(_ reply: RedisValue) -> [RedisValue] {
-        reply.array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
+    /// The ids that XAUTOCLAIM has answered.
+    private static func abandoned(_ reply: RedisValue) -> [String] {
+        let ids = reply.array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
+        return ids.compactMap(\.string)
     }
 
     package func hold(
@@ -205,78 +234,6 @@ extension RedisWatchStore: Outbox {
             for (index, answer) in zip(group, found) { told[index] = answer }
         }
         return told
-    }
-
-    package func bounds() async throws(StoreError) -> [OutboxBounds] {
-        try await bounds(of: 0..<partitions)
-    }
-
-    package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
-        if let all = await bounds(within: 0..<partitions) { return all }
-        // One master that is away does not hide what the others have.
-        let found = await withTaskGroup(of: (Int, OutboxBounds?).self) { group in
-            for partition in 0..<partitions {
-                group.addTask {
-                    (partition, await bounds(within: partition..<partition + 1)?.first)
-                }
-            }
-            return await group.reduce(into: [OutboxBounds?](repeating: nil, count: partitions)) {
-                $0[$1.0] = $1.1
-            }
-        }
-        // Where nothing can be read, the question itself says why.
-        guard found.contains(where: { $0 != nil }) else { return try await bounds() }
-        return found
-    }
-
-    /// For so long a partition is waited for before it is taken to be away.
-    private static var boundsPatience: Duration { .seconds(1) }
-
-    /// The ends of partitions; nil where they are not to be had in time.
-    private func bounds(within partitions: Range<Int>) async -> [OutboxBounds]? {
-        await withTaskGroup(of: [OutboxBounds]?.self) { group in
-            group.addTask { try? await bounds(of: partitions) }
-            group.addTask {
-                // Cancelled: they are there.
-                try? await Task.sleep(for: Self.boundsPatience)
-                return nil
-            }
-            let found = await group.next() ?? nil
-            group.cancelAll()
-            return found
-        }
-    }
-
-    private func bounds(of partitions: Range<Int>) async throws(StoreError) -> [OutboxBounds] {
-        let commands = partitions.flatMap { partition -> [RedisCommand] in
-            let stream = RedisArgument.string(redis.keys.outbox(partition))
-            return [
-                RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1]),
-                RedisCommand("XREVRANGE", [stream, "+", "-", "COUNT", 1]),
-                RedisCommand(
-                    "HGET",
-                    [
-                        .string(redis.keys.meta(partition)), .string(MetaField.trimmed.rawValue),
-                    ]
-                ),
-            ]
-        }
-        let replies = try await redis.client.ask(commands)
-        // A partition that cannot be read is not an empty one.
-        for reply in replies {
-            if let error = reply.error { throw StoreError(.reply(error)) }
-        }
-        func id(_ reply: RedisValue) -> String? {
-            reply.array?.first?.array?.first?.string
-        }
-        return stride(from: 0, to: replies.count, by: 3).map { at in
-            let trimmed = replies[at + 2].string ?? "0-0"
-            return OutboxBounds(
-                oldest: id(replies[at]) ?? "0-0",
-                newest: id(replies[at + 1]) ?? trimmed,
-                trimmed: trimmed
-            )
-        }
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {

@@ -15,6 +15,7 @@ enum ScriptName: String, CaseIterable {
     case requestClaim, requestAct
     case logConfirmed, recordedConfirmed
     case splitStage, splitClock, splitList, splitRead, splitWrite, splitForget
+    case suspectBegin, suspectAside, suspectEnd
 
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
@@ -104,6 +105,9 @@ enum ScriptName: String, CaseIterable {
         case .splitRead: PackageResources.split_read_lua
         case .splitWrite: PackageResources.split_write_lua
         case .splitForget: PackageResources.split_forget_lua
+        case .suspectBegin: PackageResources.suspect_begin_lua
+        case .suspectAside: PackageResources.suspect_aside_lua
+        case .suspectEnd: PackageResources.suspect_end_lua
         }
     }
 

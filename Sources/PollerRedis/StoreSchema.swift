@@ -1,17 +1,16 @@
 // What Swift and the scripts both know about the bytes in Redis, each fact once.
 //
-// Problem: a record is written by Lua and read by Swift, or the other way round, and its fields are
-// single letters, because a million watches carry them: a field of six letters would cost 5 MB more.
-// Letters in two languages drift apart, and nobody can read them.
+// Problem: a record is written by Lua and read by Swift, or the other way round, and its fields are single letters,
+// because a million watches carry them: a field of six letters would cost 5 MB more. Letters in two languages drift
+// apart, and nobody can read them.
 //
-// Approach: each letter is a case here, whose name says what it is. Swift uses the cases. Scripts
-// write `ITEM.deadline`, `key(KEY.closed)`, `lane.heldUntil`, and ``ScriptNames/render(_:)`` puts the
-// letters in their places when the program starts. What Redis is sent has no table and no local more
-// than a script with the letters in it, so names cost nothing at run time. A script is valid Lua
-// before and after.
+// Approach: each letter is a case here, whose name says what it is. Swift uses the cases. Scripts write
+// `ITEM.deadline`, `key(KEY.closed)`, `lane.heldUntil`, and ``ScriptNames/render(_:)`` puts the letters in their
+// places when the program starts. What Redis is sent has no table and no local more than a script with the letters in
+// it, so names cost nothing at run time. A script is valid Lua before and after.
 //
-// Rejected: locals in the prelude (Lua 5.1 takes 200 a function and 60 upvalues, and each use costs);
-// long names in the records (memory, and every store would have to be rewritten).
+// Rejected: locals in the prelude (Lua 5.1 takes 200 a function and 60 upvalues, and each use costs); long names in
+// the records (memory, and every store would have to be rewritten).
 //
 // A letter once stored never changes its meaning: releases before and after this one read it.
 
@@ -66,8 +65,7 @@ enum KeyKind: String, CaseIterable {
     case members = "p"
     /// Hash: what the partition knows of itself (``MetaField``).
     case meta = "m"
-    /// Hash, in partition 0 of the deliveries only: registered endpoints, id → `created ms, updated
-    /// ms, account, JSON`.
+    /// Hash, in partition 0 of the deliveries only: registered endpoints, id → `created ms, updated ms, account, JSON`.
     case endpoints = "g"
     /// Zset, all score 0: `created ms, id`, the order of endpoints in lists.
     case endpointOrder = "j"
@@ -77,8 +75,7 @@ enum KeyKind: String, CaseIterable {
     case endpointsRemoved = "t"
     /// Hash: the registry of endpoints itself (``RegistryField``).
     case registry = "q"
-    /// String: a request to create an endpoint, `fingerprint, endpoint, version`, for a day. Name:
-    /// the request's key.
+    /// String: a request to create an endpoint, `fingerprint, endpoint, version`, for a day. Name: the request's key.
     case endpointRequest = "i"
     /// Hash, in partition 0 of the watches only: keys of the API, id → `created ms, JSON`.
     case accessKeys = "A"
@@ -108,6 +105,11 @@ enum KeyKind: String, CaseIterable {
     /// String: a request that its client has named, claimed or answered (``RedisNamedRequests``), for a day.
     /// Name: a digest of whose it is, what for, and its name.
     case namedRequest = "R"
+    /// Hash: entries that readers are handling or died with, suspect → `deaths, first ms, last ms`; for a day.
+    case suspects = "P"
+    /// Hash: entries that are set aside, suspect → JSON; at most 1,000. In the next one their outbox fields, packed.
+    case setAside = "Q"
+    case setAsideFields = "U"
 }
 
 /// The fields of an item: one byte each.
@@ -238,6 +240,8 @@ enum LaneField: String, CaseIterable {
 enum MetaField: String, CaseIterable {
     /// The newest outbox id ever dropped.
     case trimmed
+    /// The newest outbox id that was set aside.
+    case newestSetAside = "setaside"
     /// Counts claims, so that every fifth begins with the rest.
     case turn
     /// The queue's clock at a claim, at most two seconds ago while there are claims, ms.

@@ -257,7 +257,10 @@ public struct Suppression: WireObject, Hashable {
 /// What became of a webhook of Stripe's.
 package struct WebhookResult: WireObject, Hashable {
     /// What became of it in one word.
-    package enum Result: String, Word { case accepted, duplicate, ignored }
+    package enum Result: String, Word {
+        case accepted, duplicate, ignored
+        case setAside = "set_aside"
+    }
 
     package var result = Open(Result.accepted)
     package var hinted: Int?
@@ -319,13 +322,11 @@ package enum Components {
             named(ArchiveLine.self), named(RestoreResult.self),
             named(Event.self), named(Page<Event>.self),
             named(Stats.Counts.self), named(Stats.self), named(StatsHistory.self),
-            named(HealthReport.self),
             named(Lane.self), named(LaneLimit.self), named(LaneLimitChange.self),
             named(Page<Lane>.self), named(Account.self), named(Page<Account>.self),
-            named(Worker.self), named(Page<Worker>.self),
+            named(HealthReport.self), named(Worker.self), named(Page<Worker>.self),
             named(WatchExplanation.self), named(ProblemReport.self), named(WebhookResult.self),
-            named(Verification.self), named(VerificationResult.self),
-            named(RefundAccount.self),
+            named(Verification.self), named(VerificationResult.self), named(RefundAccount.self),
             named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),
             named(NewAccessKey.self), named(AccessKey.self), named(Page<AccessKey>.self),
             named(AuditEntry.self), named(Page<AuditEntry>.self),
@@ -336,8 +337,8 @@ package enum Components {
             named(EndpointDisabling.self), named(InlineSecret.self), named(Bounce.self),
             named(Suppression.self), named(EndpointHealth.self), named(Delivery.self),
             named(Page<Delivery>.self), named(DeliveryAttempt.self),
-            named(Page<DeliveryAttempt>.self),
-            named(ReplayRequest.self), named(Replay.self),
+            named(Page<DeliveryAttempt>.self), named(ReplayRequest.self), named(Replay.self),
+            named(SetAsideEntry.self), named(Page<SetAsideEntry>.self),
         ]
     }
 

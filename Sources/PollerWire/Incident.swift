@@ -41,6 +41,8 @@ public struct Incident: WireObject, Hashable {
         case laneStopped = "lane_stopped"
         /// Watches that could not be polled wait for a person.
         case quarantine
+        /// Stored entries have ended several processes and wait for an operator.
+        case setAside = "set_aside"
         /// Deliveries have given up events.
         case deadLetters = "dead_letters"
         /// A registered endpoint is told nothing more, and no person wanted that.

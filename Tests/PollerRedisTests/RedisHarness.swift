@@ -27,7 +27,9 @@ final class RedisHarness: StoreHarness {
     private let scripts: Scripts
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { store }
+    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook & SuspectStore {
+        store
+    }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }

@@ -15,7 +15,8 @@ import Testing
                 quarantine=x orders=d outbox=e fanOuts=F members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
                 accessKeys=A accessKeysUsed=B searchBucket=S knownLanes=L endpointCounts=G auditTrail=C \
-                incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R
+                incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R \
+                suspects=P setAside=Q setAsideFields=U
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)
@@ -54,7 +55,7 @@ import Testing
         )
         #expect(
             pinned(MetaField.self) == """
-                trimmed=trimmed turn=turn seen=seen back=back gap=gap gapEnd=gapend \
+                trimmed=trimmed newestSetAside=setaside turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps listed=listed joined=joined confirmed=confirmed history=history \
                 whole=whole keysVersion=keys faded=faded split=split splitting=splitting \
                 splitter=splitter

@@ -31,15 +31,18 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     private let directory: EndpointDirectory
     private let resolver: DeliveryResolver<Watches>
     private let call: FallbackCall
+    private let suspects: PoisonGuard
     private let clock: C
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Looks at the deliveries of the endpoints in `directory`.
+    /// Looks at the deliveries of the endpoints in `directory`; `suspects` sets aside an endpoint whose deliveries end
+    /// notifiers.
     package init(
         watches: Watches,
         deliveries: Deliveries,
         directory: EndpointDirectory,
+        suspects: PoisonGuard = .none,
         clock: C,
         logger: Logger
     ) {
@@ -48,6 +51,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         self.directory = directory
         resolver = DeliveryResolver(store: watches, directory: directory)
         call = FallbackCall(directory: directory, deliveries: deliveries)
+        self.suspects = suspects
         self.clock = clock
         self.logger = logger
     }
@@ -110,6 +114,27 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             state.withLock { $0.cursors[endpoint.id] = nil }
             return
         }
+        let suspect = Suspect(
+            .fallback,
+            partition: suspects.home(of: endpoint.id.description),
+            name: endpoint.id.description,
+            account: endpoint.account,
+            about: endpoint.id.description
+        )
+        _ = try await suspects.handle(one: suspect) { () async throws(StoreError) -> Void in
+            #if DEBUG
+            PlantedTrap.check(.fallback, endpoint.id.description)
+            #endif
+            try await escalateAll(of: endpoint, notifyBy, now: lane.now)
+        }
+    }
+
+    /// Calls for the next deliveries of an endpoint that is held.
+    private func escalateAll(
+        of endpoint: Endpoint,
+        _ notifyBy: Endpoint.NotifyBy,
+        now: Timestamp
+    ) async throws(StoreError) {
         let page = try await deliveries.deliveries(
             DeliveryQuery(
                 endpoint: endpoint.id,
@@ -124,7 +149,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             let watches = snapshot.delivery.watch.lane
             guard case .waiting = snapshot.place, !away.contains(watches) else { continue }
             do throws(StoreError) {
-                try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
+                try await escalate(snapshot, endpoint, notifyBy, now: now)
             } catch {
                 if away.isEmpty { tell(error, of: endpoint) }
                 away.insert(watches)

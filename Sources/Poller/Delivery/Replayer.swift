@@ -14,18 +14,21 @@ package struct Replayer: Sendable {
     private let watches: any WatchStore
     private let outbox: any Outbox
     private let deliveries: any DeliveryQueue & DeliveryBook
+    private let suspects: PoisonGuard
     private let clock: any Clock<Duration>
 
-    /// Works on these stores, at the pace of `clock`.
+    /// Works on these stores, at the pace of `clock`; `suspects` sets aside a replay that ends its processes.
     package init(
         watches: any WatchStore,
         outbox: any Outbox,
         deliveries: any DeliveryQueue & DeliveryBook,
+        suspects: PoisonGuard = .none,
         clock: any Clock<Duration>
     ) {
         self.watches = watches
         self.outbox = outbox
         self.deliveries = deliveries
+        self.suspects = suspects
         self.clock = clock
     }
 
@@ -34,8 +37,27 @@ package struct Replayer: Sendable {
     /// `endpoint` is the registered one, nil for an inline URL.
     package func run(_ job: ReplayJob, endpoint: Endpoint?) async {
         var job = job
+        let suspect = Suspect(
+            .replay,
+            partition: suspects.home(of: job.endpoint),
+            name: job.endpoint,
+            about: job.endpoint
+        )
         do {
-            try await replay(&job, endpoint)
+            let outcome = try await suspects.handle(one: suspect) {
+                () async throws(StoreError) -> Result<Void, any Error> in
+                #if DEBUG
+                PlantedTrap.check(.replay, job.endpoint)
+                #endif
+                do {
+                    try await replay(&job, endpoint)
+                    return .success(())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            guard let outcome else { throw SetAside(id: suspect.id) }
+            try outcome.get()
             job.progress = .finished
         } catch {
             job.progress = .failed
@@ -43,6 +65,15 @@ package struct Replayer: Sendable {
         }
         // Cancelled or not, its end is told; a store that cannot be asked forgets it by itself.
         try? await deliveries.record(job)
+    }
+
+    /// Why a replay does not run that has ended several processes.
+    private struct SetAside: Error, CustomStringConvertible {
+        let id: String
+
+        var description: String {
+            "earlier replays ended \(PoisonGuard.deathsMax) processes; redrive \(id) to try again"
+        }
     }
 
     private func replay(_ job: inout ReplayJob, _ endpoint: Endpoint?) async throws {

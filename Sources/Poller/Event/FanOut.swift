@@ -141,9 +141,9 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     private var left: [String]
     private var next: C.Instant
 
-    /// What was read just now.
+    /// The entries with these ids, which were read just now.
     init(
-        _ entries: [OutboxEntry],
+        _ ids: [String],
         partition: Int,
         in outbox: Events,
         consumer: OwnerID,
@@ -153,12 +153,15 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         self.partition = partition
         self.consumer = consumer
         self.clock = clock
-        left = entries.map(\.id)
+        left = ids
         next = clock.now.advanced(by: Self.pace)
     }
 
     /// Whether an entry is ours, as far as we know.
-    func has(_ entry: OutboxEntry) -> Bool { left.contains(entry.id) }
+    func has(_ entry: OutboxEntry) -> Bool { has(entry.id) }
+
+    /// Whether the entry with this id is ours, as far as we know.
+    func has(_ id: String) -> Bool { left.contains(id) }
 
     /// Says that we are at work on them, when it is time for that.
     mutating func renew() async throws(StoreError) {

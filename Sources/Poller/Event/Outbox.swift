@@ -10,15 +10,22 @@ package protocol Outbox: Sendable {
     /// How many there were when the store was made: what was split from one of them is a multiple of this behind it.
     var basePartitions: Int { get }
 
-    /// Entries nobody has acknowledged: new ones, and those another consumer has sat on for
-    /// longer than `idle`. The consumer group is made when it is missing, from the start of the
+    /// Hands a consumer entries that no consumer has acknowledged: new ones, and the ids of those that another
+    /// consumer has held for longer than `idle`. The consumer group is made when it is missing, from the start of the
     /// stream.
-    func unacknowledged(
+    ///
+    /// `limit` applies to each of the two.
+    func read(
         partition: Int,
         consumer: OwnerID,
         idle: Duration,
         limit: Int
-    ) async throws(StoreError) -> [OutboxEntry]
+    ) async throws(StoreError) -> OutboxRead
+
+    /// Reads entries that ``read(partition:consumer:idle:limit:)`` has handed over, the oldest first.
+    ///
+    /// Entries that are no longer kept are left out.
+    func handedOver(partition: Int, _ ids: [String]) async throws(StoreError) -> [OutboxEntry]
 
     /// Says that a consumer is still at work on entries: their idleness begins anew. With a position, how
     /// far it has come with marking one.
@@ -85,6 +92,22 @@ extension Outbox {
     /// Of a store that was never given more.
     package var basePartitions: Int { partitions }
 
+    /// As ``read(partition:consumer:idle:limit:)``, with abandoned entries decoded before the new ones.
+    package func unacknowledged(
+        partition: Int,
+        consumer: OwnerID,
+        idle: Duration,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        let read = try await read(
+            partition: partition,
+            consumer: consumer,
+            idle: idle,
+            limit: limit
+        )
+        return try await handedOver(partition: partition, read.abandoned) + read.fresh
+    }
+
     /// Of a store that is whole or cannot be read.
     package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
         try await bounds()
@@ -110,6 +133,23 @@ extension Outbox {
         let place = OutboxPlace(partition: partition, position: position)
         return try await references(behind: [place], limit: limit).flatMap(\.self)
     }
+}
+
+/// The entries that a consumer was handed.
+package struct OutboxRead: Hashable, Sendable {
+    /// New entries, the oldest first.
+    package let fresh: [OutboxEntry]
+    /// The ids of entries that another consumer has left, which may have ended its process.
+    package let abandoned: [String]
+
+    /// Puts both together, as a store does.
+    package init(fresh: [OutboxEntry], abandoned: [String]) {
+        self.fresh = fresh
+        self.abandoned = abandoned
+    }
+
+    /// Whether there is nothing to do.
+    var isEmpty: Bool { fresh.isEmpty && abandoned.isEmpty }
 }
 
 /// Where a reader stands in one partition of the outbox.

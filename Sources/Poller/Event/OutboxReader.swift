@@ -10,6 +10,10 @@ import Synchronization
 /// between the two marks again, and a delivery with nothing to tell rests at once. Of an event for many
 /// endpoints one segment is marked again at most (``FanOut``).
 ///
+/// *An entry that ends the process* (a trap in Swift) is left by its notifier, and comes to the next one after five
+/// seconds. Such entries are handled behind the new ones and under the ``PoisonGuard``, which sets aside the cause. New
+/// entries are handled without it.
+///
 /// *A shard that is away* holds up what lies in it: an entry whose order or whose deliveries are there is left
 /// unacknowledged and comes again after five seconds, and the others of its batch go on.
 package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
@@ -25,6 +29,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let deliveries: Deliveries
     private let directory: EndpointDirectory?
     private let notes: OrderNotes<C>
+    private let suspects: PoisonGuard
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -39,13 +44,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// A reader; several in one group share the work.
     ///
     /// Without a directory only inline `notify` URLs are told; without a book nothing is noted of orders,
-    /// and without `refunds` what was paid twice stays.
+    /// and without `refunds` what was paid twice stays. `suspects` sets aside entries that end notifiers.
     package init(
         outbox: Events,
         deliveries: Deliveries,
         directory: EndpointDirectory? = nil,
         orders: OrderBook? = nil,
         refunds: DuplicateRefunds? = nil,
+        suspects: PoisonGuard = .none,
         owner: OwnerID,
         clock: C,
         logger: Logger
@@ -54,6 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.deliveries = deliveries
         self.directory = directory
         notes = OrderNotes(orders: orders, refunds: refunds, clock: clock, logger: logger)
+        self.suspects = suspects
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -136,7 +143,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func readBatch(
         _ partition: Int
     ) async throws(StoreError) -> (count: Int, failure: StoreError?) {
-        let read = try await outbox.unacknowledged(
+        let read = try await outbox.read(
             partition: partition,
             consumer: owner,
             idle: abandonedAfter,
@@ -146,12 +153,39 @@ where C.Duration == Duration, C.Instant: Sendable {
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
         var held = PendingEntries(
-            read,
+            read.fresh.map(\.id) + read.abandoned,
             partition: partition,
             in: outbox,
             consumer: owner,
             clock: clock
         )
+        var failure = try await handle(read.fresh, partition, &held)
+        guard !Task.isCancelled else { return (0, failure) }
+        // Behind the new ones: an entry that ends the process must not hold those up.
+        try await suspects.handle(
+            read.abandoned.map { Suspect(.outbox, partition: partition, name: $0) }
+        ) { (group) async throws(StoreError) in
+            let ids = group.map(\.name).filter { held.has($0) }
+            let entries = try await outbox.handedOver(partition: partition, ids)
+            let left = try await handle(entries, partition, &held)
+            failure = failure ?? left
+        }
+        let count = max(read.fresh.count, read.abandoned.count)
+        return (Task.isCancelled ? 0 : count, failure)
+    }
+
+    /// Deals with some entries of a partition.
+    ///
+    /// - Returns: why the first of those was left that were; nil when none was.
+    private func handle(
+        _ read: [OutboxEntry],
+        _ partition: Int,
+        _ held: inout PendingEntries<Events, C>
+    ) async throws(StoreError) -> StoreError? {
+        guard !read.isEmpty else { return nil }
+        #if DEBUG
+        for entry in read { PlantedTrap.check(.outbox, entry.event.key.source.description) }
+        #endif
         var left = LeftEntries()
         if notes.isSomethingAway {
             // Who concerns no order does not wait for the asking; where all is well one round of marks is cheaper.
@@ -196,7 +230,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             case .stopped: break
             }
         }
-        return (Task.isCancelled ? 0 : read.count, left.failure)
+        return left.failure
     }
 
     private func audience(of entry: OutboxEntry) -> Audience {

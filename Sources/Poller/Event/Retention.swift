@@ -18,15 +18,17 @@ package struct Retention<
     private let watches: Watches
     private let deliveries: Deliveries
     private let spans: RetentionSpans
+    private let suspects: PoisonGuard
     private let clock: C
     private let logger: Logger
 
-    /// Keeps to `spans`.
+    /// Keeps to `spans`; `suspects` sets aside the folding of a partition that ends its processes.
     package init(
         outbox: Events,
         watches: Watches,
         deliveries: Deliveries,
         spans: RetentionSpans,
+        suspects: PoisonGuard = .none,
         clock: C,
         logger: Logger
     ) {
@@ -34,6 +36,7 @@ package struct Retention<
         self.watches = watches
         self.deliveries = deliveries
         self.spans = spans
+        self.suspects = suspects
         self.clock = clock
         self.logger = logger
     }
@@ -66,8 +69,21 @@ package struct Retention<
             }
         }
         for partition in 0..<watches.partitions {
+            // It decodes what is stored, unlike the others, which are scripts.
+            let suspect = Suspect(.retention, partition: partition, name: "fold")
             await attempt { () throws(StoreError) in
-                while try await watches.fade(partition: partition, retention: spans.bodiesAtLeast) {
+                _ = try await suspects.handle(one: suspect) {
+                    () async throws(StoreError) -> Void in
+                    #if DEBUG
+                    PlantedTrap.check(.retention, "\(partition)")
+                    #endif
+                    var isMore = true
+                    while isMore {
+                        isMore = try await watches.fade(
+                            partition: partition,
+                            retention: spans.bodiesAtLeast
+                        )
+                    }
                 }
             }
             await attempt { () throws(StoreError) in

@@ -11,6 +11,10 @@ import Synchronization
 /// a downtime the cursor leads through everything missed, as far back as the upstream keeps
 /// events (30 days); beyond that the sweep begins anew and per-source polls find what is left.
 ///
+/// *An event that ends the process*: pages and events are handled under the ``PoisonGuard``. An event that is set aside is
+/// passed over. While a page is set aside, because it cannot be read, the sweep of its account rests at it; polls
+/// find the changes meanwhile.
+///
 /// An event that no webhook has brought five minutes after the sweep saw it is counted as missed.
 package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// How often a process looks whether an account's sweep is due.
@@ -63,6 +67,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private let store: any SweepStore
     private let hinting: Hinting
     private let meter: ReadMeter<C>
+    private let suspects: PoisonGuard
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -76,6 +81,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         store: any SweepStore,
         watches: any WatchStore,
         meter: ReadMeter<C>,
+        suspects: PoisonGuard = .none,
         owner: OwnerID,
         clock: C,
         logger: Logger
@@ -85,6 +91,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         self.store = store
         hinting = Hinting(watches: watches, marks: store, events: events)
         self.meter = meter
+        self.suspects = suspects
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -164,10 +171,11 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private func sweep(_ account: Account, from turn: SweepTurn) async throws(StoreError) {
         var cursor = turn.cursor
         for _ in 0..<Self.pagesMax where !Task.isCancelled {
+            meter.count(account.id, isFirst: false)
+            let answer = try await read(account, from: cursor)
             let page: AccountEventsPage
             do throws(AccountEventsFailure) {
-                meter.count(account.id, isFirst: false)
-                page = try await events.events(of: account.id, account.list, from: cursor)
+                page = try answer.get()
             } catch {
                 // Cut off by a drain: somebody else goes on at the cursor.
                 guard !Task.isCancelled else { return }
@@ -197,6 +205,33 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
+    /// Reads a page; the failure says so when it is set aside.
+    private func read(
+        _ account: Account,
+        from cursor: SweepCursor
+    ) async throws(StoreError) -> Result<AccountEventsPage, AccountEventsFailure> {
+        let suspect = Suspect(
+            .sweep,
+            partition: suspects.home(of: account.id.description),
+            name: "\(account.turn) \(cursor)",
+            account: account.id
+        )
+        typealias Answer = Result<AccountEventsPage, AccountEventsFailure>
+        let page = try await suspects.handle(one: suspect) {
+            () async throws(StoreError) -> Answer in
+            #if DEBUG
+            PlantedTrap.check(.sweep, account.id.description)
+            #endif
+            do throws(AccountEventsFailure) {
+                let page = try await events.events(of: account.id, account.list, from: cursor)
+                return .success(page)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return page ?? .failure(.unavailable("the page is set aside: \(suspect.id)"))
+    }
+
     /// Hints for every event; returns those that no webhook had brought.
     private func hint(
         _ events: [AccountEvent],
@@ -208,9 +243,27 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             of: account.id
         )
         let unseen = zip(events, seen).filter { !$1 }.map(\.0)
+        let home = suspects.home(of: account.id.description)
+        let named = unseen.map { Hinting.suspect($0, of: account.id, countedIn: home) }
+        try await suspects.handle(named) { (group) async throws(StoreError) in
+            let group = Set(group)
+            let events = zip(unseen, named).filter { group.contains($1) }.map(\.0)
+            #if DEBUG
+            for suspect in group { PlantedTrap.check(.hint, suspect.about ?? "") }
+            #endif
+            try await hintAtOnce(events, of: account)
+        }
+        // What webhooks miss is counted where it is frequent.
+        return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
+    }
+
+    private func hintAtOnce(
+        _ events: [AccountEvent],
+        of account: Account
+    ) async throws(StoreError) {
         let failure = await withTaskGroup(of: StoreError?.self) { [hinting] group in
             var failure: StoreError?
-            for (index, event) in unseen.enumerated() {
+            for (index, event) in events.enumerated() {
                 if index >= Self.hintsMax, let done = await group.next() {
                     failure = failure ?? done
                 }
@@ -228,8 +281,6 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             return failure
         }
         if let failure { throw failure }
-        // What webhooks miss is counted where it is frequent.
-        return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
     }
 
     private func failed(

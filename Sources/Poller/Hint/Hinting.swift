@@ -30,6 +30,41 @@ package struct Hinting: Sendable {
         self.events = events
     }
 
+    /// An event as a suspect, the same for a webhook and for the sweep.
+    package static func suspect(
+        _ event: AccountEvent,
+        of account: AccountID,
+        countedIn partition: Int
+    ) -> Suspect {
+        Suspect(
+            .hint,
+            partition: partition,
+            name: event.id,
+            account: account,
+            about: event.subjects.first { SourceKind(inferredFrom: $0) != nil }?.description
+        )
+    }
+
+    /// A webhook as a suspect before it is decoded: by the name of its event, or by a digest of the body.
+    ///
+    /// The name is found without a parser, because the parser may be the cause.
+    package static func suspect(
+        webhook body: [UInt8],
+        of account: AccountID,
+        countedIn partition: Int
+    ) -> Suspect {
+        let name = eventName(in: body) ?? Digest.base64url(of: body, bytes: 15)
+        return Suspect(.hint, partition: partition, name: name, account: account)
+    }
+
+    /// The first `"evt_…"` in a body; nil where there is none.
+    private static func eventName(in body: [UInt8]) -> String? {
+        let start = Array("\"evt_".utf8)
+        guard let found = body.firstRange(of: start) else { return nil }
+        let name = body[found.lowerBound...].dropFirst().prefix(200)
+        return String(decoding: name.prefix(while: IdentifierSyntax.isAllowed), as: UTF8.self)
+    }
+
     /// The mark of an event that a webhook brought.
     package static func mark(ofEvent id: String) -> String { "e:\(id)" }
 
@@ -186,6 +221,8 @@ package enum WebhookOutcome: Hashable, Sendable {
     case accepted(hinted: Int, enqueued: Int)
     /// Seen before, or another event about the same change.
     case duplicate
+    /// Properly signed, and set aside because it has ended several processes.
+    case setAside
     /// Properly signed and none of ours: a test event at a live account, or one without a subject.
     case ignored(String)
     /// Not from the upstream, or not understood; the text says what to look at.
@@ -201,6 +238,7 @@ package enum WebhookOutcome: Hashable, Sendable {
         switch self {
         case .accepted: "accepted"
         case .duplicate: "duplicate"
+        case .setAside: "set_aside"
         case .ignored: "ignored"
         case .refused: "refused"
         case .unknownAccount: "unknown_account"
@@ -210,6 +248,7 @@ package enum WebhookOutcome: Hashable, Sendable {
 
     /// Every ``name`` there is.
     package static let names = [
-        "accepted", "duplicate", "ignored", "refused", "unknown_account", "too_many_watches",
+        "accepted", "duplicate", "set_aside", "ignored", "refused", "unknown_account",
+        "too_many_watches",
     ]
 }

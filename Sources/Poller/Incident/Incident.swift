@@ -13,6 +13,8 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case laneStopped = "lane_stopped"
     /// Watches that could not be polled wait for a person.
     case quarantine
+    /// Stored entries have ended several processes and wait for an operator.
+    case setAside = "set_aside"
     /// Deliveries have given up events.
     case deadLetters = "dead_letters"
     /// A registered endpoint is told nothing more, and no person wanted that.
@@ -172,7 +174,7 @@ extension IncidentKind {
     var mayPass: Bool {
         switch self {
         case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling: true
-        case .quarantine, .deadLetters, .endpointDisabled, .keyExpiring: false
+        case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
         }
     }
 
@@ -183,6 +185,7 @@ extension IncidentKind {
         case .backlog: "queues do not keep up"
         case .laneStopped: "lanes are stopped by their upstream"
         case .quarantine: "quarantines are not empty"
+        case .setAside: "entries have ended several processes and are set aside"
         case .deadLetters: "endpoints were not told some events, which were given up"
         case .endpointDisabled: "endpoints are told nothing more"
         case .keyExpiring: "keys end within a week"

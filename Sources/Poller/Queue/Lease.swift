@@ -121,6 +121,11 @@ enum Digest {
             if index > 0 { said.append(0) }
             said += part.utf8
         }
-        return Base64URL.encode(SHA256.hash(data: said).prefix(bytes))
+        return base64url(of: said, bytes: bytes)
+    }
+
+    /// The first `bytes` bytes of SHA-256 over some bytes, as base64url.
+    static func base64url(of said: [UInt8], bytes: Int) -> String {
+        Base64URL.encode(SHA256.hash(data: said).prefix(bytes))
     }
 }

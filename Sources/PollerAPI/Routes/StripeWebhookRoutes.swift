@@ -86,7 +86,7 @@ struct StripeWebhookRoutes {
         case .accepted(let hinted, let enqueued):
             answer.hinted = hinted
             answer.enqueued = enqueued
-        case .duplicate: break
+        case .duplicate, .setAside: break
         case .ignored(let reason): answer.reason = reason
         case .refused(let reason):
             throw Problem(.invalidSignature, "\(reason).", field: "Stripe-Signature")

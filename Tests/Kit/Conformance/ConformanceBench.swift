@@ -9,7 +9,7 @@ struct ConformanceBench: Sendable {
 
     let harness: any StoreHarness
 
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook {
+    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook & SuspectStore {
         harness.watches
     }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { harness.deliveries }

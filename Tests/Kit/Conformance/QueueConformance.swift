@@ -8,7 +8,7 @@ package enum QueueConformance {
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders + news + notices + notes + accessKeys + searching + company + trail + spending
-        + activity + incidents + namedRequests + accounts + fading + restoring
+        + activity + incidents + namedRequests + accounts + fading + restoring + suspects
 }
 
 /// One behaviour that every store must show.

@@ -3,7 +3,9 @@ package import Poller
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { get }
+    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook & SuspectStore {
+        get
+    }
     /// The queue of deliveries.
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
     /// The registered endpoints.
@@ -94,7 +96,9 @@ package struct MemoryHarness: StoreHarness {
         auditTrail = MemoryAuditTrail(time: time, bounds: Self.auditBounds)
     }
 
-    package var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook {
+    package var watches:
+        any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook & SuspectStore
+    {
         store
     }
 

@@ -95,20 +95,27 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
     }
 
-    package func unacknowledged(
+    package func read(
         partition: Int,
         consumer: OwnerID,
         idle: Duration,
         limit: Int
-    ) async throws(StoreError) -> [OutboxEntry] {
+    ) async throws(StoreError) -> OutboxRead {
         try await plan.run(.read) { () throws(StoreError) in
-            try await base.unacknowledged(
+            try await base.read(
                 partition: partition,
                 consumer: consumer,
                 idle: idle,
                 limit: limit
             )
         }
+    }
+
+    package func handedOver(
+        partition: Int,
+        _ ids: [String]
+    ) async throws(StoreError) -> [OutboxEntry] {
+        try await base.handedOver(partition: partition, ids)
     }
 
     package func hold(

@@ -86,18 +86,34 @@ struct MemoryOutbox: Sendable {
         idle: Duration,
         limit: Int,
         now: Timestamp
-    ) -> [OutboxEntry] {
-        var entries: [OutboxEntry] = []
-        for index in kept.indices where entries.count < limit {
+    ) -> OutboxRead {
+        var fresh: [OutboxEntry] = []
+        var abandoned: [String] = []
+        for index in kept.indices {
             switch kept[index].delivered {
             case .acknowledged: continue
-            case .at(let then, _) where now - then < idle: continue
-            case .at, .never:
-                kept[index].delivered = .at(now, consumer)
-                entries.append(kept[index].entry)
+            case .at(let then, _):
+                guard now - then >= idle, abandoned.count < limit else { continue }
+                abandoned.append(kept[index].entry.id)
+            case .never:
+                guard fresh.count < limit else { continue }
+                fresh.append(kept[index].entry)
             }
+            kept[index].delivered = .at(now, consumer)
         }
-        return entries
+        return OutboxRead(fresh: fresh, abandoned: abandoned)
+    }
+
+    /// The entries with these ids that are kept.
+    func entries(_ ids: [String]) -> [OutboxEntry] {
+        kept.filter { ids.contains($0.entry.id) }.map(\.entry)
+    }
+
+    /// Takes an entry out, as if it had been acknowledged; nil when it is not kept.
+    mutating func remove(_ id: String) -> OutboxEntry? {
+        guard let index = kept.firstIndex(where: { $0.entry.id == id }) else { return nil }
+        positions[id] = nil
+        return kept.remove(at: index).entry
     }
 
     /// Begins the idleness of entries anew that a consumer is at work on; the ids of those it has no more.

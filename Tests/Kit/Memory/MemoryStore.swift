@@ -16,6 +16,7 @@ package final class MemoryStore: WatchStore, Outbox {
         var outbox: [MemoryOutbox]
         var members = MemoryMembers()
         var incidents = MemoryIncidents()
+        var suspects = MemorySuspects()
         /// Partitions that got an event in the operation that runs.
         var arrived: Set<Int> = []
 
@@ -239,15 +240,22 @@ package final class MemoryStore: WatchStore, Outbox {
 
     // MARK: Outbox
 
-    package func unacknowledged(
+    package func read(
         partition: Int,
         consumer: OwnerID,
         idle: Duration,
         limit: Int
-    ) async throws(StoreError) -> [OutboxEntry] {
+    ) async throws(StoreError) -> OutboxRead {
         changing { state, now in
             state.outbox[partition].handOut(to: consumer, idle: idle, limit: limit, now: now)
         }
+    }
+
+    package func handedOver(
+        partition: Int,
+        _ ids: [String]
+    ) async throws(StoreError) -> [OutboxEntry] {
+        state.withLock { $0.outbox[partition].entries(ids) }
     }
 
     package func hold(

@@ -22,11 +22,16 @@ struct SplitOutboxTests {
             limit: Int
         ) async throws(StoreError) -> [OutboxEntry] { [] }
 
-        func unacknowledged(
+        func read(
             partition: Int,
             consumer: OwnerID,
             idle: Duration,
             limit: Int
+        ) async throws(StoreError) -> OutboxRead { OutboxRead(fresh: [], abandoned: []) }
+
+        func handedOver(
+            partition: Int,
+            _ ids: [String]
         ) async throws(StoreError) -> [OutboxEntry] { [] }
 
         func hold(

@@ -77,6 +77,7 @@ struct ReplayerTests {
             watches: store,
             outbox: store,
             deliveries: deliveries,
+            suspects: PoisonGuard(store: store, logger: Sample.quiet),
             clock: clock
         )
         let job = ReplayJob(
@@ -107,6 +108,21 @@ struct ReplayerTests {
         #expect(job.progress == .finished && job.matched == 1 && job.events == 1)
         let state = try await deliveries.delivery(id)?.delivery.state
         #expect(state?.again == [3] && state?.dead == [1, 3] && state?.cursor == 3)
+    }
+
+    @Test("a replay that has ended three processes fails until it is redriven")
+    func poison() async throws {
+        try await record(["a"])
+        let partition = store.home(ofSuspects: endpoint.id.description)
+        let suspect = Suspect(.replay, partition: partition, name: endpoint.id.description)
+        _ = try await store.begin([suspect], isAlone: false)
+        for _ in 0..<2 { _ = try await store.begin([suspect], isAlone: true) }
+        let job = try await replay(.dead)
+        #expect(job.progress == .failed && job.error?.contains("redrive \(suspect.id)") == true)
+        let entry = try #require(try await store.setAsideEntries().first)
+        #expect(entry.id == suspect.id && entry.about == endpoint.id.description)
+        _ = try await store.endSetAside(suspect.id, isRedriven: true)
+        #expect(try await replay(.dead).progress == .finished)
     }
 
     @Test("everything since a time: the cursor goes back to before the first event of then")

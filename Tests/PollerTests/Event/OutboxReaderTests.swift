@@ -110,6 +110,47 @@ struct OutboxReaderTests {
         #expect(try await deliveries.stats().pending == 6)
     }
 
+    @Test("an entry with which three notifiers have died is set aside, and all others are marked")
+    func poison() async throws {
+        try await record(8)
+        // A notifier reads everything and ends.
+        var dead: [OutboxEntry] = []
+        for partition in 0..<rig.store.partitions {
+            dead += try await rig.store.unacknowledged(
+                partition: partition,
+                consumer: OwnerID(unchecked: "reader-dead"),
+                idle: .seconds(5),
+                limit: 100
+            )
+        }
+        #expect(dead.count == 8)
+        let suspects = dead.map { Suspect(.outbox, partition: $0.partition, name: $0.id) }
+        for suspect in suspects { _ = try await rig.store.begin([suspect], isAlone: false) }
+        for _ in 0..<2 { _ = try await rig.store.begin([suspects[3]], isAlone: true) }
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            suspects: PoisonGuard(store: rig.store, logger: Sample.quiet),
+            owner: OwnerID(unchecked: "reader-a"),
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await rig.timePasses(until: "the others are marked") {
+                try await rig.store.stats().undelivered == 0
+            }
+            let entries = try await rig.store.setAsideEntries()
+            #expect(entries.map(\.id) == [suspects[3].id])
+            #expect(entries.map(\.about) == [dead[3].event.key.source.description])
+            #expect(try await deliveries.stats().pending == 14)
+            // Put back by an operator, it is handled like a new one.
+            _ = try await rig.store.endSetAside(suspects[3].id, isRedriven: true)
+            try await rig.timePasses(until: "it is marked as well") {
+                try await deliveries.stats().pending == 16
+            }
+        }
+    }
+
     @Test("regression 16: a batch that takes long is marked once, and acknowledged as it goes")
     func slow() async throws {
         let registry = MemoryEndpointStore(time: ClockTime(rig.clock))
