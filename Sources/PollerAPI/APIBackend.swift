@@ -32,6 +32,10 @@ package struct APIBackend: Sendable {
     package let activity: (any ActivityStore)?
     /// What operators are told of; nil where nobody keeps it.
     package let incidents: (any IncidentStore)?
+    /// Entries that have ended several processes; nil where no store keeps them.
+    package let setAside: (any SuspectStore)?
+    /// Sets aside replays that end their processes.
+    package let suspects: PoisonGuard
     /// The requests that clients have named, and what seals their answers; nil where nobody keeps them.
     package let requests: (store: any NamedRequests, seals: RequestSeals)?
     /// Takes Stripe's webhooks; nil when none are expected.
@@ -74,6 +78,8 @@ package struct APIBackend: Sendable {
     ///   - trail: what was changed by whom; nil where nobody keeps it.
     ///   - activity: what the cluster did; nil where nobody keeps it.
     ///   - incidents: what operators are told of; nil where nobody keeps it.
+    ///   - setAside: entries that have ended several processes; nil where no store keeps them.
+    ///   - suspects: sets aside replays that end their processes.
     ///   - requests: the requests that clients have named, and what seals their answers; nil where nobody
     ///     keeps them.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
@@ -104,6 +110,8 @@ package struct APIBackend: Sendable {
         trail: (any AuditTrail)? = nil,
         activity: (any ActivityStore)? = nil,
         incidents: (any IncidentStore)? = nil,
+        setAside: (any SuspectStore)? = nil,
+        suspects: PoisonGuard = .none,
         requests: (store: any NamedRequests, seals: RequestSeals)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
@@ -133,6 +141,8 @@ package struct APIBackend: Sendable {
         self.trail = trail
         self.activity = activity
         self.incidents = incidents
+        self.setAside = setAside
+        self.suspects = suspects
         self.requests = requests
         self.webhooks = webhooks
         self.streamTokens = streamTokens

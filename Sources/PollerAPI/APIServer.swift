@@ -69,6 +69,7 @@ package struct APIServer: Service {
                 watches: backend.watches,
                 outbox: backend.outbox,
                 deliveries: backend.deliveries,
+                suspects: backend.suspects,
                 clock: clock
             )
         )
@@ -168,6 +169,7 @@ package struct APIServer: Service {
             QuarantineRoutes(backend: backend, scans: scans, statusCache: statusCache).routes,
             OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
             IncidentRoutes(incidents: backend.incidents).routes,
+            SetAsideRoutes(backend: backend).routes,
             StripeWebhookRoutes(intake: backend.webhooks, reader: reader).routes,
             StreamTokenRoutes(issuer: backend.streamTokens, keys: keys, reader: reader)
                 .routes,

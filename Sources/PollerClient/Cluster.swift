@@ -69,6 +69,25 @@ extension PollerClient {
         return try Page(try await send(.GET, "/v1/quarantine", query: query))
     }
 
+    /// Stored entries that have ended several processes, all in one page, the oldest first.
+    public func setAsideEntries() async throws -> Page<SetAsideEntry> {
+        try Page(try await send(.GET, "/v1/quarantine/entries"))
+    }
+
+    /// Has an entry that is set aside handled again.
+    @discardableResult
+    public func redriveEntry(_ id: String) async throws -> Received<SetAsideEntry> {
+        let path = "/v1/quarantine/entries/\(Self.percentEncoded(id))/redrive"
+        return try await send(.POST, path).received("an entry")
+    }
+
+    /// Drops an entry that is set aside.
+    @discardableResult
+    public func dismissEntry(_ id: String) async throws -> Received<SetAsideEntry> {
+        let path = "/v1/quarantine/entries/\(Self.percentEncoded(id))/dismiss"
+        return try await send(.POST, path).received("an entry")
+    }
+
     /// Watches a quarantined source again, with the span it had at first.
     @discardableResult
     public func redrive(_ name: WatchName) async throws -> Received<Watch> {

@@ -11,8 +11,15 @@ struct QuarantineCommand: AsyncParsableCommand {
             A watch comes here when the upstream's answers could not be understood again and \
             again, or when five workers in a row vanished with it in hand. redrive watches it \
             again, dismiss takes it out for good.
+
+            Stored entries that have ended several processes, such as events of the outbox, are set \
+            aside, too: entries lists them, redrive-entry has them handled again, dismiss-entry drops \
+            them.
             """,
-        subcommands: [QuarantineList.self, QuarantineRedrive.self, QuarantineDismiss.self],
+        subcommands: [
+            QuarantineList.self, QuarantineRedrive.self, QuarantineDismiss.self,
+            QuarantineEntries.self, QuarantineRedriveEntry.self, QuarantineDismissEntry.self,
+        ],
         defaultSubcommand: QuarantineList.self
     )
 }
@@ -158,5 +165,120 @@ struct QuarantineTargets: ParsableArguments {
             cursor = page.next
         } while cursor != nil && names.count < Self.allMax
         return names
+    }
+}
+
+/// `pollerctl quarantine entries`: stored entries that are set aside.
+struct QuarantineEntries: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "entries",
+        abstract: "List stored entries that have ended several processes, the oldest first.",
+        discussion: """
+            No reader handles them any more, so that all other entries continue. The log of the \
+            processes that ended has the trap. With --json one entry a line.
+            """
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let page = try await client.setAsideEntries()
+            if server.json {
+                for entry in page.items { Terminal.printJSON(entry.json) }
+                return
+            }
+            var table = Table(
+                "ID",
+                "READER",
+                "ABOUT",
+                "ACCOUNT",
+                "DEATHS",
+                "SET ASIDE",
+                optional: ["ACCOUNT", "DEATHS", "READER"]
+            )
+            table.rows = page.items.map(\.value.row)
+            table.print()
+            if page.items.isEmpty, Terminal.isErrorInteractive {
+                Terminal.printError("no entry is set aside")
+            }
+        }
+    }
+}
+
+extension SetAsideEntry {
+    /// The entry as a row of a list.
+    fileprivate var row: [Table.Cell] {
+        [
+            .init(id, .strong), .init(reader.rawValue), .init(about ?? "-"),
+            .init(account ?? "-"), .init("\(deaths)", .bad), setAsideAt.cell(),
+        ]
+    }
+
+    /// Prints that the entry left the quarantine.
+    fileprivate static func show(_ entry: Received<SetAsideEntry>, _ change: String, json: Bool) {
+        if json {
+            Terminal.printJSON(entry.json)
+        } else {
+            Terminal.printLine("\(Terminal.clean(entry.value.id)) \(change)")
+        }
+    }
+}
+
+/// `pollerctl quarantine redrive-entry`: handle an entry again.
+struct QuarantineRedriveEntry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redrive-entry",
+        abstract: "Have entries handled again that were set aside.",
+        discussion: """
+            Do it once a release is running that handles them: an entry that still ends processes \
+            ends some of them again before it is set aside.
+            """
+    )
+
+    @Argument(help: "The ids, as entries lists them.")
+    var ids: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.each(ids) { id in
+                SetAsideEntry.show(
+                    try await client.redriveEntry(id),
+                    "is handled again",
+                    json: server.json
+                )
+            }
+        }
+    }
+}
+
+/// `pollerctl quarantine dismiss-entry`: drop an entry.
+struct QuarantineDismissEntry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dismiss-entry",
+        abstract: "Drop entries that were set aside.",
+        discussion: """
+            An event of the outbox stays in the timeline of its watch; recipients get it with the \
+            next event of that watch.
+            """
+    )
+
+    @Argument(help: "The ids, as entries lists them.")
+    var ids: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.each(ids) { id in
+                SetAsideEntry.show(
+                    try await client.dismissEntry(id),
+                    "is dropped",
+                    json: server.json
+                )
+            }
+        }
     }
 }

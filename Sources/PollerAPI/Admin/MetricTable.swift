@@ -183,6 +183,18 @@ package struct Metric: Hashable, Sendable {
         ),
         Metric(
             .counter,
+            "reader_deaths_total",
+            ["reader"],
+            "Processes that ended while a background reader handled an entry, as later processes found them."
+        ),
+        Metric(
+            .counter,
+            "set_aside_total",
+            ["reader"],
+            "Entries set aside because they have ended several processes."
+        ),
+        Metric(
+            .counter,
             "spans_exported_total",
             [],
             "Spans that the collector of traces has taken."
@@ -271,6 +283,12 @@ package struct Metric: Hashable, Sendable {
             "incidents_open",
             ["kind"],
             "Incidents that operators were told of and that are not over."
+        ),
+        Metric(
+            .gauge,
+            "set_aside_entries",
+            ["reader"],
+            "Stored entries that are set aside because they have ended several processes."
         ),
         Metric(
             .gauge,

@@ -17,6 +17,7 @@ package struct ClusterGauges: Service {
 
     private let statusCache: ClusterStatusCache
     private let incidents: (any IncidentStore)?
+    private let setAside: (any SuspectStore)?
     private let clock: any Clock<Duration>
     private let registry: PrometheusRegistry
     private let logger: Logger
@@ -30,6 +31,7 @@ package struct ClusterGauges: Service {
     ) {
         statusCache = ClusterStatusCache(backend: backend, clock: clock)
         incidents = backend.incidents
+        setAside = backend.setAside
         self.clock = clock
         self.logger = logger
         self.registry = registry
@@ -50,6 +52,7 @@ package struct ClusterGauges: Service {
         do {
             record(try await statusCache.current())
             if let incidents { record(try await incidents.incidents().open) }
+            if let setAside { record(try await setAside.setAsideEntries()) }
             set("poller_store_up", 1)
         } catch {
             // Who scrapes sees it; requests and workers have their own say about a broken store.
@@ -85,6 +88,13 @@ package struct ClusterGauges: Service {
         for kind in IncidentKind.allCases {
             let count = open.count { $0.kind == kind }
             set("poller_incidents_open", count, ("kind", kind.rawValue))
+        }
+    }
+
+    private func record(_ entries: [SetAsideEntry]) {
+        for reader in SuspectReader.allCases {
+            let count = entries.count { $0.reader == reader }
+            set("poller_set_aside_entries", count, ("reader", reader.rawValue))
         }
     }
 

@@ -27,6 +27,9 @@ package actor ClusterTroubles: IncidentLooker {
     /// The share of its memory that the fullest server of the store uses; nil where that has no bound, or
     /// cannot be asked.
     private let memoryUsed: @Sendable () async -> Double?
+    /// What is set aside; `nil` where no store keeps it.
+    private let setAside: (any SuspectStore)?
+    private let suspects: PoisonGuard
     private var disabled: (version: Int64, troubles: [Sighting.Trouble])?
     private var register: KeyRegister?
 
@@ -35,23 +38,72 @@ package actor ClusterTroubles: IncidentLooker {
         _ seams: ClusterSeams,
         endpoints: any EndpointStore,
         keys: any KeyStore,
+        setAside: (any SuspectStore)? = nil,
+        suspects: PoisonGuard = .none,
         memoryUsed: @escaping @Sendable () async -> Double?
     ) {
         self.seams = seams
         self.endpoints = endpoints
         self.keys = keys
         self.memoryUsed = memoryUsed
+        self.setAside = setAside
+        self.suspects = suspects
     }
 
     package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
-        let status = try await ClusterStatus.read(seams)
-        var seen = Self.processes(status)
-        seen[.laneStopped] = Self.stopped(status)
-        seen[.deadLetters] = try await deadLetters(status.deliveries)
-        seen[.endpointDisabled] = try await disabledEndpoints()
-        seen[.keyExpiring] = try await expiringKeys(at: now)
+        var seen: [IncidentKind: Sighting] = [:]
+        let status = try await part("status") { () async throws(StoreError) in
+            try await ClusterStatus.read(seams)
+        }
+        if let status {
+            seen = Self.processes(status)
+            seen[.laneStopped] = Self.stopped(status)
+            seen[.deadLetters] = try await part("dead letters") { () async throws(StoreError) in
+                try await deadLetters(status.deliveries)
+            }
+        }
+        seen[.endpointDisabled] = try await part("endpoints") { () async throws(StoreError) in
+            try await disabledEndpoints()
+        }
+        seen[.keyExpiring] = try await part("keys") { () async throws(StoreError) in
+            try await expiringKeys(at: now)
+        }
         seen[.storeFilling] = await memory()
+        if let setAside {
+            seen[.setAside] = Self.sighting(ofSetAside: try await setAside.setAsideEntries())
+        }
         return seen
+    }
+
+    /// Reads one part of the cluster; `nil` when that has ended several processes and is set aside.
+    ///
+    /// Each part by itself, so that a record which cannot be read hides nothing but its own kind.
+    private func part<Part: Sendable>(
+        _ name: String,
+        _ read: () async throws(StoreError) -> Part
+    ) async throws(StoreError) -> Part? {
+        let partition = suspects.home(of: Incident.lane.description)
+        let suspect = Suspect(.incident, partition: partition, name: name)
+        return try await suspects.handle(one: suspect) { () async throws(StoreError) -> Part in
+            #if DEBUG
+            PlantedTrap.check(.incident, name)
+            #endif
+            return try await read()
+        }
+    }
+
+    /// Entries that have ended several processes.
+    static func sighting(ofSetAside entries: [SetAsideEntry]) -> Sighting {
+        Sighting(
+            entries.map { entry in
+                let subject = entry.about.map { " about \($0)" } ?? ""
+                return Sighting.Trouble(
+                    entry.id,
+                    "\(entry.readerName): an entry\(subject) has ended \(entry.deaths) processes and is set aside"
+                )
+            },
+            action: Remedy.setAside
+        )
     }
 
     /// What processes do not do.

@@ -29,6 +29,10 @@ package enum Remedy {
     package static let deadLetters =
         "see pollerctl delivery list --state dead and the attempts of one, then "
         + "pollerctl delivery retry, or replay for a whole endpoint, or dismiss"
+    /// About entries that have ended several processes.
+    package static let setAside =
+        "see pollerctl quarantine entries and the log for the trap; install a release that handles them, then "
+        + "pollerctl quarantine redrive-entry, or dismiss-entry"
     /// About endpoints that are disabled.
     package static let disabledEndpoints =
         "pollerctl endpoint test and enable those whose receiver is back"

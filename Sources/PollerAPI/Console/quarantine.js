@@ -1,6 +1,6 @@
 // What could not be looked at, why, and to try again.
 
-import { at, collect, may, named, paymentLink } from "./api.js";
+import { at, collect, may, maybe, named, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
 import { act, age, head, id, pager, sum, table } from "./parts.js";
@@ -16,10 +16,40 @@ export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
   },
 });
 
+/** The stored entries that have ended several processes; nothing for a key that may not see them, or without any. */
+function setAside(entries, refresh) {
+  if (!entries?.data.length) return [];
+  const end = (entry, action, said, ask) => act(action === "redrive" ? "Redrive" : "Dismiss", {
+    path: `/v1/quarantine/entries/${encodeURIComponent(entry.id)}/${action}`, small: true, then: refresh,
+    said: `${entry.about ?? entry.id} ${said}`, key: `${action} ${entry.id}`, ask,
+  });
+  return [
+    h("h2", null, "Stored entries"),
+    h("p", { class: "soft" }, "Each has ended several processes. No reader handles it any more, and everything else continues."),
+    table("Stored entries", [
+      { name: "Entry", cell: (entry) => id(entry.id) },
+      { name: "Reader", cell: (entry) => entry.reader },
+      { name: "About", wide: true, cell: (entry) => entry.about ?? "" },
+      { name: "Deaths", n: true, wide: true, cell: (entry) => count(entry.deaths) },
+      { name: "Set aside", wide: true, cell: (entry) => age(entry.set_aside_at) },
+      may("watches:write") && { name: "", act: true, cell: (entry) => [
+        end(entry, "redrive", "is handled again."), " ",
+        end(entry, "dismiss", "is dropped.", {
+          title: "Dismiss this entry?", submit: "Dismiss",
+          text: ["Its reader never handles it.", "An event stays in the timeline of its payment, and recipients get it with the next event."],
+        }),
+      ] },
+    ], entries.data, { key: (entry) => entry.id, nothing: "" }),
+  ];
+}
+
 /** The list of what is in quarantine. */
 export async function quarantinePage({ query, refresh }) {
   const cursor = query.get("cursor");
-  const page = await collect("/v1/quarantine", { limit: 50, cursor });
+  const [page, entries] = await Promise.all([
+    collect("/v1/quarantine", { limit: 50, cursor }),
+    may("cluster:read") ? maybe("/v1/quarantine/entries") : null,
+  ]);
   return [
     head("Quarantine", {
       note: "Payments that could not be looked at. Nothing more is done about them until somebody redrives or dismisses them.",
@@ -41,5 +71,6 @@ export async function quarantinePage({ query, refresh }) {
       ] },
     ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "It is empty, as it should be." }),
     pager({ ...page, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
+    ...setAside(entries, refresh),
   ];
 }

@@ -29,7 +29,7 @@ const LATE_MS = 15000;
 // Where to mend what a check of the doctor has found.
 const places = {
   workers: "#/processes", notifiers: "#/processes", backlog: "#/lanes", lanes: "#/lanes",
-  quarantine: "#/quarantine", outbox: "#/processes", deliveries: "#/deliveries?state=failing",
+  quarantine: "#/quarantine", "set aside": "#/quarantine", outbox: "#/processes", deliveries: "#/deliveries?state=failing",
   endpoints: "#/endpoints", credentials: "#/payments?q=state%3Dopen%20error%3Drefused",
 };
 

@@ -51,6 +51,7 @@ enum ProblemCode: String, CaseIterable {
     case nothingToRetry = "nothing_to_retry"
     case replayRunning = "replay_running"
     case replayNotFound = "replay_not_found"
+    case entryNotFound = "entry_not_found"
     case bodyTooLarge = "body_too_large"
     case unsupportedMediaType = "unsupported_media_type"
     case nothingAsked = "nothing_asked"
@@ -76,7 +77,7 @@ enum ProblemCode: String, CaseIterable {
         case .notAllowed, .notLocal: .forbidden
         case .notFound, .accountNotFound, .keyNotFound, .watchNotFound, .orderNotFound,
             .laneNotFound, .endpointNotFound,
-            .deliveryNotFound, .replayNotFound:
+            .deliveryNotFound, .replayNotFound, .entryNotFound:
             .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
@@ -142,6 +143,7 @@ enum ProblemCode: String, CaseIterable {
         case .nothingToRetry: "Nothing of the delivery was given up."
         case .replayRunning: "A replay is running."
         case .replayNotFound: "There is no such replay."
+        case .entryNotFound: "There is no such entry in quarantine."
         case .bodyTooLarge: "The body is too large."
         case .unsupportedMediaType: "The body has a media type this route does not read."
         case .nothingAsked: "The payment asks for nothing of the kind."

@@ -46,6 +46,7 @@ enum ClusterChecks {
             Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
             Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
+            Check("set aside") { () throws(StoreError) in try await setAside(cluster.watches) },
         ]
     }
 
@@ -97,6 +98,20 @@ enum ClusterChecks {
             .warning,
             "\(disabled.count) of \(count) are disabled, such as \(first)",
             action: Remedy.disabledEndpoints
+        )
+    }
+
+    /// Stored entries that have ended several processes.
+    private static func setAside(
+        _ store: some SuspectStore
+    ) async throws(StoreError) -> HealthResult {
+        let entries = try await store.setAsideEntries()
+        guard let first = entries.first else { return HealthResult(.ok, "no entry") }
+        let count = entries.count == 1 ? "1 entry has" : "\(entries.count) entries have"
+        return HealthResult(
+            .warning,
+            "\(count) ended several processes, such as \(first.id)",
+            action: Remedy.setAside
         )
     }
 

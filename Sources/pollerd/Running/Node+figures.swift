@@ -48,6 +48,8 @@ extension Node {
             ),
             endpoints: cluster.endpoints,
             keys: cluster.keys,
+            setAside: cluster.watches,
+            suspects: suspects,
             memoryUsed: { [client = cluster.client] in
                 // Who may not ask is told nothing of it.
                 try? await RedisRequirements.memoryUsed(client)

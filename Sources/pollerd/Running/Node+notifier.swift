@@ -105,6 +105,7 @@ extension Node {
             watches: cluster.watches,
             deliveries: cluster.deliveries,
             directory: directory,
+            suspects: suspects,
             clock: clock,
             logger: log("fallbacks")
         )
@@ -136,6 +137,7 @@ extension Node {
                     orders: OrderBook(cluster.watches),
                     watches: cluster.watches
                 ),
+                suspects: suspects,
                 owner: cluster.owner,
                 clock: clock,
                 logger: log("outbox")
@@ -146,6 +148,7 @@ extension Node {
                 watches: cluster.watches,
                 deliveries: cluster.deliveries,
                 spans: settings.retention,
+                suspects: suspects,
                 clock: clock,
                 logger: log("retention")
             ),

@@ -112,6 +112,7 @@ extension Node {
                     store: sweeps,
                     watches: cluster.watches,
                     meter: meter,
+                    suspects: suspects,
                     owner: cluster.owner,
                     clock: clock,
                     logger: log("sweep")
@@ -180,6 +181,7 @@ extension Node {
                     orders: OrderBook(cluster.watches)
                 ) : nil,
             openWatches: openWatches,
+            suspects: suspects,
             wallClock: WallClock.now,
             logger: log("webhooks")
         )

@@ -36,6 +36,8 @@ struct Node: Sendable {
     /// Looks up every name that a customer or an upstream has chosen.
     let resolver: any AddressResolver
     let startup: Startup
+    /// Sets aside stored entries that end processes.
+    let suspects: PoisonGuard
     /// Nil where nothing is traced.
     let traces: TraceExport?
 
@@ -55,6 +57,9 @@ struct Node: Sendable {
         self.metrics = metrics
         self.logger = logger
         clock = ContinuousClock()
+        var guardLogger = logger
+        guardLogger[metadataKey: "part"] = "quarantine"
+        suspects = PoisonGuard(store: cluster.watches, logger: guardLogger)
         resolver = SystemResolver(clock: clock)
         live = LiveConfiguration(Configured(settings, Self.accounts(settings)))
         traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
@@ -289,6 +294,8 @@ struct Node: Sendable {
             trail: cluster.trail,
             activity: cluster.activity,
             incidents: cluster.watches,
+            setAside: cluster.watches,
+            suspects: suspects,
             requests: (cluster.requests, RequestSeals(root: root)),
             webhooks: live,
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),

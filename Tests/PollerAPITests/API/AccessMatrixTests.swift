@@ -190,6 +190,7 @@ private struct Foreigner {
         "{source}": "src_N", "{order}": "N-1", "{endpoint}": "ep_NNNNNNNNNNNNNNNN",
         "{lane}": "foreign/payment_intents", "{delivery}": "dlv_0_NNNNNNNNNNNN",
         "{recipient}": "n@b.example", "{key}": "key_NNNNNNNNNNNN",
+        "{entry}": "outbox:0:1-0",
     ]
     private let api: LiveAPI
     private let headers: [String: String]
@@ -219,6 +220,17 @@ private struct Foreigner {
         let id = api.backend.deliveries.id(of: mark.endpoint, mark.watch)
         names["{delivery}"] = id.description
         names["{recipient}"] = "f@b.example"
+        let zero = Timestamp(ms: 0)
+        let suspect = Suspect(
+            .hint,
+            partition: 0,
+            name: "evt_F",
+            account: mark.watch.account,
+            about: "src_F"
+        )
+        let entry = SetAsideEntry(suspect, deaths: 3, firstAt: zero, at: zero)
+        #expect(try await api.backend.setAside?.setAside(entry) == true)
+        names["{entry}"] = entry.id
         self.names = names
     }
 
@@ -233,6 +245,7 @@ private struct Foreigner {
             "{source}": "src_1", "{order}": "O-1", "{endpoint}": "ep_1",
             "{lane}": "default/sources", "{delivery}": "dlv_0_AAAAAAAAAAAA",
             "{recipient}": "a@b.example", "{key}": "key_AAAAAAAAAAAA",
+            "{entry}": "outbox:0:2-0",
         ]
         return names.merging(standard) { given, _ in given }.reduce(route.path) {
             $0.replacing($1.key, with: $1.value)

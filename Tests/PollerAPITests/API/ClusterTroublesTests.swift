@@ -169,6 +169,42 @@ struct ClusterTroublesTests {
         #expect(enabled[.endpointDisabled]?.troubles == [])
     }
 
+    @Test("a part that has ended three processes is set aside, and the other parts are checked")
+    func poison() async throws {
+        let time = VirtualTime()
+        let store = MemoryStore(time: time)
+        let partition = store.home(ofSuspects: Incident.lane.description)
+        let part = Suspect(.incident, partition: partition, name: "endpoints")
+        _ = try await store.begin([part], isAlone: false)
+        for _ in 0..<2 { _ = try await store.begin([part], isAlone: true) }
+        let troubles = ClusterTroubles(
+            ClusterSeams(
+                watches: store,
+                deliveries: MemoryDeliveryQueue(time: time),
+                lanes: store,
+                members: store,
+                laneLimit: { .unlimited }
+            ),
+            endpoints: MemoryEndpointStore(time: time),
+            keys: MemoryKeyStore(time: time),
+            setAside: store,
+            suspects: PoisonGuard(store: store, logger: LiveAPI.quiet),
+            memoryUsed: { nil }
+        )
+        let seen = try await troubles.look(at: time.now)
+        #expect(
+            seen[.endpointDisabled] == nil,
+            "a part that was not checked is neither well nor in trouble"
+        )
+        #expect(seen[.keyExpiring] == Sighting() || seen[.keyExpiring]?.troubles == [])
+        #expect(seen[.noWorker] != nil && seen[.deadLetters] == Sighting())
+        let trouble = try #require(seen[.setAside]?.troubles.first)
+        #expect(trouble.subject == part.id && trouble.message.contains("3 processes"))
+        _ = try await store.endSetAside(part.id, isRedriven: true)
+        let after = try await troubles.look(at: time.now)
+        #expect(after[.endpointDisabled]?.troubles == [] && after[.setAside]?.troubles == [])
+    }
+
     @Test("dead letters are told by endpoint, with its host and why the last one was given up")
     func deadLetters() async throws {
         let time = VirtualTime()

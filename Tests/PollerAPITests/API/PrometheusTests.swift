@@ -116,6 +116,7 @@ struct ClusterGaugesTests {
                     "poller_workers_wanted 1",
                     "poller_incidents_open{kind=\"quarantine\"} 1",
                     "poller_incidents_open{kind=\"no_worker\"} 0",
+                    "poller_set_aside_entries{reader=\"outbox\"} 0",
                 ] {
                     #expect(lines.contains(line), "\(line) is not in \(registry.text)")
                 }

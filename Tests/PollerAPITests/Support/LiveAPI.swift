@@ -74,6 +74,7 @@ struct LiveAPI: HTTPServer {
             trail: MemoryAuditTrail(time: time),
             activity: MemoryActivityStore(time: time),
             incidents: store,
+            setAside: store,
             requests: (requests, .ephemeral),
             webhooks: webhooks,
             streamTokens: streamTokens,

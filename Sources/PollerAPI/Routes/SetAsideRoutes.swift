@@ -1,0 +1,133 @@
+import Foundation
+import Hummingbird
+import Poller
+import PollerWire
+
+/// Stored entries that have ended several processes, and that no reader handles any more (``PoisonGuard``).
+///
+/// They belong to the cluster: an entry may be of any account, and redriving one that still ends its reader ends
+/// processes that serve all accounts. So only keys that are bound to no account list and change them.
+struct SetAsideRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/quarantine/entries",
+        "listSetAsideEntries",
+        "List stored entries that have ended several processes",
+        """
+        Events of the outbox, upstream events, replays and other entries that background readers have set aside, \
+        the oldest first, all in one page. Watches are in /v1/quarantine.
+        """,
+        access: .key(.readCluster),
+        answers: [.ok("Every entry that is set aside.", "SetAsideEntryPage")],
+        problems: [404]
+    )
+    private static let redrive = Route(
+        .post,
+        "/v1/quarantine/entries/{entry}/redrive",
+        "redriveSetAsideEntry",
+        "Have an entry handled again",
+        """
+        An event of the outbox is put back behind the newest; the watch of an upstream event is polled; other \
+        entries are handled when their reader comes to them. An entry that still ends processes is set aside again.
+        """,
+        access: .key(.writeWatches),
+        input: .entry,
+        repeats: .byNature("an entry leaves the quarantine once"),
+        answers: [.ok("The entry, which is no longer set aside.", "SetAsideEntry")],
+        problems: [404]
+    )
+    private static let dismiss = Route(
+        .post,
+        "/v1/quarantine/entries/{entry}/dismiss",
+        "dismissSetAsideEntry",
+        "Drop an entry that is set aside",
+        """
+        An event of the outbox stays in the timeline of its watch, and recipients get it with the next event of \
+        that watch.
+        """,
+        access: .key(.writeWatches),
+        input: .entry,
+        repeats: .byNature("an entry leaves the quarantine once"),
+        answers: [.ok("The entry, which is no longer set aside.", "SetAsideEntry")],
+        problems: [404]
+    )
+
+    let backend: APIBackend
+
+    var routes: [AnsweredRoute] {
+        [
+            Self.list.answered(by: list), Self.redrive.answered(by: redrive),
+            Self.dismiss.answered(by: dismiss),
+        ]
+    }
+
+    @Sendable
+    private func list(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(Page(try await kept().setAsideEntries().map(\.wire)))
+    }
+
+    @Sendable
+    private func redrive(
+        _ id: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let entry = try await end(id, isRedriven: true, context)
+        // The event is behind the cursor of the sweep: the watch itself says what has changed.
+        if let key = entry.hintedWatch { _ = try await backend.watches.hint(key, of: .anything) }
+        return Response(entry.wire)
+    }
+
+    @Sendable
+    private func dismiss(
+        _ id: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(try await end(id, isRedriven: false, context).wire)
+    }
+
+    private func end(
+        _ id: String,
+        isRedriven: Bool,
+        _ context: APIContext
+    ) async throws -> Poller.SetAsideEntry {
+        let store = try kept()
+        guard context.caller.accounts.isAll,
+            let entry = try await store.endSetAside(id, isRedriven: isRedriven)
+        else { throw Problem(.entryNotFound, "No entry \(id.prefix(64)) is set aside.") }
+        context.changes.did(
+            AuditTarget(.store, id),
+            of: entry.account,
+            from: ["state": "set_aside", "deaths": "\(entry.deaths)"],
+            to: ["state": isRedriven ? "redriven" : "dismissed"]
+        )
+        return entry
+    }
+
+    private func kept() throws(Problem) -> any SuspectStore {
+        guard let store = backend.setAside else {
+            throw Problem(.notFound, "This server sets no entries aside.")
+        }
+        return store
+    }
+}
+
+extension RouteInput where Value == String {
+    /// The entry that the path names.
+    fileprivate static var entry: Self {
+        let segment = RouteInput<String>.segment(
+            "entry",
+            "The entry's id, such as outbox:3:1763629800125-0.",
+            ["type": "string", "minLength": 1, "maxLength": 400]
+        )
+        return Self(segment.parameters) { values throws(Problem) in
+            let text = try segment.read(values)
+            return text.removingPercentEncoding ?? text
+        }
+    }
+}
