@@ -1,0 +1,310 @@
+"""A stored entry that ends its reader is set aside after a few deaths, and everything else continues.
+
+A debug build ends its process where `POLLER_PLANTED_TRAP` says so, as a bug would that nobody knows yet. A supervisor
+starts the process again at once, as systemd and Kubernetes do.
+"""
+
+import hashlib
+import hmac
+import json
+import threading
+import time
+from contextlib import contextmanager
+
+import requests
+
+from harness.cluster import Cluster, Role
+from harness.poller_api import PollerAPI
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+from test_command_line import run
+
+# Deaths that are counted before an entry is set aside; an outbox entry ends one reader more, as it is new then.
+DEATHS = 3
+
+
+def a_while_passes(cluster: Cluster) -> None:
+    """Makes old what a dead process has left: its turns of a minute, its marks, and the state of its replay."""
+    with cluster.redis.client() as client:
+        for key in client.keys("poller:sweep{*"):
+            client.hset(key, "u", 0)
+        for key in client.keys("poller:P{*"):
+            for name, mark in client.hgetall(key).items():
+                client.hset(key, name, " ".join([*mark.split(" ")[:2], "0"]))
+        for key in client.keys("poller:d:n{*"):
+            client.delete(key)
+
+
+@contextmanager
+def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
+    """Restarts a role with a planted trap, and again whenever it ends; yields the instants of its deaths.
+
+    With `ages` the next process begins a while later, as far as the store can tell.
+    """
+    deaths = []
+    stop = threading.Event()
+    role.env = role.env | {"POLLER_PLANTED_TRAP": trap}
+    role.kill9()
+    role.start()
+
+    def watch() -> None:
+        while not stop.wait(0.1):
+            if not role.running:
+                if ages:
+                    a_while_passes(cluster)
+                deaths.append(time.monotonic())
+                role.start()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield deaths
+    finally:
+        stop.set()
+        thread.join()
+        role.env = {key: value for key, value in role.env.items() if key != "POLLER_PLANTED_TRAP"}
+
+
+def entries(cluster: Cluster) -> list[dict]:
+    try:
+        return cluster.api.get("/v1/quarantine/entries")["data"]
+    except (requests.RequestException, AssertionError):
+        # The API itself is what ends.
+        return []
+
+
+def set_aside(cluster: Cluster, reader: str, deaths: list, timeout_s: float) -> dict:
+    """Waits until an entry of this reader is set aside, and checks where operators see it."""
+    found = wait_until(
+        lambda: [one for one in entries(cluster) if one["reader"] == reader],
+        timeout_s,
+        f"an entry of {reader} is set aside after {len(deaths)} deaths",
+    )
+    [entry] = found
+    assert entry["deaths"] == DEATHS
+    [check] = [one for one in cluster.api.get("/v1/doctor")["checks"] if one["name"] == "set aside"]
+    assert check["status"] == "warning" and entry["id"] in check["message"]
+    shown = run("pollerctl", "quarantine", "entries", env={"POLLER_URL": cluster.api.url})
+    assert entry["id"] in shown.stdout, shown.stdout + shown.stderr
+    # No further deaths.
+    before = len(deaths)
+    time.sleep(6)
+    assert len(deaths) == before, "the entry is set aside, and its reader ends all the same"
+    return entry
+
+
+def redrive(cluster: Cluster, entry: dict) -> None:
+    done = run("pollerctl", "quarantine", "redrive-entry", entry["id"], env={"POLLER_URL": cluster.api.url})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert entries(cluster) == []
+
+
+def restart(role: Role) -> None:
+    role.kill9()
+    role.start().wait_ready()
+
+
+def test_an_outbox_entry_that_ends_notifiers_holds_up_no_other_delivery(chaos):
+    cluster: Cluster = chaos(listen=False)
+    notifier = cluster.notifiers[0]
+    poison, *others = cluster.sandbox.create_sources(12)
+    with supervised(cluster, notifier, f"outbox:{poison}", ages=False) as deaths:
+        cluster.enqueue(poison)
+        wait_until(lambda: deaths, 20, "the first death")
+        slowest = 0.0
+        for source in others:
+            began = time.monotonic()
+            cluster.enqueue(source)
+            cluster.wait_status(source, "pending")
+            cluster.wait_delivered([source], timeout_s=20, mail=False)
+            slowest = max(slowest, time.monotonic() - began)
+            time.sleep(1)
+        assert slowest < 15, f"one delivery took {slowest:.1f} s beside a notifier that died {len(deaths)} times"
+        entry = set_aside(cluster, "outbox", deaths, 60)
+        assert entry["about"] == poison and entry["account"] == "default"
+        # New when it is read first, then counted.
+        assert len(deaths) == DEATHS + 1, deaths
+        gauge = 'poller_set_aside_entries{reader="outbox"} 1'
+        wait_until(lambda: gauge in cluster.api_process.admin("/metrics").text, 40, gauge)
+        wait_until(
+            lambda: [one for one in cluster.api.get("/v1/incidents?status=open")["data"] if one["kind"] == "set_aside"],
+            40,
+            "operators are alerted",
+        )
+    ids = {event["id"] for event in cluster.api.events(poison)}
+    assert ids and not ids & cluster.webhook.receipts.ids()
+    restart(notifier)
+    redrive(cluster, entry)
+    cluster.wait_delivered([poison], mail=False)
+    # The change is in the audit trail.
+    actions = [one["action"] for one in cluster.api.get("/v1/audit")["data"]]
+    assert "redriveSetAsideEntry" in actions
+
+
+def test_a_webhook_that_ends_the_api_is_set_aside_and_others_are_taken(chaos):
+    secret, port = "whsec_planted", free_port()
+    env = {"STRIPE_WEBHOOK_SECRET": secret, "POLLER_API_BIND": f"127.0.0.1:{port}"}
+    cluster: Cluster = chaos(listen=False, env=env)
+    cluster.api = PollerAPI(f"http://127.0.0.1:{port}")
+
+    def post(event: str) -> requests.Response | None:
+        body = json.dumps({
+            "id": event, "object": "event", "type": "source.chargeable", "livemode": False, "created": int(time.time()),
+            "data": {"object": {"id": source, "object": "source"}},
+        })
+        at = int(time.time())
+        signature = hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256).hexdigest()
+        try:
+            return requests.post(
+                f"{cluster.api.url}/v1/stripe/webhook",
+                data=body,
+                headers={"Stripe-Signature": f"t={at},v1={signature}", "Content-Type": "application/json"},
+                timeout=10,
+            )
+        except requests.RequestException:
+            return None
+
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    with supervised(cluster, cluster.api_process, "hint:evt_planted") as deaths:
+        for count in range(1, DEATHS + 1):
+            cluster.api_process.wait_ready()
+            assert post("evt_planted") is None
+            wait_until(lambda: len(deaths) >= count, 20, f"death {count}")
+            cluster.api_process.wait_ready()
+            # Another event of the same account is taken meanwhile.
+            assert post(f"evt_other{count}").status_code == 200
+        answer = wait_until(lambda: post("evt_planted"), 20, "an answer")
+        assert answer.status_code == 200 and answer.json()["result"] == "set_aside"
+        entry = set_aside(cluster, "hint", deaths, 20)
+        assert len(deaths) == DEATHS
+    restart(cluster.api_process)
+    redrive(cluster, entry)
+    assert post("evt_planted").json()["result"] in ("accepted", "duplicate")
+
+
+def test_an_upstream_event_that_ends_workers_is_passed_over(chaos):
+    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
+    worker = cluster.workers[0]
+    poison, other = cluster.sandbox.create_sources(2)
+    for source in (poison, other):
+        cluster.enqueue(source)
+        cluster.wait_status(source, "pending")
+    with supervised(cluster, worker, f"hint:{poison}") as deaths:
+        worker.wait_ready()
+        cluster.sandbox.authorise(poison)
+        for count in range(1, DEATHS + 1):
+            wait_until(lambda: len(deaths) >= count, 30, f"death {count}")
+            # Polls continue between two deaths.
+            source = cluster.sandbox.create_source()
+            cluster.enqueue(source)
+            cluster.wait_status(source, "pending", timeout_s=15)
+        entry = set_aside(cluster, "hint", deaths, 60)
+        assert entry["about"] == poison
+        # The sweep is behind it.
+        cluster.sandbox.authorise(other)
+        cluster.wait_status(other, "chargeable")
+    restart(worker)
+    redrive(cluster, entry)
+
+
+def test_a_page_of_events_that_ends_workers_stops_no_poll(chaos):
+    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
+    worker = cluster.workers[0]
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    cluster.wait_status(source, "pending")
+    with supervised(cluster, worker, "sweep:default") as deaths:
+        # Both lists of events have a page that cannot be read.
+        wait_until(lambda: [one for one in entries(cluster) if one["reader"] == "sweep"], 60, "a page is set aside")
+        cluster.sandbox.authorise(source)
+        cluster.wait_status(source, "chargeable", timeout_s=40)
+    restart(worker)
+    for entry in entries(cluster):
+        run("pollerctl", "quarantine", "redrive-entry", entry["id"], env={"POLLER_URL": cluster.api.url})
+    assert entries(cluster) == []
+
+
+def test_a_check_for_incidents_that_ends_every_process_is_set_aside(chaos):
+    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_INCIDENT_HOLD": "2s"})
+    roles = [cluster.workers[0], cluster.notifiers[0]]
+    trap = "incident:keys"
+    with supervised(cluster, roles[0], trap) as first, supervised(cluster, roles[1], trap) as second:
+        with supervised(cluster, cluster.api_process, trap) as third:
+            source = cluster.sandbox.create_source()
+
+            def deaths() -> int:
+                return len(first) + len(second) + len(third)
+
+            wait_until(lambda: deaths() >= 1, 40, "the first death")
+            wait_until(lambda: deaths() >= DEATHS, 120, "the last death")
+            cluster.api_process.wait_ready()
+            cluster.api = PollerAPI(cluster.api_process.address("api"))
+            [entry] = wait_until(
+                lambda: [one for one in entries(cluster) if one["reader"] == "incident"], 60, "the part is set aside"
+            )
+            assert entry["id"].endswith(":keys") and deaths() == DEATHS
+            # All else is checked, reported and delivered.
+            cluster.enqueue(source)
+            cluster.wait_status(source, "pending")
+            cluster.wait_delivered([source], mail=False)
+            wait_until(
+                lambda: [one for one in cluster.api.get("/v1/incidents")["data"] if one["kind"] == "set_aside"],
+                40,
+                "operators are alerted",
+            )
+
+
+def test_a_replay_that_ends_the_api_is_refused_after_three_deaths(chaos):
+    cluster: Cluster = chaos(listen=False)
+    port = free_port()
+    cluster.api_process.env = cluster.api_process.env | {"POLLER_API_BIND": f"127.0.0.1:{port}"}
+    restart(cluster.api_process)
+    cluster.api = PollerAPI(f"http://127.0.0.1:{port}")
+    made = cluster.api.request("POST", "/v1/endpoints", json={"url": cluster.webhook.url, "types": ["*"]}).json()
+    path = f"/v1/endpoints/{made['id']}/replay"
+
+    def replay() -> requests.Response:
+        return cluster.api.request("POST", path, json={"status": "all", "since": "2026-01-01T00:00:00.000Z"})
+
+    with supervised(cluster, cluster.api_process, f"replay:{made['id']}") as deaths:
+        for count in range(1, DEATHS + 1):
+            cluster.api_process.wait_ready()
+            replay_or_death(replay)
+            wait_until(lambda: len(deaths) >= count, 20, f"death {count}")
+        cluster.api_process.wait_ready()
+        assert replay().status_code == 202
+        done = wait_until(
+            lambda: (job := cluster.api.get(path))["state"] != "running" and job, 20, "the outcome of the replay"
+        )
+        assert done["state"] == "failed" and "redrive" in done["error"]
+        entry = set_aside(cluster, "replay", deaths, 20)
+        source = cluster.sandbox.create_source()
+        cluster.enqueue(source)
+        cluster.wait_status(source, "pending")
+        cluster.wait_delivered([source], mail=False)
+    restart(cluster.api_process)
+    redrive(cluster, entry)
+    assert replay().status_code == 202
+    done = wait_until(lambda: (job := cluster.api.get(path))["state"] != "running" and job, 20, "its end")
+    assert done["state"] == "finished"
+
+
+def replay_or_death(replay) -> None:
+    """The answer may be lost with the process."""
+    try:
+        replay()
+    except requests.RequestException:
+        pass
+
+
+def test_a_fold_that_ends_notifiers_is_set_aside(chaos):
+    cluster: Cluster = chaos(listen=False)
+    notifier = cluster.notifiers[0]
+    with supervised(cluster, notifier, "retention:0") as deaths:
+        set_aside(cluster, "retention", deaths, 60)
+        assert len(deaths) == DEATHS
+        source = cluster.sandbox.create_source()
+        cluster.enqueue(source)
+        cluster.wait_status(source, "pending")
+        cluster.wait_delivered([source], mail=False)
