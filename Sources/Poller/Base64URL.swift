@@ -10,7 +10,7 @@ package enum Base64URL {
         var bits = 0
         var count = 0
         for byte in bytes {
-            bits = bits << 8 | Int(byte)
+            bits = bits << 8 | Int(truncatingIfNeeded: byte)
             count += 8
             while count >= 6 {
                 count -= 6

@@ -1,15 +1,33 @@
 import PollerWire
+import SafeNumbers
 
 /// A point in time, as the store's clock tells it: whole milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// Workers never put their own wall clock into one of these for a due time or a lease: those
 /// come from the store (Redis `TIME`), so skewed machines cannot disagree about what is due.
+///
+/// *Limits*: the years 0001 to 9999, which RFC 3339 writes with four digits. Arithmetic stops at ``earliest`` and
+/// ``latest``, so no number from outside overflows it.
 package struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch, UTC.
     package let ms: Int64
 
-    /// Makes a timestamp of milliseconds since the Unix epoch.
+    /// 0001-01-01T00:00:00.000Z.
+    package static let earliest = Timestamp(ms: .min)
+    /// 9999-12-31T23:59:59.999Z.
+    package static let latest = Timestamp(ms: .max)
+
+    /// The instant that many milliseconds since the Unix epoch, or the nearest of ``earliest`` and ``latest``.
     package init(ms: Int64) {
+        self.ms = Time(ms: ms).ms
+    }
+
+    /// The instant that many seconds since the Unix epoch, as upstreams write it; `nil` beyond ``earliest`` and
+    /// ``latest``.
+    package init?(unixSeconds seconds: some BinaryInteger) {
+        guard let seconds = Int64(exactly: seconds) else { return nil }
+        let (ms, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow, Time(ms: ms).ms == ms else { return nil }
         self.ms = ms
     }
 
@@ -17,13 +35,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         lhs.ms < rhs.ms
     }
 
-    /// The instant `duration` later (or earlier, when negative), cut to whole milliseconds.
+    /// The instant `duration` later (or earlier, when negative), cut to whole milliseconds and within the limits.
     package static func + (lhs: Timestamp, rhs: Duration) -> Timestamp {
-        Timestamp(ms: lhs.ms + rhs.ms)
+        Timestamp(ms: lhs.ms.addingSaturating(rhs.ms))
     }
 
     /// The span from `rhs` to `lhs`.
     package static func - (lhs: Timestamp, rhs: Timestamp) -> Duration {
+        // Both are within ten thousand years: the difference fits.
         .milliseconds(lhs.ms - rhs.ms)
     }
 }
@@ -40,9 +59,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Duration {
-    /// The span in whole milliseconds, cut toward zero.
+    /// The span in whole milliseconds, cut toward zero; the nearest representable number when it is longer.
     package var ms: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        components.seconds.multipliedSaturating(by: 1000)
+            .addingSaturating(components.attoseconds / 1_000_000_000_000_000)
     }
 
     /// The span in seconds.

@@ -11,10 +11,10 @@ package enum BodyDigest {
     /// Six characters.
     package static func text(of bytes: [UInt8]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        for byte in bytes { hash = (hash ^ UInt64(truncatingIfNeeded: byte)) &* 0x100_0000_01B3 }
         hash ^= hash >> 32
         return String(
-            decoding: (0..<6).map { letters[Int(hash >> (6 * $0) & 63)] },
+            decoding: (0..<6).map { letters[Int(truncatingIfNeeded: hash >> (6 * $0) & 63)] },
             as: UTF8.self
         )
     }

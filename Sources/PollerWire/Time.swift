@@ -1,21 +1,30 @@
 package import JSONText
+import SafeNumbers
 
 /// An instant on the wire: RFC 3339, UTC, with milliseconds, `2026-11-20T09:30:00.125Z`.
+///
+/// *Limits*: the years 0001 to 9999, which RFC 3339 writes with four digits.
 public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public let ms: Int64
 
-    /// An instant by its milliseconds since the Unix epoch.
-    public init(ms: Int64) { self.ms = ms }
+    /// 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z.
+    private static let msRange: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
+    /// An instant by its milliseconds since the Unix epoch, or the nearest within the limits.
+    public init(ms: Int64) {
+        self.ms = min(max(ms, Self.msRange.lowerBound), Self.msRange.upperBound)
+    }
 
     /// Reads back what ``description`` wrote, and nothing else.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
+        // Safe: the count is checked first, and `guard` stops at the first condition that fails.
         guard bytes.count == 24, bytes[4] == 45, bytes[7] == 45, bytes[10] == 84,
             bytes[13] == 58, bytes[16] == 58, bytes[19] == 46, bytes[23] == 90
         else { return nil }
         func number(_ range: Range<Int>) -> Int64? {
-            Int64(String(decoding: bytes[range], as: UTF8.self))
+            Int64(decimal: String(decoding: bytes[range], as: UTF8.self))
         }
         guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
             let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
@@ -28,7 +37,10 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         let days = era * 146_097 + dayOfEra - 719_468
-        ms = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
+        // At most four digits each: the product fits.
+        let exact = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
+        guard Self.msRange.contains(exact) else { return nil }
+        ms = exact
         // What is no date (February 30th, 25 o'clock, a sign) reads differently when written.
         guard description == text else { return nil }
     }
@@ -112,7 +124,7 @@ public struct Span: Hashable, Sendable, CustomStringConvertible {
     public init?(_ text: some StringProtocol) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = Self.units.first { $0.suffix == text[digits.endIndex...] }
-        guard let unit, let count = Int64(digits) else { return nil }
+        guard let unit, let count = Int64(decimal: digits) else { return nil }
         let (ms, overflow) = count.multipliedReportingOverflow(by: unit.ms)
         guard !overflow, ms < Self.msMax else { return nil }
         duration = .milliseconds(ms)
@@ -121,7 +133,8 @@ public struct Span: Hashable, Sendable, CustomStringConvertible {
     /// The span in the largest unit that divides it.
     public var description: String {
         let (seconds, attoseconds) = duration.components
-        let ms = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let ms = seconds.multipliedSaturating(by: 1000)
+            .addingSaturating(attoseconds / 1_000_000_000_000_000)
         for unit in Self.units where ms >= unit.ms && ms % unit.ms == 0 {
             return "\(ms / unit.ms)\(unit.suffix)"
         }

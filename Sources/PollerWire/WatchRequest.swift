@@ -1,4 +1,5 @@
 package import JSONText
+import SafeNumbers
 
 /// A request to watch a source.
 public struct WatchRequest: WireObject, Hashable {
@@ -234,7 +235,7 @@ public struct WatchCharge: WireObject, Hashable {
         Field(
             "amount",
             \.amount,
-            .range(1...99_999_999_999),
+            .range(1...SafeInteger.max),
             note: "In the currency's smallest unit; the source's own when absent."
         )
         Field("currency", \.currency, .pattern("^[a-z]{3}$"), note: "The source's own when absent.")
@@ -244,7 +245,7 @@ public struct WatchCharge: WireObject, Hashable {
         Field(
             "application_fee_amount",
             \.feeAmount,
-            .range(1...99_999_999_999),
+            .range(1...SafeInteger.max),
             note: "The platform's share of what a connected account gets."
         )
         Field("on_behalf_of", \.onBehalfOf, .connectedAccount)
@@ -273,7 +274,7 @@ public struct WatchCharge: WireObject, Hashable {
             prefix: "charge.transfer_data."
         ) {
             Field("destination", \.destination, .connectedAccount)
-            Field("amount", \.amount, .range(1...99_999_999_999), note: "All of it when absent.")
+            Field("amount", \.amount, .range(1...SafeInteger.max), note: "All of it when absent.")
         }
     }
 

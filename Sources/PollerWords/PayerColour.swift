@@ -14,10 +14,10 @@ package enum PayerColour {
     /// *Source*: WCAG 2.2, "relative luminance".
     private static func luminance(of colour: String) -> Double {
         let value = Int(colour.dropFirst(), radix: 16) ?? 0
-        let parts = [value >> 16 & 255, value >> 8 & 255, value & 255].map { part in
-            let share = Double(part) / 255
+        func light(_ part: Int) -> Double {
+            let share = Double(part & 255) / 255
             return share <= 0.03928 ? share / 12.92 : pow((share + 0.055) / 1.055, 2.4)
         }
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        return 0.2126 * light(value >> 16) + 0.7152 * light(value >> 8) + 0.0722 * light(value)
     }
 }

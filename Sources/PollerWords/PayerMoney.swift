@@ -9,7 +9,7 @@ package import Poller
 package enum PayerMoney {
     /// A sum in the smallest unit, such as `10,99 €`; nil when that is no currency.
     package static func text(
-        _ amount: Int,
+        _ amount: Amount,
         _ currency: String?,
         in language: PayerLanguage
     ) -> String? {
@@ -18,7 +18,7 @@ package enum PayerMoney {
         let sum = Decimal(
             sign: amount < 0 ? .minus : .plus,
             exponent: -decimals,
-            significand: Decimal(abs(amount))
+            significand: Decimal(amount.minorUnits.magnitude)
         )
         return sum.formatted(
             .currency(code: code).locale(locale(language, code)).precision(

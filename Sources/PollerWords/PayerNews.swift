@@ -105,7 +105,7 @@ package struct PayerNews: Hashable, Sendable {
         _ purchase: Purchase,
         _ words: PayerWords
     ) -> [String: String] {
-        func sum(_ amount: Int?, _ currency: String? = payment.currency) -> String? {
+        func sum(_ amount: Amount?, _ currency: String? = payment.currency) -> String? {
             amount.flatMap { PayerMoney.text($0, currency, in: words.language) }
         }
         var values = ["again": words("page.again")]

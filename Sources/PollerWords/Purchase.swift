@@ -83,7 +83,7 @@ package struct Purchase: Hashable, Sendable {
 /// The payment's word and its step are not read here: those are ``Payment`` and ``NextStep``. This is the
 /// rest, and what stands in for a payment where an event of an older release has none.
 package struct SeenObject: Hashable, Sendable {
-    package let amount: Int?
+    package let amount: Amount?
     package let currency: String?
     package let method: PaymentMethod?
     /// Whether real money is meant; nil when the object does not say.
@@ -106,7 +106,8 @@ package struct SeenObject: Hashable, Sendable {
             parent?.member(name)?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
         hasObject = object.map { !$0.isNull } ?? false
-        amount = object?.member("amount")?.number.flatMap { Int($0) }
+        amount = object?.member("amount")?.number
+            .flatMap { Amount(decimal: $0) }.flatMap { $0 < 0 ? nil : $0 }
         currency = text("currency", in: object)
         isLive = event?.isLive ?? object?.member("livemode")?.bool
         let isSource = event?.key.kind == .source

@@ -30,6 +30,11 @@ extension Int {
         self.init(safe: number)
     }
 
+    /// The nearest count of things: 0 to ``SafeInteger/max``, so that counting on cannot overflow.
+    package init(clampingCount number: some BinaryInteger) {
+        self = Swift.min(Swift.max(Int(clamping: number), 0), SafeInteger.max)
+    }
+
     /// The nearest number inside ``SafeInteger``.
     package init(clampingSafe number: some BinaryInteger) {
         self = Swift.min(Swift.max(Int(clamping: number), SafeInteger.min), SafeInteger.max)

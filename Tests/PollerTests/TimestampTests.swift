@@ -48,6 +48,35 @@ struct TimestampTests {
         #expect(Timestamp(ms: 250) - time == .milliseconds(-750))
         #expect(Timestamp(ms: 250) < time)
     }
+
+    @Test("an instant beyond the years 0001 to 9999 is the nearest within them")
+    func limits() {
+        #expect(Timestamp(ms: .max).description == "9999-12-31T23:59:59.999Z")
+        #expect(Timestamp(ms: .min).description == "0001-01-01T00:00:00.000Z")
+        for limit in [Timestamp.earliest, .latest] {
+            #expect(Timestamp(rfc3339: limit.description) == limit)
+        }
+        #expect(Timestamp(rfc3339: "0000-12-31T23:59:59.999Z") == nil)
+    }
+
+    @Test("arithmetic with instants and spans stops at the limits")
+    func saturates() {
+        let longest = Duration(secondsComponent: .max, attosecondsComponent: 0)
+        let shortest = Duration(secondsComponent: .min, attosecondsComponent: 0)
+        #expect(longest.ms == .max && shortest.ms == .min)
+        #expect(Timestamp.latest + longest == .latest && Timestamp.earliest + shortest == .earliest)
+        #expect(Timestamp(ms: 0) + longest == .latest)
+        #expect((Timestamp.latest - .earliest).ms == 315_537_897_599_999)
+    }
+
+    @Test("seconds from outside are an instant only within the limits")
+    func unixSeconds() {
+        #expect(Timestamp(unixSeconds: 0) == Timestamp(ms: 0))
+        #expect(Timestamp(unixSeconds: 253_402_300_799)?.ms == 253_402_300_799_000)
+        for beyond in [Int.max, .min, 253_402_300_800, -62_135_596_801] {
+            #expect(Timestamp(unixSeconds: beyond) == nil)
+        }
+    }
 }
 
 @Suite("Duration as text")

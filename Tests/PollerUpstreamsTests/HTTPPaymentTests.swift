@@ -58,6 +58,8 @@ struct HTTPPaymentTests {
         arguments: [
             "", #","cents":null"#, #","cents":0"#, #","cents":-5"#, #","cents":10.99"#,
             #","cents":"10.99""#, #","cents":{"value":1099}"#,
+            #","cents":9223372036854775807"#, #","cents":-9223372036854775808"#,
+            #","cents":9007199254740992"#, #","cents":1e308"#, #","cents":"NaN""#,
         ]
     )
     func unseen(more: String) throws {

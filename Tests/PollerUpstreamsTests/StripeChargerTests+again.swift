@@ -134,7 +134,7 @@ extension StripeChargerTests {
     func unsecured() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: "4000000000003063")
-            func charge(_ amount: Int) async throws -> ChargeResult {
+            func charge(_ amount: Amount) async throws -> ChargeResult {
                 await charger(rig, publicURL: "https://pay.example").charge(
                     watch(card),
                     try ChargeOrder(amount: amount, currency: "eur"),

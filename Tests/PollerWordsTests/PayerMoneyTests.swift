@@ -18,7 +18,7 @@ struct PayerMoneyTests {
             (0, "eur", .en, "€0.00"), (500, "gbp", .en, "£5.00"),
         ]
     )
-    func sums(amount: Int, currency: String, language: PayerLanguage, text: String) {
+    func sums(amount: Amount, currency: String, language: PayerLanguage, text: String) {
         let said = PayerMoney.text(amount, currency, in: language)
         // Which of the spaces that do not break it is, tables of another year may say otherwise.
         let plain = said.map { String($0.map { $0 == "\u{A0}" || $0 == "\u{202F}" ? " " : $0 }) }
@@ -30,6 +30,36 @@ struct PayerMoneyTests {
         for currency in [nil, "", "eu", "euro", "<b>", "ééé"] {
             #expect(PayerMoney.text(1, currency, in: .en) == nil)
         }
+    }
+
+    @Test("the largest and the smallest sum have words, in every language", arguments: PayerLanguage.allCases)
+    func largest(language: PayerLanguage) throws {
+        for currency in ["eur", "jpy", "kwd"] {
+            for number in [Int.max, .min] {
+                let text = PayerMoney.text(Amount(clamping: number), currency, in: language)
+                let digits = try #require(text).filter(\.isNumber)
+                #expect(digits == "9007199254740991", "\(text ?? "")")
+            }
+        }
+        for limit in [Timestamp.earliest, .latest] {
+            #expect(PayerMoney.time(limit, in: language).hasSuffix("UTC"))
+        }
+    }
+
+    @Test(
+        "an object's sum that is negative or too large is not known",
+        arguments: ["-9223372036854775808", "9223372036854775807", "-1", "1e308", "1e400", "1.5"]
+    )
+    func beyond(number: String) throws {
+        let event = try #require(
+            Event(
+                json: #"{"id":"evt_1","type":"http.paid","account":"default","source":"a","kind":"http","#
+                    + #""seq":1,"run":1,"status":"paid","final":true,"closed_reason":"settled","#
+                    + #""object":{"amount":\#(number),"currency":"eur"},"#
+                    + #""observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}"#
+            )
+        )
+        #expect(SeenObject(event).amount == nil)
     }
 
     @Test("an instant is said with its zone, in its language")

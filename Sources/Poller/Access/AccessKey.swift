@@ -179,7 +179,7 @@ package struct KeyText: Sendable, CustomStringConvertible {
                 // That some letters come a little more often does not matter to a name.
                 String(
                     SHA256.hash(data: Array("poller key id\0\(seed)".utf8)).prefix(12).map {
-                        alphabet[Int($0) % alphabet.count]
+                        alphabet[Int(truncatingIfNeeded: $0) % alphabet.count]
                     }
                 )
             } else {

@@ -1,4 +1,5 @@
 package import Logging
+import SafeNumbers
 import ServiceLifecycle
 import Synchronization
 
@@ -215,7 +216,7 @@ extension KeyRing: Service {
             while !Task.isCancelled {
                 do {
                     try await refresh()
-                    if rounds % Int(Self.usedPace / Self.pace) == 0 { await note() }
+                    if rounds % Int(saturating: Self.usedPace / Self.pace) == 0 { await note() }
                     isAway = false
                 } catch {
                     // Told once for each time: whatever else fails says it again and again.

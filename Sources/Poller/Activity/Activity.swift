@@ -66,11 +66,11 @@ package struct ActivityHistory: Hashable, Sendable {
     ///   - now: the store's time.
     ///   - known: what was done in each step since 1970, by its number; those that are missing did nothing.
     package init(_ span: ActivitySpan, now: Timestamp, known: [Int: Activity]) {
-        let step = Int(span.step.ms)
-        let last = Int(now.ms) / step
+        let step = Int(clamping: span.step.ms)
+        let last = Int(clamping: now.ms) / step
         let first = last - span.count + 1
         self.span = span
-        from = Timestamp(ms: Int64(first * step))
+        from = Timestamp(ms: Int64(clamping: first * step))
         points = (first...last).map { known[$0] ?? Activity() }
     }
 }

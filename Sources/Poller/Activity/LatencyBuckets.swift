@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// The bounds between which spans of time are counted, in metrics and in the history of a cluster.
 ///
 /// They span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long poll of a minute both
@@ -25,20 +27,20 @@ package enum LatencyBuckets {
     ///   - counts: a number for each bucket.
     /// - Returns: ms; nil of nothing.
     package static func quantile(_ share: Double, of counts: [Int]) -> Int? {
-        let total = counts.reduce(0, +)
+        let total = counts.reduce(0) { $0.addingSaturating($1) }
         guard total > 0 else { return nil }
         let rank = share * Double(total)
         var below = 0
         for (index, count) in counts.enumerated() where count > 0 {
-            guard Double(below + count) >= rank else {
-                below += count
+            guard Double(below.addingSaturating(count)) >= rank else {
+                below = below.addingSaturating(count)
                 continue
             }
             guard index < bounds.count else { break }
             let low = index == 0 ? 0 : bounds[index - 1]
             let part = min(max((rank - Double(below)) / Double(count), 0), 1)
-            return Int(((low + (bounds[index] - low) * part) * 1000).rounded(.up))
+            return Int(saturating: ((low + (bounds[index] - low) * part) * 1000).rounded(.up))
         }
-        return Int(bounds[bounds.count - 1] * 1000)
+        return bounds.last.map { Int(saturating: $0 * 1000) }
     }
 }

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What one endpoint still has to be told about one source: a cursor into the watch's log.
 package struct Delivery: Hashable, Sendable {
     package let endpoint: EndpointID
@@ -50,9 +52,10 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
             default: false
             }
         }
-        guard parts.count == 3, parts[0] == "dlv", let partition = Int(parts[1]), partition >= 0,
-            String(partition) == parts[1], parts[2].utf8.count == 12,
-            parts[2].utf8.allSatisfy(isItem)
+        let (number, name) = (parts.dropFirst().first ?? "", parts.dropFirst(2).first ?? "")
+        guard parts.count == 3, parts.first == "dlv", let partition = Int(decimal: number),
+            partition >= 0, String(partition) == number, name.utf8.count == 12,
+            name.utf8.allSatisfy(isItem)
         else {
             throw InvalidInput(
                 field: "delivery",
@@ -60,13 +63,16 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
             )
         }
         self.partition = partition
-        item = ItemID(unchecked: String(parts[2]))
+        item = ItemID(unchecked: String(name))
     }
 
     package var description: String { "dlv_\(partition)_\(item)" }
 }
 
 /// How far a delivery has come.
+///
+/// *Limits*: counts and numbers of events are kept from 0 to ``SafeInteger/max``, so that counting on cannot
+/// overflow.
 package struct DeliveryState: Hashable, Sendable {
     /// Events remembered as given up; one that is pushed out by newer ones is still in the log of
     /// its watch, but no longer sent again by a retry.
@@ -113,13 +119,13 @@ package struct DeliveryState: Hashable, Sendable {
         told: String? = nil,
         owed: [Int] = []
     ) {
-        self.cursor = cursor
+        self.cursor = Int(clampingCount: cursor)
         self.told = told
-        self.failures = failures
-        self.attempts = attempts
+        self.failures = Int(clampingCount: failures)
+        self.attempts = Int(clampingCount: attempts)
         self.retryAt = retryAt
         self.failedSince = failedSince
-        self.escalated = escalated
+        self.escalated = Int(clampingCount: escalated)
         self.dead = Array(dead.suffix(Self.deadMax))
         self.again = Array(again.suffix(Self.deadMax))
         self.owed = Array(owed.suffix(Self.deadMax))

@@ -121,7 +121,9 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         turn.trace = span?.context ?? pending.event.trace
         var result = await deliver(pending.event, to: turn.traced, state.failures + 1, channel)
         // Not every channel takes the time itself.
-        if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
+        if result.phases.totalMs == nil {
+            result.phases.totalMs = Int(clamping: (leased.now - began).ms)
+        }
         if Task.isCancelled, result.outcome != .delivered { return nil }
         span?.end(turn.facts(of: result), at: leased.now)
         if channel is MissingChannel {

@@ -15,8 +15,8 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     /// Checks an address.
     package init(_ text: some StringProtocol, field: String = "mail") throws(InvalidInput) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, text.utf8.count <= 254, Self.isLocalPart(parts[0]),
-            Self.isDomain(parts[1])
+        guard parts.count == 2, text.utf8.count <= 254, let local = parts.first,
+            let host = parts.last, Self.isLocalPart(local), Self.isDomain(host)
         else {
             throw InvalidInput(
                 field: field,
@@ -24,7 +24,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             )
         }
         description = String(text)
-        domain = parts[1].lowercased()
+        domain = host.lowercased()
     }
 
     /// Takes the address out of a `mailto:` URL, percent-encoding undone before the check.

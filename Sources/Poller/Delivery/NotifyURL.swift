@@ -1,4 +1,5 @@
 import Crypto
+import SafeNumbers
 
 /// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it),
 /// `mailto:name@host`, or `redis+stream:NAME` for services that read our Redis; `redis+stream:ACCOUNT/NAME`
@@ -38,7 +39,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             // Behind the brackets of an IPv6 address, if it is one.
             let tail = authority.suffix(from: authority.lastIndex(of: "]") ?? authority.startIndex)
             if let colon = tail.lastIndex(of: ":"),
-                !(1...65_535).contains(Int(tail[tail.index(after: colon)...]) ?? 0)
+                !(1...65_535).contains(Int(decimal: tail[tail.index(after: colon)...]) ?? 0)
             {
                 throw InvalidInput(field: field, message: "has a port that is not 1 to 65535")
             }

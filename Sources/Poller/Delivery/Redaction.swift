@@ -20,8 +20,10 @@ package struct Redaction: Sendable {
         for value in values {
             wanted.insert(Array(value.utf8))
             let parts = value.split(separator: " ", maxSplits: 1)
-            if parts.count == 2, parts[0].utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) }) {
-                wanted.insert(Array(parts[1].utf8))
+            if parts.count == 2, let word = parts.first, let rest = parts.last,
+                word.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) })
+            {
+                wanted.insert(Array(rest.utf8))
             }
         }
         self.bytesMin = bytesMin

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// The waits between the attempts of one event at one endpoint.
 package struct RetrySchedule: Hashable, Sendable {
     /// The wait after the first failure, after the second, …; at most 20 entries.
@@ -15,13 +17,15 @@ package struct RetrySchedule: Hashable, Sendable {
 
     /// From the first attempt to the last, at the longest.
     package var span: Duration {
-        .milliseconds(waits.reduce(.zero, +).ms * 12 / 10)
+        .milliseconds(waits.reduce(.zero, +).ms.multipliedSaturating(by: 12) / 10)
     }
 
     /// The longest that the wait after the `failures`-th failed attempt can be.
     func longest(failures: Int) -> Duration {
         guard !waits.isEmpty else { return .zero }
-        return .milliseconds(waits[min(max(failures, 1), waits.count) - 1].ms * 12 / 10)
+        return .milliseconds(
+            waits[min(max(failures, 1), waits.count) - 1].ms.multipliedSaturating(by: 12) / 10
+        )
     }
 
     /// Uses these waits.
@@ -37,7 +41,7 @@ package struct RetrySchedule: Hashable, Sendable {
     ) -> Duration? {
         guard failures >= 1, failures <= waits.count else { return nil }
         let jittered = waits[failures - 1].inSeconds * Double.random(in: 0.8...1.2, using: &chance)
-        return .milliseconds(Int64(jittered * 1000))
+        return .milliseconds(Int64(saturating: jittered * 1000))
     }
 }
 
@@ -118,7 +122,7 @@ package enum RetryAfter {
         if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             guard !text.hasPrefix("-") else { return .zero }
             // More digits than an Int holds are simply very long.
-            return Int64(digits).map { min(.seconds(min($0, 86_400)), longest) } ?? longest
+            return Int64(decimal: digits).map { min(.seconds(min($0, 86_400)), longest) } ?? longest
         }
         guard let date = date(text) else { return nil }
         return min(max(date - now, .zero), longest)
@@ -133,7 +137,7 @@ package enum RetryAfter {
         ]
         func field(_ index: Int, in range: ClosedRange<Int>) -> Int? {
             guard words[index].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let value = Int(words[index]), range.contains(value)
+                let value = Int(decimal: words[index]), range.contains(value)
             else { return nil }
             return value
         }

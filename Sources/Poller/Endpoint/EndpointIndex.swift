@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// Which registered endpoints want an event, found by what they asked for.
 ///
 /// *Problem*: who wants an event was found by asking each endpoint of its account, and again for each use
@@ -167,7 +169,7 @@ package struct Audience: Sendable {
             }
             return found
         }
-        if heads.count == 1 { return heads[0] }
+        if let only = heads.first, heads.count == 1 { return only }
         return Array(heads.joined().sorted().prefix(limit))
     }
 }
@@ -193,8 +195,10 @@ package struct FanOutPosition: Hashable, Comparable, Sendable, CustomStringConve
     /// Reads a position; nil when the text is none.
     package init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let partition = Int(parts[0]) else { return nil }
-        self.init(partition: partition, endpoint: EndpointID(unchecked: String(parts[1])))
+        guard parts.count == 2, let first = parts.first, let partition = Int(decimal: first),
+            let endpoint = parts.last
+        else { return nil }
+        self.init(partition: partition, endpoint: EndpointID(unchecked: String(endpoint)))
     }
 
     package var description: String { "\(partition) \(endpoint)" }

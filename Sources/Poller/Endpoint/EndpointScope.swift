@@ -96,7 +96,8 @@ package struct EndpointScope: Hashable, Sendable {
                 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
                 || byte == UInt8(ascii: "-")
         }
-        return isName && text.utf8.count <= 128 && EventSubject.families.contains(String(parts[0]))
+        return isName && text.utf8.count <= 128
+            && parts.first.map { EventSubject.families.contains(String($0)) } ?? false
             && (text.hasSuffix(".*") || parts.count > 1)
     }
 }

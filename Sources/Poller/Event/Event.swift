@@ -1,5 +1,6 @@
 package import JSONText
 package import PollerWire
+import SafeNumbers
 
 /// One recorded change of one source: what every channel tells.
 ///
@@ -97,6 +98,7 @@ package struct Event: Hashable, Sendable {
     ) {
         key = watch.key
         order = watch.order
+        // A watch's count is bounded, and `place` counts the events of one commit: the sum fits.
         seq = watch.seq + 1 + place
         run = watch.run
         previousStatus = watch.state.status
@@ -158,7 +160,7 @@ package struct Event: Hashable, Sendable {
         wire.isLive = isLive
         wire.object = kept?.withoutSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
-        wire.observed.lagMs = Int(lag.ms)
+        wire.observed.lagMs = Int(clamping: lag.ms)
         trace = watch.trace
         wire.traceparent = trace?.traceparent
         metadata = ""
@@ -173,6 +175,9 @@ package struct Event: Hashable, Sendable {
         guard let text = RawJSON(json), let wire = try? PollerWire.Event(reading: text) else {
             return nil
         }
+        // Counts beyond what JSON carries exactly are of no watch.
+        guard let count = Int(safe: wire.seq), let runs = Int(safe: wire.run), count >= 0, runs >= 0
+        else { return nil }
         id = EventID(unchecked: wire.id)
         type = wire.type
         key = WatchKey(
@@ -181,8 +186,8 @@ package struct Event: Hashable, Sendable {
             kind: SourceKind(recorded: wire.kind.rawValue)
         )
         order = wire.order.map(OrderID.init(unchecked:))
-        seq = wire.seq
-        run = wire.run
+        seq = count
+        run = runs
         previousStatus = wire.previousStatus.map(SourceStatus.init(unchecked:))
         status = wire.status.map(SourceStatus.init(unchecked:))
         final = wire.isFinal

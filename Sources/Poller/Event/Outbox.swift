@@ -243,7 +243,9 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
             }
             let (tens, isOver) = value.multipliedReportingOverflow(by: 10)
             guard Self.isDigit(byte), !isOver else { return nil }
-            let (sum, isOverToo) = tens.addingReportingOverflow(UInt64(byte - 0x30))
+            let (sum, isOverToo) = tens.addingReportingOverflow(
+                UInt64(truncatingIfNeeded: byte - 0x30)
+            )
             guard !isOverToo else { return nil }
             (value, digits) = (sum, digits + 1)
         }

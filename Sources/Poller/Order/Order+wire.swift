@@ -1,5 +1,6 @@
 import JSONText
 package import PollerWire
+import SafeNumbers
 
 extension Order {
     /// The order on the wire, as it is answered, told and stored.
@@ -40,7 +41,7 @@ extension Order {
     ///
     /// What the store counts itself comes beside it.
     package init?(stored text: String, key: OrderKey, createdAt: Timestamp, seq: Int) {
-        guard let space = text.firstIndex(of: " "), let version = Int(text[..<space]),
+        guard let space = text.firstIndex(of: " "), let version = Int(decimal: text[..<space]),
             let json = RawJSON(String(text[text.index(after: space)...])),
             // Why a text is none is of no use to a reader: nobody but us writes where orders are kept.
             let wire = try? PollerWire.Order(reading: json)

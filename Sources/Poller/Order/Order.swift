@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What a shop calls the order that a customer pays, perhaps in several tries: `A77`.
 ///
 /// It is given with a watch, stays with it and is in each of its events, but not in what customers
@@ -132,8 +134,8 @@ package struct Order: Hashable, Sendable {
     ) {
         self.key = key
         self.createdAt = createdAt
-        self.seq = seq
-        self.version = version
+        self.seq = Int(clampingCount: seq)
+        self.version = Int(clampingCount: version)
         self.members = members
         self.right = right
     }
@@ -193,7 +195,7 @@ package struct Order: Hashable, Sendable {
         if let right, !isFree(right) {
             return right.holder == member ? .granted(right.number) : .refused(right.holder)
         }
-        let number = (right?.number ?? 0) + 1
+        let number = (right?.number ?? 0).addingSaturating(1)
         right = Right(holder: member, seq: seq, number: number)
         version += 1
         return .granted(number)

@@ -21,6 +21,18 @@ package struct Amount: Hashable, Comparable, Sendable {
         self.minorUnits = number
     }
 
+    /// An amount from outside that is at least zero; `nil` for any other number.
+    package init?(nonNegative minorUnits: some BinaryInteger) {
+        guard let number = Int(safe: minorUnits), number >= 0 else { return nil }
+        self.minorUnits = number
+    }
+
+    /// An amount from outside that is at least one unit; `nil` for any other number.
+    package init?(positive minorUnits: some BinaryInteger) {
+        guard let number = Int(safe: minorUnits), number > 0 else { return nil }
+        self.minorUnits = number
+    }
+
     /// An amount that decimal digits with an optional sign spell; `nil` for another text or beyond the limits.
     package init?(decimal digits: some StringProtocol) {
         guard let number = Int(safe: digits) else { return nil }
@@ -52,6 +64,26 @@ package struct Amount: Hashable, Comparable, Sendable {
 extension Amount: ExpressibleByIntegerLiteral {
     /// A constant of the program.
     package init(integerLiteral value: Int) { self.init(clamping: value) }
+}
+
+extension Amount: Codable {
+    /// Reads a whole number; one beyond the limits is an error.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let amount = Amount(try container.decode(Int.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "the amount is beyond \(Amount.max)"
+            )
+        }
+        self = amount
+    }
+
+    /// Writes a whole number.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(minorUnits)
+    }
 }
 
 extension Amount: CustomStringConvertible {

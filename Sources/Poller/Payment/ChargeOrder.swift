@@ -8,7 +8,7 @@ import Foundation
 /// and of what a ``ChargeSharing`` has.
 package struct ChargeOrder: Hashable, Sendable {
     /// In the currency's smallest unit; the source's own amount when nil.
-    package let amount: Int?
+    package let amount: Amount?
     /// Three letters, lower case; the source's own when nil.
     package let currency: String?
     /// The API's `description`: for people.
@@ -29,14 +29,14 @@ package struct ChargeOrder: Hashable, Sendable {
 
     /// Checks an order.
     package init(
-        amount: Int? = nil,
+        amount: Amount? = nil,
         currency: String? = nil,
         note: String? = nil,
         statementDescriptor: String? = nil,
         metadata: [String: String] = [:],
         sharing: ChargeSharing? = nil
     ) throws(InvalidInput) {
-        guard amount.map({ (1...99_999_999_999).contains($0) }) ?? true else {
+        guard amount.map({ $0 > 0 }) ?? true else {
             throw InvalidInput(
                 field: "charge.amount",
                 message: "must be a positive whole number in the currency's smallest unit"
@@ -91,7 +91,7 @@ package struct ChargeOrder: Hashable, Sendable {
     /// another source for it, or another sum.
     package func idempotencyKey(
         of key: WatchKey,
-        amount: Int,
+        amount: Amount,
         currency: String,
         by right: ChargeRight? = nil
     ) -> String {
@@ -116,7 +116,7 @@ extension ChargeOrder: Codable {
     /// Reads an order that was checked when it was stored.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
-        amount = try fields.decodeIfPresent(Int.self, forKey: .amount)
+        amount = try fields.decodeIfPresent(Amount.self, forKey: .amount)
         currency = try fields.decodeIfPresent(String.self, forKey: .currency)
         note = try fields.decodeIfPresent(String.self, forKey: .note)
         statementDescriptor = try fields.decodeIfPresent(String.self, forKey: .statementDescriptor)

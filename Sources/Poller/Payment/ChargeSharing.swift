@@ -5,7 +5,7 @@
 /// *Units*: the currency's smallest. *Source*: <https://docs.stripe.com/connect/charges>.
 package struct ChargeSharing: Hashable, Sendable, Codable {
     /// The platform's share of what somebody else gets.
-    package let feeAmount: Int?
+    package let feeAmount: Amount?
     /// The connected account that the payment is made for, `acct_…`.
     package let onBehalfOf: String?
     /// Where the money is sent on to.
@@ -16,10 +16,10 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         /// A connected account, `acct_…`.
         package let destination: String
         /// All of it when nil.
-        package let amount: Int?
+        package let amount: Amount?
 
         /// Describes a transfer.
-        package init(destination: String, amount: Int? = nil) {
+        package init(destination: String, amount: Amount? = nil) {
             self.destination = destination
             self.amount = amount
         }
@@ -33,14 +33,14 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
 
     /// Checks how a charge is shared; nil when it is not.
     package init?(
-        feeAmount: Int? = nil,
+        feeAmount: Amount? = nil,
         onBehalfOf: String? = nil,
         transfer: Transfer? = nil
     ) throws(InvalidInput) {
         guard feeAmount != nil || onBehalfOf != nil || transfer != nil else { return nil }
         for (field, sum) in [
             ("application_fee_amount", feeAmount), ("transfer_data.amount", transfer?.amount),
-        ] where !(sum.map { (1...99_999_999_999).contains($0) } ?? true) {
+        ] where !(sum.map { $0 > 0 } ?? true) {
             throw InvalidInput(
                 field: "charge.\(field)",
                 message: "must be a positive whole number in the currency's smallest unit"

@@ -90,7 +90,7 @@ package enum ChargeResult: Hashable, Sendable {
     /// nil when nobody here could make one.
     case unauthenticated(SecureTry?)
     /// Not enough has arrived at a receiver: charge it when the rest has come.
-    case incomplete(received: Int, wanted: Int)
+    case incomplete(received: Amount, wanted: Amount)
     /// Whether it was made is not known; the same key must be tried again.
     case indeterminate(String)
     /// Certainly not made; try again later, after `retryAfter` at least.

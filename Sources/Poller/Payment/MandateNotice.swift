@@ -16,7 +16,7 @@ package struct MandateNotice: Hashable, Sendable {
     /// `debit_initiated` or `mandate_confirmed`.
     package var reason: String?
     /// What will be debited, in the smallest unit.
-    package var amount: Int?
+    package var amount: Amount?
     package var currency: String?
     /// The end of the account's number.
     package var last4: String?
@@ -39,7 +39,7 @@ package struct MandateNotice: Hashable, Sendable {
     package init(_ wire: PollerWire.MandateNotice) {
         id = wire.id
         reason = wire.reason
-        amount = wire.amount
+        amount = wire.amount.flatMap { Amount(nonNegative: $0) }
         currency = wire.currency
         last4 = wire.last4
         reference = wire.reference
@@ -52,7 +52,7 @@ package struct MandateNotice: Hashable, Sendable {
         var wire = PollerWire.MandateNotice()
         wire.id = id
         wire.reason = reason
-        wire.amount = amount
+        wire.amount = amount?.minorUnits
         wire.currency = currency
         wire.last4 = last4
         wire.reference = reference

@@ -57,7 +57,7 @@ package enum NextStep: Hashable, Sendable {
         /// What the customer must write beside it.
         package var reference: String?
         /// In the currency's smallest unit; nil when any sum is taken.
-        package var amountMissing: Int?
+        package var amountMissing: Amount?
         package var currency: String?
         /// A page that says all of it.
         package var url: String?

@@ -38,7 +38,7 @@ package struct OrderPayment: Hashable, Sendable {
     /// What is true of an order with these members.
     ///
     /// `amount` and `currency` are the order's own, where somebody has said them.
-    package init(_ members: [Member], amount: Int? = nil, currency: String? = nil) {
+    package init(_ members: [Member], amount: Amount? = nil, currency: String? = nil) {
         let sorted = members.sorted(by: Self.isBefore)
         let paid = sorted.filter(\.payment.state.isPaid)
         let first = paid.first ?? sorted.min { Self.rank($0) < Self.rank($1) }
@@ -47,8 +47,8 @@ package struct OrderPayment: Hashable, Sendable {
         payment = Payment(
             state: first?.payment.state ?? .unknown,
             amount: amount ?? first?.payment.amount,
-            amountReceived: members.reduce(0) { $0 + $1.payment.amountReceived },
-            amountReturned: members.reduce(0) { $0 + $1.payment.amountReturned },
+            amountReceived: members.reduce(.zero) { $0 + $1.payment.amountReceived },
+            amountReturned: members.reduce(.zero) { $0 + $1.payment.amountReturned },
             currency: currency ?? first?.payment.currency,
             method: first?.payment.method,
             paidAt: first?.payment.paidAt,

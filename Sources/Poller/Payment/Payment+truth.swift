@@ -40,7 +40,7 @@ extension Payment {
         self.init(
             state: word.state,
             amount: facts.amount ?? facts.charge?.amount,
-            amountReceived: facts.received ?? 0,
+            amountReceived: facts.received ?? .zero,
             amountReturned: facts.returned,
             currency: facts.currency,
             method: facts.paidBy,
@@ -50,13 +50,13 @@ extension Payment {
 
     /// What the upstream itself says, with the money that was seen.
     private init(_ facts: PaymentFacts, claimed state: PaymentState, _ money: ChargeFacts?) {
-        let captured = state.wasPaid ? money?.captured ?? 0 : 0
+        let captured = state.wasPaid ? money?.captured ?? .zero : .zero
         let isGone = state == .refunded || state == .reversed
         self.init(
             state: state,
             amount: facts.amount ?? money?.captured,
             amountReceived: captured,
-            amountReturned: isGone ? captured : 0,
+            amountReturned: isGone ? captured : .zero,
             currency: facts.currency,
             method: facts.paidBy,
             paidAt: money?.paidAt
@@ -69,12 +69,12 @@ extension Payment {
     /// What became of money that has arrived.
     private init(_ facts: PaymentFacts, _ charge: ChargeFacts) {
         let captured = charge.captured
-        let refunded = min(max(charge.refunded, 0), captured)
+        let refunded = min(max(charge.refunded, .zero), captured)
         var returned = refunded
         let word: Word
         if charge.dispute == .lost {
             // Never more than what was there.
-            returned = min(captured, refunded + max(charge.disputed ?? captured, 0))
+            returned = min(captured, refunded + max(charge.disputed ?? captured, .zero))
             word = (.reversed, .disputeLost)
         } else if charge.isReturned {
             returned = captured
@@ -137,7 +137,7 @@ extension Payment {
     }
 
     private static func wordOfSource(_ status: String, _ facts: PaymentFacts) -> Word {
-        let kept = max(0, (facts.received ?? 0) - facts.returned)
+        let kept = max(.zero, (facts.received ?? .zero) - facts.returned)
         let isShort = kept > 0 && facts.amount.map { kept < $0 } ?? false
         switch status {
         case "pending":
@@ -153,7 +153,7 @@ extension Payment {
             return facts.usage == .reusable ? (.unknown, .detached) : (.processing, nil)
         case "failed": return failed(facts.failure)
         case "canceled":
-            let hadAgreed = facts.isAnswered || (facts.received ?? 0) > 0
+            let hadAgreed = facts.isAnswered || (facts.received ?? .zero) > 0
             return (.expired, hadAgreed ? .notChargedInTime : .unused)
         default: return (.unknown, nil)
         }
@@ -165,7 +165,7 @@ extension Payment {
             return facts.failure == nil ? (.awaitingCustomer, nil) : failed(facts.failure)
         case "requires_confirmation": return (.awaitingCustomer, nil)
         case "requires_action", "requires_source_action":
-            return ((facts.received ?? 0) > 0 ? .partiallyPaid : .awaitingCustomer, nil)
+            return ((facts.received ?? .zero) > 0 ? .partiallyPaid : .awaitingCustomer, nil)
         case "processing": return (.processing, nil)
         case "requires_capture": return (.authorised, nil)
         // A payment without a sum is none; a way to pay that was set up is one to come.

@@ -5,9 +5,9 @@ extension Payment {
     package var wire: PollerWire.Payment {
         var wire = PollerWire.Payment()
         wire.state = Open(rawValue: state.rawValue)
-        wire.amount = amount
-        wire.amountReceived = amountReceived
-        wire.amountReturned = amountReturned == 0 ? nil : amountReturned
+        wire.amount = amount?.minorUnits
+        wire.amountReceived = amountReceived.minorUnits
+        wire.amountReturned = amountReturned == 0 ? nil : amountReturned.minorUnits
         wire.currency = currency
         wire.method = method?.name
         wire.paidAt = paidAt.map { Time(ms: $0.ms) }
@@ -15,13 +15,14 @@ extension Payment {
         return wire
     }
 
-    /// Reads a payment back from what was recorded; a word of another release is unknown here.
+    /// Reads a payment back from what was recorded; a word of another release is unknown here, and so is a
+    /// sum that is negative or beyond ``Amount/max``.
     package init(_ wire: PollerWire.Payment) {
         self.init(
             state: PaymentState(rawValue: wire.state.rawValue) ?? .unknown,
-            amount: wire.amount,
-            amountReceived: wire.amountReceived,
-            amountReturned: wire.amountReturned ?? 0,
+            amount: wire.amount.flatMap { Amount(nonNegative: $0) },
+            amountReceived: Amount(nonNegative: wire.amountReceived) ?? .zero,
+            amountReturned: wire.amountReturned.flatMap { Amount(nonNegative: $0) } ?? .zero,
             currency: wire.currency,
             method: PaymentMethod(wire.method),
             paidAt: wire.paidAt.map { Timestamp(ms: $0.ms) },
@@ -45,7 +46,7 @@ extension NextStep {
         case .transfer(let transfer):
             wire.accounts = transfer.accounts.map(\.wire)
             wire.reference = transfer.reference
-            wire.amountMissing = transfer.amountMissing
+            wire.amountMissing = transfer.amountMissing?.minorUnits
             wire.currency = transfer.currency
             wire.url = transfer.url
         case .payVoucher(let voucher):
@@ -87,7 +88,7 @@ extension NextStep {
             var transfer = Transfer()
             transfer.accounts = (wire.accounts ?? []).map(BankAccount.init)
             transfer.reference = wire.reference
-            transfer.amountMissing = wire.amountMissing
+            transfer.amountMissing = wire.amountMissing.flatMap { Amount(nonNegative: $0) }
             transfer.currency = wire.currency
             transfer.url = wire.url
             self = .transfer(transfer)

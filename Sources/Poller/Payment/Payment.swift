@@ -19,11 +19,11 @@ package struct Payment: Hashable, Sendable {
     /// The word.
     package let state: PaymentState
     /// What was to be paid; nil when the object names no sum.
-    package let amount: Int?
+    package let amount: Amount?
     /// What has arrived, also when it has gone back since.
-    package let amountReceived: Int
+    package let amountReceived: Amount
     /// What has gone back of it.
-    package let amountReturned: Int
+    package let amountReturned: Amount
     /// Three letters, lower case.
     package let currency: String?
     /// How it is paid; nil while nobody has chosen.
@@ -36,9 +36,9 @@ package struct Payment: Hashable, Sendable {
     /// Puts a payment together.
     package init(
         state: PaymentState,
-        amount: Int? = nil,
-        amountReceived: Int = 0,
-        amountReturned: Int = 0,
+        amount: Amount? = nil,
+        amountReceived: Amount = .zero,
+        amountReturned: Amount = .zero,
         currency: String? = nil,
         method: PaymentMethod? = nil,
         paidAt: Timestamp? = nil,

@@ -18,13 +18,13 @@ package struct PaymentFacts: Hashable, Sendable {
     package var usage: Usage?
     package var method: PaymentMethod?
     /// What is to be paid, in the currency's smallest unit.
-    package var amount: Int?
+    package var amount: Amount?
     /// Three letters, lower case.
     package var currency: String?
     /// What the object itself says has arrived; nil when it does not say.
-    package var received: Int?
+    package var received: Amount?
     /// What it says was sent back to the payer.
-    package var returned = 0
+    package var returned = Amount.zero
     /// The upstream's words for why the last try failed; nil when none has.
     package var failure: Failure?
     /// Why an intent was cancelled, in the upstream's word.
@@ -109,7 +109,7 @@ package struct PaymentFacts: Hashable, Sendable {
         if let charge, charge.hasMoney { return charge }
         switch (kind, status?.description) {
         case (.paymentIntent, "succeeded"):
-            let sum = received ?? charge?.amount ?? amount ?? 0
+            let sum = received ?? charge?.amount ?? amount ?? .zero
             guard sum > 0 else { return nil }
             var proof = charge ?? ChargeFacts(status: .succeeded)
             // It had succeeded, or the intent would not say so.
@@ -140,11 +140,11 @@ package struct ChargeFacts: Hashable, Sendable {
     package var id: ChargeID?
     package var status: ChargeSeen.Status
     /// What was to be charged.
-    package var amount: Int?
+    package var amount: Amount?
     /// What was taken; 0 while it is only authorised.
-    package var captured = 0
+    package var captured = Amount.zero
     /// What was given back.
-    package var refunded = 0
+    package var refunded = Amount.zero
     /// It was authorised and will not be taken any more.
     package var isReleased = false
     /// The bank, or nobody in time, has ended the authorisation.
@@ -155,7 +155,7 @@ package struct ChargeFacts: Hashable, Sendable {
     package var isDuplicate = false
     package var dispute = DisputeState.none
     /// What the payer's bank asks for; nil for all of it.
-    package var disputed: Int?
+    package var disputed: Amount?
     /// When the authorisation ends by itself.
     package var captureBefore: Timestamp?
     /// When the charge was made, by the upstream's clock.

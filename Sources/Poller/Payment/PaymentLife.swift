@@ -135,6 +135,7 @@ package struct SourceLife: Hashable, Sendable {
     private static func dayInChina(after now: Timestamp) -> Timestamp {
         let day: Int64 = 86_400_000
         let close: Int64 = (15 * 60 + 45) * 60_000
+        // Within ten thousand years: the sum fits.
         let today = now.ms / day * day + close
         return Timestamp(ms: today >= now.ms ? today : today + day)
     }

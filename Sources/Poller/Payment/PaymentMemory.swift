@@ -1,7 +1,10 @@
+import SafeNumbers
+
 /// What is remembered of a payment between two looks: what was told of it, and what proves its money.
 ///
-/// *Shape*: ten values joined by `|`, the empty ones at the end left out, in at most 64 bytes, so that
-/// an item stays in the small encoding of a hash (`hash-max-listpack-value`):
+/// *Shape*: ten values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
+/// take at most 64 bytes, so that an item stays in the small encoding of a hash
+/// (`hash-max-listpack-value`); for the largest sums ``bytesMax``:
 /// ```
 /// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>
 /// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p
@@ -13,6 +16,10 @@
 /// kept: the object shows it again.
 /// *Who reads it*: releases before this one pass over it and leave it as it is.
 package struct PaymentMemory: Hashable, Sendable {
+    /// Three fingerprints, three sums of eleven digits, an instant of nine, a day of three, three letters and
+    /// nine separators.
+    static let bytesMax = 78
+
     /// Of the object as it was looked at; equal means that nothing can have changed.
     package var object: String
     /// ``Payment/fingerprint`` as it was told last; empty before anything was.
@@ -23,14 +30,18 @@ package struct PaymentMemory: Hashable, Sendable {
     package var money: ChargeFacts?
     /// The last day on which news of the money may come (``PaymentLife/newsUntil``), counted from
     /// 1970-01-01 in UTC; nil when none is to be expected.
-    package var lastDay: Int?
+    package var lastDay: Int64?
 
     /// When ``lastDay`` is over.
     package var newsUntil: Timestamp? {
-        lastDay.map { Timestamp(ms: (Int64($0) + 1) * Self.dayMs) }
+        lastDay.map { day in
+            Timestamp(ms: day.addingSaturating(1).multipliedSaturating(by: Self.dayMs))
+        }
     }
 
     private static let dayMs: Int64 = 86_400_000
+    /// Three digits of base 36, which last until 2097.
+    private static let lastDayMax: Int64 = 46_655
 
     /// A memory; by default of a payment nobody has looked at.
     package init(
@@ -44,7 +55,7 @@ package struct PaymentMemory: Hashable, Sendable {
         self.payment = payment
         self.step = step
         self.money = money
-        lastDay = newsUntil.map { Int($0.ms / Self.dayMs) }
+        lastDay = newsUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
     }
 
     /// Six characters (36 bits) that differ for what differs.
@@ -54,22 +65,25 @@ package struct PaymentMemory: Hashable, Sendable {
 
     /// Reads a memory back from ``packed``; `charge` is the id the watch knows.
     ///
-    /// Total, and empty for an empty text: what cannot be read is forgotten.
+    /// Total, and empty for an empty text: what cannot be read is forgotten, and so is a sum that is negative
+    /// or beyond ``Amount/max``.
     package init(packed: String, charge: ChargeID? = nil) {
         let parts = packed.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
         func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
         object = part(0)
         payment = part(1)
         step = part(2)
-        // Three digits last until 2097.
-        lastDay = Int(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
-        guard let captured = Int(part(3), radix: 36), captured > 0 else { return }
+        lastDay = Int64(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
+        func sum(_ at: Int) -> Amount? {
+            Int(part(at), radix: 36).flatMap { Amount(nonNegative: $0) }
+        }
+        guard let captured = sum(3), captured > 0 else { return }
         let isReturned = part(8).contains("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
         facts.captured = captured
-        facts.refunded = Int(part(4), radix: 36) ?? 0
+        facts.refunded = sum(4) ?? .zero
         facts.dispute = part(5).first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
-        facts.disputed = Int(part(6), radix: 36)
+        facts.disputed = sum(6)
         facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
         facts.isReturned = isReturned
         facts.isDuplicate = part(8).contains("d")
@@ -80,11 +94,13 @@ package struct PaymentMemory: Hashable, Sendable {
     package var packed: String {
         var parts = [object, payment, step]
         if let money {
-            func text(_ number: Int) -> String { number == 0 ? "" : String(number, radix: 36) }
+            func text(_ sum: Amount) -> String {
+                sum == 0 ? "" : String(sum.minorUnits, radix: 36)
+            }
             parts += [
                 text(money.captured), text(money.refunded),
                 money.dispute == .none ? "" : String(money.dispute.rawValue),
-                money.disputed.map { String($0, radix: 36) } ?? "",
+                money.disputed.map { String($0.minorUnits, radix: 36) } ?? "",
                 money.paidAt.map { String($0.ms, radix: 36) } ?? "",
                 (money.isReturned ? "r" : "") + (money.isDuplicate ? "d" : ""),
             ]

@@ -156,7 +156,7 @@ extension PaymentFacts {
         case .succeeded where memory?.money != nil: break
         case .succeeded(let id):
             var facts = ChargeFacts(id: id, status: .succeeded)
-            facts.captured = memory == nil ? amount ?? 0 : 0
+            facts.captured = memory == nil ? amount ?? .zero : .zero
             charge = facts
         }
     }

@@ -78,7 +78,9 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
             bytes.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
         else { return false }
         let rest = (bytes.dropFirst(4) + bytes.prefix(4)).reduce(0) { rest, byte in
-            byte < 0x41 ? (rest * 10 + Int(byte - 0x30)) % 97 : (rest * 100 + Int(byte - 0x37)) % 97
+            // Digits and capitals alone, as checked: the differences are not negative.
+            let value = Int(truncatingIfNeeded: byte < 0x41 ? byte - 0x30 : byte - 0x37)
+            return (rest * (byte < 0x41 ? 10 : 100) + value) % 97
         }
         return rest == 1
     }

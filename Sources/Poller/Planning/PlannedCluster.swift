@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// How a traffic is told of, and for how long it is remembered: what a plan needs beside ``PlannedTraffic``.
 package struct PlannedLoad: Hashable, Sendable {
     /// Accounts that share the traffic evenly; each is a lane of its own.
@@ -158,7 +160,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         let all = [worker, notifier, api, gateway].reduce(0) { $0 + ($1.processes ?? Self.fewest) }
         redisCores = pace.cores(.redis, processes: all)
         // Who began half a life ago ends now.
-        let age = load.age.map { $0 - .milliseconds(Int64(month.lifeSeconds * 500)) }
+        let age = load.age.map { $0 - .milliseconds(Int64(saturating: month.lifeSeconds * 500)) }
         let ended = payments * Self.remembered(each, load, age: age)
         let held = month.open * accounts * each.open + ended
         let memory = held * PlannedCost.redisAllocated.value
@@ -205,8 +207,10 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
     /// As many as hold the listeners, too, when one has died.
     private static func gateways(_ load: PlannedLoad, _ pace: PlannedPace) -> Role {
         guard load.listeners > 0 else { return Role(cores: 0, processes: 0) }
-        let holding = Int((load.listeners / PlannedCost.gatewayListeners.value).rounded(.up))
-        return role(.gateway, load, pace, least: max(Self.fewest, holding + 1))
+        let holding = Int(
+            saturating: (load.listeners / PlannedCost.gatewayListeners.value).rounded(.up)
+        )
+        return role(.gateway, load, pace, least: max(Self.fewest, holding.addingSaturating(1)))
     }
 
     /// As few masters as the fullest of them has room on, and as few partitions as spread the work that evenly.
@@ -214,8 +218,8 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         _ need: Double,
         _ hottest: (Int, Int) -> Double
     ) -> (masters: Int, partitions: Int) {
-        let least = max(1, Int(need.rounded(.up)))
-        guard least > 1 else { return (1, partitionsAllowed[0]) }
+        let least = max(1, Int(saturating: need.rounded(.up)))
+        guard least > 1 else { return (1, partitionsAllowed.first ?? 1) }
         for masters in least...(2 * least) {
             for partitions in partitionsAllowed {
                 let share = hottest(partitions, masters)

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// Runs an account's traffic through the real decider in virtual time.
 ///
 /// *Problem*: how many GETs a source costs, and how soon a change is known, follows from policy,
@@ -58,9 +60,9 @@ package struct PlannedMonth {
         self.chance = chance
         let inThreeLives = 3 * traffic.life.inSeconds * traffic.beginningsPerSecond
         scale = min(1, Double(sourcesMax) / max(inThreeLives, 1))
-        let count = max(min(Self.sourcesMin, sourcesMax), Int(inThreeLives * scale))
+        let count = max(min(Self.sourcesMin, sourcesMax), Int(saturating: inThreeLives * scale))
         let window = Double(count) / (traffic.beginningsPerSecond * scale)
-        end = Int64(max(window, 3 * traffic.life.inSeconds) * 1000)
+        end = Int64(saturating: max(window, 3 * traffic.life.inSeconds) * 1000)
         sources.reserveCapacity(count)
         for item in 0..<count { begin(item) }
     }
@@ -96,7 +98,7 @@ package struct PlannedMonth {
         else { return swept }
         let delay = traffic.webhookDelay.inSeconds * 1000
         let posted =
-            changes + Int64(delay * Double.random(in: 0.5...1.5, using: &chance))
+            changes + Int64(saturating: delay * Double.random(in: 0.5...1.5, using: &chance))
         return min(swept, posted)
     }
 
@@ -107,7 +109,7 @@ package struct PlannedMonth {
         let due = [urgent.first?.due, rest.first?.due].compactMap(\.self).min()
         guard let due else { return nil }
         let allowed = arrival - Double(traffic.lane.burst - 1) * interval
-        return max(due, Int64(allowed.rounded(.up)))
+        return max(due, Int64(saturating: allowed.rounded(.up)))
     }
 
     /// Milliseconds of the lane between two polls; 0 when it has no limit.
@@ -194,7 +196,7 @@ package struct PlannedMonth {
     private func used(polls: Int, in span: Int64) -> Double {
         let months = Double(max(span, 1)) / Double(PlannedTraffic.month.ms)
         let reads = Double(polls) / scale / months + sweepsPerMonth
-        return ReadUsage(reads: Int(reads), transactions: traffic.sourcesPerMonth).used
+        return ReadUsage(reads: Int(saturating: reads), transactions: traffic.sourcesPerMonth).used
     }
 
     /// One GET a sweep, and one more for each further page of events.
@@ -213,7 +215,7 @@ package struct PlannedMonth {
         let waits = measured.compactMap { source in source.known.map { $0 - source.changes } }
             .sorted()
         func quantile(_ share: Double) -> Double? {
-            let index = Int((share * count).rounded(.up)) - 1
+            let index = Int(saturating: (share * count).rounded(.up)) - 1
             return waits.indices.contains(index) ? Double(waits[index]) / 1000 : nil
         }
         let attempts = measured.reduce(0) { $0 + $1.state.attempts }

@@ -96,6 +96,7 @@ struct PlannedQueue {
     mutating func pop() -> Turn? {
         guard let first = turns.first, let last = turns.popLast() else { return nil }
         guard !turns.isEmpty else { return first }
+        // Safe: the queue is not empty.
         turns[0] = last
         var index = 0
         while true {

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// The items that share one limit: for watches (account, upstream endpoint), for deliveries the
 /// customer's endpoint.
 ///
@@ -58,7 +60,7 @@ package struct LaneLimit: Hashable, Sendable {
 
     /// Microseconds between two claims at the full rate; 0 when unlimited.
     package var intervalUs: Int {
-        ratePerSecond > 0 ? Int(1_000_000 / ratePerSecond) : 0
+        ratePerSecond > 0 ? Int(saturating: 1_000_000 / ratePerSecond) : 0
     }
 }
 

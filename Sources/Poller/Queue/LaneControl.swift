@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What operators may do to lanes: look at them, stop them, change their limits while they run.
 package protocol LaneControl: Sendable {
     /// The partition of a lane; asks nobody.
@@ -49,7 +51,7 @@ package struct LaneLimitVersion: Hashable, Sendable, CustomStringConvertible {
     package init(_ limit: LaneLimit?) {
         description =
             limit.map { limit in
-                let rate = Int((limit.ratePerSecond * 1000).rounded())
+                let rate = Int(saturating: (limit.ratePerSecond * 1000).rounded())
                 return "\(rate) \(limit.burst) \(limit.inFlightMax)"
             } ?? ""
     }

@@ -253,6 +253,6 @@ package struct PartitionShare: Hashable, Sendable {
     }
 
     private static func fold(_ bytes: some Sequence<UInt8>, into hash: UInt64) -> UInt64 {
-        bytes.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        bytes.reduce(hash) { ($0 ^ UInt64(truncatingIfNeeded: $1)) &* 0x100_0000_01b3 }
     }
 }

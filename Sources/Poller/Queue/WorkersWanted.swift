@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// How many workers a cluster could use now.
 ///
 /// *Problem.* Who scales by the length of a queue scales against a rate limit in vain: a lane of 20 a
@@ -53,16 +55,16 @@ package struct WorkersWanted: Hashable, Sendable {
         laneLimit: LaneLimit
     ) {
         let left = lanes.filter { $0.lateness > Self.patience }
-            .reduce(0) { $0 + $1.startable(laneLimit) }
-        let seen = lanes.reduce(0) { $0 + $1.overdue }
+            .reduce(0) { $0.addingSaturating($1.startable(laneLimit)) }
+        let seen = lanes.reduce(0) { $0.addingSaturating($1.overdue) }
         let share = isWhole || seen == 0 ? 1 : max(1, Double(watches.overdue) / Double(seen))
         let wanted = Double(watches.leased) + Double(left) * share
         let announced = members.compactMap(\.places).filter { $0 > 0 }
         let places =
             announced.isEmpty
             ? Double(Self.usualPlaces)
-            : Double(announced.reduce(0, +)) / Double(announced.count)
-        count = max(Self.least, Int((wanted / places).rounded(.up)))
+            : Double(announced.reduce(0) { $0.addingSaturating($1) }) / Double(announced.count)
+        count = max(Self.least, Int(saturating: (wanted / places).rounded(.up)))
     }
 }
 
@@ -78,8 +80,8 @@ extension LaneReport {
         guard !isPaused, circuit != .open, heldUntil == nil else { return 0 }
         let limit = limit ?? standard
         let slots =
-            circuit == .probing ? 1 : max(1, Int(Double(limit.inFlightMax) * factor))
-        return max(0, min(overdue, slots - inFlight, starts(limit)))
+            circuit == .probing ? 1 : max(1, Int(saturating: Double(limit.inFlightMax) * factor))
+        return max(0, min(overdue, slots.subtractingSaturating(inFlight), starts(limit)))
     }
 
     /// How many starts its rate has left: the burst, less what was taken of it and has not come back.
@@ -89,6 +91,9 @@ extension LaneReport {
         guard notBefore <= now else { return 0 }
         let come = (now - notBefore) / .seconds(1) * limit.ratePerSecond * factor
         // Of a lane that was left alone for a year no more than the burst.
-        return min(limit.burst, Int(min(come, Double(limit.burst))) + 1)
+        return min(
+            limit.burst,
+            Int(saturating: min(come, Double(limit.burst))).addingSaturating(1)
+        )
     }
 }

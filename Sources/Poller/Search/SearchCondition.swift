@@ -13,7 +13,7 @@ package struct SearchCondition: Hashable, Sendable {
     enum Wanted: Hashable, Sendable {
         /// One of these, normal (``SearchText/normal(_:)``).
         case texts([String])
-        case numbers([Int])
+        case numbers([Amount])
         case time(Timestamp)
     }
 
@@ -107,7 +107,7 @@ package struct SearchCondition: Hashable, Sendable {
     ) throws(InvalidInput) -> Wanted {
         switch field {
         case .amount:
-            var numbers: [Int] = []
+            var numbers: [Amount] = []
             for value in word.values { numbers.append(try amount(value)) }
             return .numbers(numbers)
         case .created, .closed:
@@ -132,15 +132,15 @@ package struct SearchCondition: Hashable, Sendable {
     }
 
     /// In the smallest unit, or with a point and decimals as people write it.
-    private static func amount(_ text: String) throws(InvalidInput) -> Int {
+    private static func amount(_ text: String) throws(InvalidInput) -> Amount {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let digits = parts.allSatisfy { part in
             !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
         }
         if digits, parts.count <= 2 {
-            let decimals = parts.count == 2 ? String(parts[1]) : ""
+            let decimals = parts.count == 2 ? parts.last.map(String.init) ?? "" : ""
             let padded = decimals.count == 1 ? decimals + "0" : decimals
-            if let number = Int(parts[0] + padded) { return number }
+            if let amount = Amount(decimal: (parts.first ?? "") + padded) { return amount }
         }
         throw SearchQuery.mistake(
             "has an amount that is none: \(text); write 4990 in the smallest unit, or 49.90"
@@ -156,8 +156,8 @@ package struct SearchCondition: Hashable, Sendable {
         guard word.comparison.isOrdered else {
             throw SearchQuery.mistake("asks for one instant of \(field.rawValue); use > or <")
         }
-        let text = word.values[0]
-        if let age = Duration(text: text) { return Timestamp(ms: now.ms - age.ms) }
+        let text = word.values.first ?? ""
+        if let age = Duration(text: text) { return now + (.zero - age) }
         let instant =
             Timestamp(rfc3339: text) ?? Timestamp(rfc3339: "\(text)T00:00:00.000Z")
             ?? Timestamp(rfc3339: "\(text.dropLast()).000Z")

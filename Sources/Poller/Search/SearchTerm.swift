@@ -44,9 +44,10 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     private init(of word: String) {
         let bytes = SHA256.hash(data: Array(word.utf8)).prefix(5)
         // The first letter is one of sixteen.
-        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & (1 << 39 - 1)
+        let bits =
+            bytes.reduce(0 as UInt64) { $0 << 8 | UInt64(truncatingIfNeeded: $1) } & (1 << 39 - 1)
         let letters = (0..<Self.length).map { at in
-            Self.alphabet[Int(bits >> UInt64(5 * (Self.length - 1 - at)) & 31)]
+            Self.alphabet[Int(truncatingIfNeeded: bits >> (5 * (Self.length - 1 - at)) & 31)]
         }
         description = String(decoding: letters, as: UTF8.self)
     }
@@ -68,7 +69,7 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The entry of a sum in the smallest unit, which no text is.
-    init(amount: Int) {
+    init(amount: Amount) {
         self.init(of: "amount \(amount)")
     }
 

@@ -65,7 +65,7 @@ enum SearchText {
         case ["DOTLESS", "I"]: return "i"
         default:
             guard let letters = words.first, letters.count <= 2, letters.allSatisfy(\.isASCII),
-                words.count == 1 || words[1] == "WITH"
+                words.dropFirst().first.map({ $0 == "WITH" }) ?? true
             else { return nil }
             return letters.lowercased()
         }

@@ -52,14 +52,15 @@ package struct TraceContext: Hashable, Sendable {
             return nil
         }
         func number(_ range: Range<Int>) -> UInt64 {
-            bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
+            bytes[range].reduce(0) { $0 << 8 | UInt64(truncatingIfNeeded: $1) }
         }
+        // Safe: the count of bytes is checked above.
         self.init(trace: (number(0..<8), number(8..<16)), span: number(16..<24), flags: bytes[24])
     }
 
     /// As it goes over the wire.
     package var traceparent: String {
-        "00-\(traceID)-\(spanID)-\(Self.hex(UInt64(flags), digits: 2))"
+        "00-\(traceID)-\(spanID)-\(Self.hex(UInt64(truncatingIfNeeded: flags), digits: 2))"
     }
 
     /// As a store keeps it: letters, digits, `-` and `_`.
@@ -89,9 +90,10 @@ package struct TraceContext: Hashable, Sendable {
         for digit in digits {
             switch digit {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+                number = number << 4 | UInt64(truncatingIfNeeded: digit - UInt8(ascii: "0"))
             case UInt8(ascii: "a")...UInt8(ascii: "f"):
-                number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+                number =
+                    number << 4 | UInt64(truncatingIfNeeded: digit - UInt8(ascii: "a") + 10)
             default: return nil
             }
         }

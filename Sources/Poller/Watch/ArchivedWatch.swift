@@ -67,6 +67,7 @@ package struct ArchivedWatch: Hashable, Sendable {
             throw refuse("are not all of this watch")
         }
         let seqs = events.map(\.seq)
+        // The count of events was checked, and `seq` is bounded: the sums fit.
         guard seqs == Array((watch.seq - seqs.count + 1)..<(watch.seq + 1)), seqs.first ?? 1 > 0
         else {
             throw refuse("are not the last of the \(watch.seq) that the watch has recorded")
@@ -144,8 +145,6 @@ package struct WatchMemory: Hashable, Sendable {
     package let trace: TraceContext?
     package let payment: PaymentMemory?
 
-    /// What a store keeps of a payment in the item itself (``PaymentMemory``).
-    private static let paymentBytesMax = 64
     /// ``Observation/detail`` has no more characters.
     private static let detailMax = 7
 
@@ -160,13 +159,15 @@ package struct WatchMemory: Hashable, Sendable {
     ///
     /// `charge`: the id the watch knows.
     package init(packed text: String, charge: ChargeID? = nil) {
-        let parts = text.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)
+        // The third is the payment's own, with its separators.
+        var parts = text.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)[...]
         // A character of several scalars is none of ours.
-        detail = String(parts[0].unicodeScalars.prefix(Self.detailMax))
-        trace = parts.count > 1 ? TraceContext(packed: parts[1]) : nil
-        payment =
-            parts.count > 2 && parts[2].utf8.count <= Self.paymentBytesMax
-            ? PaymentMemory(packed: String(parts[2]), charge: charge) : nil
+        detail = String((parts.popFirst() ?? "").unicodeScalars.prefix(Self.detailMax))
+        trace = parts.popFirst().flatMap { TraceContext(packed: $0) }
+        payment = parts.popFirst().flatMap { text in
+            text.utf8.count > Self.paymentBytesMax
+                ? nil : PaymentMemory(packed: String(text), charge: charge)
+        }
     }
 
     /// The memory as an archive keeps it.

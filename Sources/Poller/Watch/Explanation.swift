@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// When a watch is polled next and what it waits for: the answer to "why is this one late?".
 package struct Explanation: Hashable, Sendable {
     /// Where the watch is; always exactly one of these.
@@ -86,7 +88,7 @@ package struct Explanation: Hashable, Sendable {
                 )
             }
             if lane.factor < 1 {
-                let percent = Int(lane.factor * 100)
+                let percent = Int(saturating: lane.factor * 100)
                 reasons.append("the lane goes at \(percent) % of its limit after a 429")
             }
             if reasons.isEmpty {

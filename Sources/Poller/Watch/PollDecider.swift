@@ -1,4 +1,5 @@
 import JSONText
+import SafeNumbers
 
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
@@ -328,11 +329,11 @@ package struct PollDecider: Sendable {
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
         let ceiling = min(
-            Double(1 << min(failures, 20)),
+            Double(1 << min(max(failures, 0), 20)),
             Self.failureWaitMax.inSeconds
         )
         let wait = Duration.milliseconds(
-            Int64(Double.random(in: 0.1...ceiling, using: &chance) * 1000)
+            Int64(saturating: Double.random(in: 0.1...ceiling, using: &chance) * 1000)
         )
         return max(wait, least ?? .zero)
     }
@@ -345,6 +346,10 @@ package struct PollDecider: Sendable {
         _ wait: Duration,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        .milliseconds(Int64(wait.inSeconds * Double.random(in: 0.75...1.25, using: &chance) * 1000))
+        .milliseconds(
+            Int64(
+                saturating: wait.inSeconds * Double.random(in: 0.75...1.25, using: &chance) * 1000
+            )
+        )
     }
 }

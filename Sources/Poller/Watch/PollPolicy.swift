@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// How often a source is looked at: a geometric schedule with a cap, and a slower cap with age.
 ///
 /// | policy | first | factor | cap | span | GETs of an hour, a day, 7 days, 30 days |
@@ -112,11 +114,11 @@ package struct PollPolicy: Hashable, Sendable {
         } else if Self.isPresent(step: step, age: age, hinted: hinted) {
             wait = Self.grown(first, by: factor, step, to: Self.interactive.cap)
         } else {
-            let steps = max(step - Self.presenceSteps, 0) + 1
+            let steps = step.subtractingSaturating(Self.presenceSteps - 1)
             wait = Self.grown(Self.interactive.cap, by: 2, steps, to: cap(at: age))
         }
         wait *= Double.random(in: 0.9...1.1, using: &chance)
-        return .milliseconds(Int64(wait * 1000))
+        return .milliseconds(Int64(saturating: wait * 1000))
     }
 
     private static func grown(
@@ -126,7 +128,7 @@ package struct PollPolicy: Hashable, Sendable {
         to cap: Duration
     ) -> Double {
         var wait = first.inSeconds
-        for _ in 0..<min(steps, 64) where wait < cap.inSeconds { wait *= factor }
+        for _ in 0..<min(max(steps, 0), 64) where wait < cap.inSeconds { wait *= factor }
         return min(wait, cap.inSeconds)
     }
 

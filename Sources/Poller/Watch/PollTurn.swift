@@ -1,4 +1,5 @@
 import JSONText
+import SafeNumbers
 
 /// One poll of a watch, and when it happened: all that a decision rests on beside the answer.
 ///
@@ -108,7 +109,7 @@ struct PollOutlook: Hashable, Sendable {
     /// A customer in front of a page is not kept waiting to save reads.
     func stretched(_ wait: Duration, at now: Timestamp) -> Duration {
         guard stretch > 1, !watch.isWaitedFor(at: now) else { return wait }
-        return .milliseconds(Int64(wait.inSeconds * stretch * 1000))
+        return .milliseconds(Int64(saturating: wait.inSeconds * stretch * 1000))
     }
 
     /// A wait that misses neither a warning nor the expiry nor the deadline.

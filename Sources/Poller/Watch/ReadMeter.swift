@@ -1,6 +1,7 @@
 package import JSONText
 package import Logging
 import Metrics
+import SafeNumbers
 import ServiceLifecycle
 import Synchronization
 
@@ -134,7 +135,7 @@ package enum ReadBudget {
     /// An account with few transactions is swept rarely, and its polls go on as if it were not.
     package static func sweepInterval(_ usage: ReadUsage) -> Duration {
         let seconds = period / (sweepShare * Double(usage.allowance))
-        return max(sweepIntervalMin, .milliseconds(Int64(seconds * 1000)))
+        return max(sweepIntervalMin, .milliseconds(Int64(saturating: seconds * 1000)))
     }
 }
 

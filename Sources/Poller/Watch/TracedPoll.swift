@@ -31,7 +31,7 @@ struct TracedPoll: Sendable {
         facts.add(turn.watch.key)
         facts.add("poller.result", result.name)
         facts.add("poller.attempt", turn.watch.state.attempts + 1)
-        facts.add("poller.due_lag_ms", Int(turn.lag.ms))
+        facts.add("poller.due_lag_ms", Int(clamping: turn.lag.ms))
         if let error { facts.fail(result.name, error) }
         poll.end(facts, at: turn.now)
         guard let event = decision.change.event else { return }

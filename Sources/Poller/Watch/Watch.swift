@@ -1,4 +1,8 @@
+import SafeNumbers
+
 /// One upstream source that is followed until its status is final or its deadline passes.
+///
+/// *Limits*: counts are kept from 0 to ``SafeInteger/max``, so that counting on cannot overflow.
 package struct Watch: Hashable, Sendable {
     package let key: WatchKey
     package let policy: PollPolicy
@@ -61,8 +65,8 @@ package struct Watch: Hashable, Sendable {
         self.goal = goal
         self.createdAt = createdAt
         self.deadline = deadline
-        self.run = run
-        self.seq = seq
+        self.run = Int(clampingCount: run)
+        self.seq = Int(clampingCount: seq)
         self.reopenedSeq = reopenedSeq
         self.endedAs = endedAs
         self.news = news
@@ -137,6 +141,8 @@ package struct WatchKey: Hashable, Sendable {
 }
 
 /// What a watch has learnt so far; the only part of it that a poll changes.
+///
+/// *Limits*: counts are kept from 0 to ``SafeInteger/max``, as those of a ``Watch`` are.
 package struct WatchState: Hashable, Sendable {
     /// The last status seen, nil before the first answer.
     package var status: SourceStatus?
@@ -168,10 +174,10 @@ package struct WatchState: Hashable, Sendable {
     ) {
         self.status = status
         self.detail = detail
-        self.attempts = attempts
-        self.step = step
-        self.failures = failures
-        self.malformed = malformed
+        self.attempts = Int(clampingCount: attempts)
+        self.step = Int(clampingCount: step)
+        self.failures = Int(clampingCount: failures)
+        self.malformed = Int(clampingCount: malformed)
         self.lastPolledAt = lastPolledAt
         self.charge = charge
     }

@@ -87,7 +87,7 @@ package struct KeyFile: Sendable, CustomStringConvertible {
         var allowed: Set<Scope> = []
         for word in words {
             let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-            let value = parts.count == 2 ? parts[1] : ""
+            let value = parts.dropFirst().first ?? ""
             switch parts.first {
             case "name" where (1...64).contains(value.utf8.count): name = value
             case "role":

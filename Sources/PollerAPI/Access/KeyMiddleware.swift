@@ -84,8 +84,10 @@ struct KeyMiddleware: RouterMiddleware {
             )
         }
         let parts = header.split(separator: " ", maxSplits: 1)
-        if parts.count == 2, parts[0].lowercased() == "bearer" {
-            switch keys.find(parts[1]) {
+        if parts.count == 2, let scheme = parts.first, let key = parts.last,
+            scheme.lowercased() == "bearer"
+        {
+            switch keys.find(key) {
             case .known(let caller): return caller
             case .unreadable: throw Self.unreadable
             case .unknown: break

@@ -1,5 +1,6 @@
 import Poller
 import PollerNet
+import SafeNumbers
 import Synchronization
 
 /// How many requests a second one key and one address may make at one process, and how many of a key may
@@ -106,7 +107,7 @@ final class RequestRates: Sendable {
             .tooManyRequests,
             "More than \(rate) requests a second with \(whose); send several watches in one batch, "
                 + "ask again later, or have \(option) raised.",
-            retryAfterSeconds: max(1, Int((wait.ms + 999) / 1000))
+            retryAfterSeconds: max(1, Int(clamping: wait.ms.addingSaturating(999) / 1000))
         )
     }
 }

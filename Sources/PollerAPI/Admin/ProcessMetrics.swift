@@ -31,7 +31,7 @@ package enum ProcessMetrics {
         add("process_open_fds", .gauge, "Number of open file descriptors.", openFiles)
         add("process_max_fds", .gauge, "Maximum number of open file descriptors.", filesMax)
         let memory = statm
-        let page = Double(sysconf(Int32(_SC_PAGESIZE)))
+        let page = Double(sysconf(Int32(clamping: _SC_PAGESIZE)))
         add(
             "process_virtual_memory_bytes",
             .gauge,
@@ -60,7 +60,7 @@ package enum ProcessMetrics {
         #else
         let who = RUSAGE_SELF
         #endif
-        guard unsafe getrusage(Int32(bitPattern: UInt32(who)), &usage) == 0 else { return nil }
+        guard unsafe getrusage(Int32(truncatingIfNeeded: who), &usage) == 0 else { return nil }
         func seconds(_ time: timeval) -> Double {
             Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
         }
@@ -77,7 +77,7 @@ package enum ProcessMetrics {
     private static var filesMax: Double? {
         var limit = rlimit()
         #if canImport(Glibc)
-        let resource = Int32(RLIMIT_NOFILE.rawValue)
+        let resource = Int32(clamping: RLIMIT_NOFILE.rawValue)
         #else
         let resource = RLIMIT_NOFILE
         #endif
@@ -89,8 +89,10 @@ package enum ProcessMetrics {
         let numbers = contents("/proc/self/statm")?.split(separator: " ").prefix(2).compactMap {
             Double($0)
         }
-        guard let numbers, numbers.count == 2 else { return nil }
-        return (numbers[0], numbers[1])
+        guard let numbers, numbers.count == 2, let pages = numbers.first,
+            let resident = numbers.last
+        else { return nil }
+        return (pages, resident)
     }
 
     /// When the machine started, and how long after that this process did.
@@ -101,8 +103,8 @@ package enum ProcessMetrics {
                 .first(where: { $0.hasPrefix("btime ") }).flatMap({ Double($0.dropFirst(6)) })
         else { return nil }
         let fields = stat[end...].split(separator: " ")
-        guard fields.count > 20, let ticks = Double(fields[20]) else { return nil }
-        return boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        guard let ticks = fields.dropFirst(20).first.flatMap({ Double($0) }) else { return nil }
+        return boot + ticks / Double(sysconf(Int32(clamping: _SC_CLK_TCK)))
     }()
 
     private static func contents(_ path: String) -> String? {

@@ -1,5 +1,6 @@
 package import CoreMetrics
 import Poller
+import SafeNumbers
 import Synchronization
 
 /// Keeps this process's metrics and renders them for Prometheus (text format 0.0.4).
@@ -99,7 +100,7 @@ package final class PrometheusRegistry: MetricsFactory {
         let all = families.withLock { $0[name]?.all ?? [:] }
         return all.reduce(0) { sum, series in
             guard case .value(let value) = series.value, matching(series.key) else { return sum }
-            return sum + Int(value.current)
+            return sum.addingSaturating(Int(saturating: value.current))
         }
     }
 

@@ -1,4 +1,5 @@
 package import Poller
+import SafeNumbers
 
 /// Looks at a cluster for what operators are to be told.
 ///
@@ -227,7 +228,7 @@ package actor ClusterTroubles: IncidentLooker {
     private func memory() async -> Sighting? {
         guard let used = await memoryUsed() else { return nil }
         guard used >= Self.memoryMax else { return Sighting() }
-        let percent = Int(used * 100)
+        let percent = Int(saturating: used * 100)
         return Sighting(
             [Sighting.Trouble(nil, "store: \(percent) % of the memory Redis may use are taken")],
             action: "give Redis more memory (maxmemory), or keep less: closed_retention, "

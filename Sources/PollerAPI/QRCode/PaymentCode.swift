@@ -12,6 +12,9 @@ extension NextStep {
 }
 
 extension NextStep.Transfer {
+    /// The sums of such a code, `EUR0.01` to `EUR999999999.99`: EPC069-12.
+    private static let sums: ClosedRange<Amount> = 1...99_999_999_999
+
     /// A SEPA transfer as apps of banks read it from a QR code; nil unless it is one in euro to a named
     /// payee.
     ///
@@ -36,12 +39,12 @@ extension NextStep.Transfer {
         guard let account, let iban = account.iban, let holder = account.holder,
             currency?.lowercased() == "eur"
         else { return nil }
-        let isInRange = amountMissing.map { (1...99_999_999_999).contains($0) } ?? true
+        let isInRange = amountMissing.map { Self.sums.contains($0) } ?? true
         let lines = [holder, reference ?? "", account.bic ?? ""]
         guard isInRange, lines.allSatisfy({ !$0.contains(where: \.isNewline) }) else { return nil }
         let sum = amountMissing.map { amount in
-            let cents = amount % 100
-            return "EUR\(amount / 100).\(cents < 10 ? "0" : "")\(cents)"
+            let (euros, cents) = amount.minorUnits.quotientAndRemainder(dividingBy: 100)
+            return "EUR\(euros).\(cents < 10 ? "0" : "")\(cents)"
         }
         let said = [
             "BCD", "002", "1", "SCT", account.bic ?? "", String(holder.prefix(70)),

@@ -80,7 +80,7 @@ struct QRCanvas {
             }
         }
         let share = dark.count(where: { $0 }) * 100 / dark.count
-        return penalty + abs(share - 50) / 5 * 10
+        return penalty + (share < 50 ? 50 - share : share - 50) / 5 * 10
     }
 
     private func row(_ y: Int) -> [Bool] { Array(dark[y * size..<(y + 1) * size]) }
@@ -127,7 +127,7 @@ struct QRCanvas {
             for right in -reach...reach {
                 let (column, line) = (x + right, y + down)
                 guard (0..<size).contains(column), (0..<size).contains(line) else { continue }
-                set(column, line, isDark(max(abs(right), abs(down))))
+                set(column, line, isDark(max(right, -right, down, -down)))
             }
         }
     }

@@ -77,7 +77,9 @@ struct QRCode: Hashable, Sendable {
         // Mode 0100, then how many bytes follow: half bytes throughout, so nibbles are enough.
         var nibbles: [UInt8] = [4]
         let count = version < 10 ? [bytes.count] : [bytes.count >> 8, bytes.count & 255]
-        for byte in count.map({ UInt8($0) }) + bytes { nibbles += [byte >> 4, byte & 15] }
+        for byte in count.map({ UInt8(truncatingIfNeeded: $0) }) + bytes {
+            nibbles += [byte >> 4, byte & 15]
+        }
         nibbles.append(0)
         var data = stride(from: 0, to: nibbles.count, by: 2).map {
             nibbles[$0] << 4 | nibbles[$0 + 1]
@@ -139,8 +141,7 @@ struct ReedSolomon {
     func remainder(of data: [UInt8]) -> [UInt8] {
         var rest = [UInt8](repeating: 0, count: divisor.count)
         for byte in data {
-            let factor = byte ^ rest[0]
-            rest.removeFirst()
+            let factor = byte ^ rest.removeFirst()
             rest.append(0)
             for index in rest.indices { rest[index] ^= Self.product(divisor[index], factor) }
         }
@@ -151,8 +152,8 @@ struct ReedSolomon {
         var product = 0
         for bit in (0..<8).reversed() {
             product = product << 1 ^ (product >> 7) * 0x11D
-            product ^= Int(b >> bit & 1) * Int(a)
+            product ^= Int(truncatingIfNeeded: b >> bit & 1) * Int(truncatingIfNeeded: a)
         }
-        return UInt8(product)
+        return UInt8(truncatingIfNeeded: product)
     }
 }

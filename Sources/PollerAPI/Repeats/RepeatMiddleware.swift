@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import Poller
+import SafeNumbers
 
 /// Answers the repeat of a request that its client has named, instead of carrying it out again.
 ///
@@ -156,7 +157,7 @@ struct RepeatMiddleware: RouterMiddleware {
             "A request with this Idempotency-Key is being carried out; send it again after a moment "
                 + "for its answer.",
             field: "Idempotency-Key",
-            retryAfterSeconds: max(1, Int((span.ms + 999) / 1000))
+            retryAfterSeconds: max(1, Int(clamping: span.ms.addingSaturating(999) / 1000))
         )
     }
 

@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import Poller
+import SafeNumbers
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -114,7 +115,9 @@ struct RequestSeal {
             separator: " ",
             maxSplits: 1
         )
-        guard head.count == 2, let status = Int(head[0]) else { return nil }
-        return (status, String(head[1]), Array(bytes[(end + 1)...]))
+        guard head.count == 2, let status = head.first.flatMap({ Int(decimal: $0) }),
+            let type = head.last
+        else { return nil }
+        return (status, String(type), Array(bytes[(end + 1)...]))
     }
 }

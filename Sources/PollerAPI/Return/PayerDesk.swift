@@ -152,9 +152,9 @@ enum PayerForm: Hashable {
     private static func smallest(_ text: String) -> String {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
             .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-        let isDecimal = parts.count == 2 && parts[1].count == 2
+        let isDecimal = parts.count == 2 && parts.last?.count == 2
         let digits = isDecimal ? parts.joined() : text
-        return Int(digits).map { String($0) } ?? digits
+        return Amount(decimal: digits).map { "\($0)" } ?? digits
     }
 }
 

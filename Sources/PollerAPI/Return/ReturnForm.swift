@@ -67,7 +67,7 @@ extension Payment {
         Payment(
             state: .failed,
             amount: amount,
-            amountReceived: 0,
+            amountReceived: .zero,
             currency: currency,
             method: method,
             reason: .authenticationFailed
@@ -250,7 +250,7 @@ struct FormFields {
     init(_ body: [UInt8]) {
         pairs = String(decoding: body, as: UTF8.self).split(separator: "&").map { field in
             let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let text = parts.count > 1 ? parts[1].replacing("+", with: " ") : ""
+            let text = parts.dropFirst().first?.replacing("+", with: " ") ?? ""
             return (parts.first ?? "", text.removingPercentEncoding ?? "")
         }
     }

@@ -1,3 +1,4 @@
+import SafeNumbers
 import HTTPTypes
 import Hummingbird
 import JSONText
@@ -161,7 +162,7 @@ struct ReturnPageRoutes {
         }
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral(in: spoken(to: request)) }
-        let loads = visit["n"].flatMap(Int.init) ?? 0
+        let loads = visit["n"].flatMap { Int(safe: $0) } ?? 0
         if loads == 0 { await note(.page, of: key) }
         return shown(snapshot, loads: max(0, loads), to: request)
     }

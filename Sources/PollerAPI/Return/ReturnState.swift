@@ -160,7 +160,7 @@ struct ReturnNews: Hashable {
         let payment = Payment(
             state: state,
             amount: object.amount,
-            amountReceived: state == .paid ? object.amount ?? 0 : 0,
+            amountReceived: state == .paid ? object.amount ?? .zero : .zero,
             currency: object.currency,
             method: object.method,
             reason: reason

@@ -80,7 +80,7 @@ extension Problem {
                 + "it again once some have ended, cancel those nobody needs, or have "
                 + "POLLER_WATCHES_PER_ACCOUNT raised, or limits of the account in the configuration file.",
             field: "account",
-            retryAfterSeconds: Int(AccountRoutes.retryAfter.ms / 1000)
+            retryAfterSeconds: Int(clamping: AccountRoutes.retryAfter.ms / 1000)
         )
     }
 }

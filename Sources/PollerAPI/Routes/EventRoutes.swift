@@ -137,7 +137,7 @@ struct EventRoutes {
     /// Positions right before what was recorded at `ms`, never beyond the newest.
     private func cursor(at ms: UInt64) async throws -> OutboxCursor {
         // Redis numbers the entries of one ms from 0, so this is behind all of the ms before.
-        let before = OutboxPosition(ms: ms - 1, n: UInt64(UInt32.max))
+        let before = OutboxPosition(ms: ms - 1, n: UInt64(truncatingIfNeeded: UInt32.max))
         let bounds = try await backend.outbox.bounds()
         return OutboxCursor(
             positions: bounds.map { bounds in
@@ -216,7 +216,7 @@ extension RouteInput where Value == EventsStart {
                         field: "from"
                     )
                 }
-                return .time(UInt64(time.ms))
+                return .time(UInt64(clamping: time.ms))
             }
         }
     }

@@ -125,7 +125,7 @@ struct RestoreRoutes {
         result.present = archived.count - restored.count
         if restored.isEmpty { context.changes.nothing() }
         for (account, group) in Dictionary(grouping: restored, by: { $0.0.watch.key.account }) {
-            let first = group[0].0.watch.key.source.description
+            let first = group.first?.0.watch.key.source.description ?? ""
             let target = AuditTarget(.watch, group.count == 1 ? first : "\(group.count) watches")
             let trusted = group.count { !$0.isSigned }
             context.changes.did(

@@ -170,7 +170,7 @@ struct RequestValues {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            return (decoded(parts[0]), parts.count == 2 ? decoded(parts[1]) : "")
+            return (decoded(parts.first ?? ""), parts.dropFirst().first.map(decoded) ?? "")
         }
     }
 

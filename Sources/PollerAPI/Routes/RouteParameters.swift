@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import SafeNumbers
 
 // The parameters that several routes share, each with its check beside its description.
 //
@@ -175,7 +176,8 @@ extension RouteInput where Value == Int? {
     ) -> Self {
         reading(name, description, .integer(range, standard: standard)) { text throws(Problem) in
             guard let text else { return nil }
-            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = Int(decimal: text),
                 range.contains(number)
             else {
                 throw Problem(

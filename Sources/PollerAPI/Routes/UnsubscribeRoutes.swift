@@ -139,7 +139,7 @@ struct UnsubscribeVisit: Sendable {
         let parts = (view ?? "").split(separator: ".", maxSplits: 1).map(String.init)
         self.token = token
         language = parts.first.flatMap { PayerLanguage(rawValue: $0) }
-        sender = parts.count == 2 ? parts[1] : ""
+        sender = parts.dropFirst().first ?? ""
     }
 }
 

@@ -4,6 +4,7 @@ import JSONText
 import NIOCore
 import Poller
 import PollerWire
+import SafeNumbers
 import Synchronization
 
 /// Reads whole bodies within bounds of size and time.
@@ -23,7 +24,9 @@ struct BodyReader {
             .bodyTooLarge,
             "The body may have at most \(bytesMax) bytes; split it into several requests."
         )
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
+        if let length = request.headers[.contentLength].flatMap({ Int(decimal: $0) }),
+            length > bytesMax
+        {
             throw tooLarge
         }
         let body = request.body

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 package import Poller
+import SafeNumbers
 
 #if canImport(Glibc)
 import Glibc
@@ -37,7 +38,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         let digits = text[text.index(after: colon)...]
         var host = text[..<colon]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
-            let port = Int(digits), (0...65535).contains(port)
+            let port = Int(decimal: digits), (0...65535).contains(port)
         else { throw wrong }
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
@@ -64,7 +65,8 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package static func isLoopback(host: some StringProtocol) -> Bool {
         if host.lowercased() == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return parts.count == 4 && parts.first == "127"
+            && parts.allSatisfy { UInt8(decimal: $0) != nil }
     }
 }
 

@@ -141,7 +141,7 @@ enum StoryWords {
     }
 
     /// A sum as people write it, `€10.99`; the bare number where its currency is not known.
-    private static func money(_ amount: Int?, _ currency: String?) -> String {
+    private static func money(_ amount: Amount?, _ currency: String?) -> String {
         guard let amount else { return "" }
         return PayerMoney.text(amount, currency, in: .en) ?? "\(amount)"
     }

@@ -10,7 +10,7 @@ extension Lane {
         waiting = report.waiting
         overdue = report.overdue
         oldestDueAt = report.oldestDue.map { Time($0) }
-        overdueMs = Int(report.overdueFor.ms)
+        overdueMs = Int(clamping: report.overdueFor.ms)
         inFlight = report.inFlight
         limit = PollerWire.LaneLimit(report.limit ?? standard, isDefault: report.limit == nil)
         isPaused = report.isPaused
@@ -132,7 +132,7 @@ extension Stats {
         lanes.flowing = status.count(.flowing)
         lanes.complete = status.more == nil
         self.lanes = lanes
-        oldestOverdueMs = Int(status.oldestOverdue.ms)
+        oldestOverdueMs = Int(clamping: status.oldestOverdue.ms)
         quarantined = status.watches.quarantined
         dead = status.deliveries.quarantined
         endpointsDown = status.deliveries.circuitsOpen

@@ -28,7 +28,8 @@ struct EventFilter: Sendable {
                     || byte == UInt8(ascii: "-")
             }
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-            guard isName, EventSubject.families.contains(String(parts[0])),
+            guard isName, let family = parts.first,
+                EventSubject.families.contains(String(family)),
                 type.hasSuffix(".*") || parts.count > 1
             else {
                 let all = EventSubject.families.map { "\($0).*" }.joined(separator: ", ")

@@ -5,7 +5,7 @@ extension StatsHistory {
     /// The history as it is told.
     init(_ history: ActivityHistory) {
         self.init()
-        stepSeconds = Int(history.span.step.ms) / 1000
+        stepSeconds = Int(clamping: history.span.step.ms / 1000)
         from = Time(history.from)
         let points = history.points
         series.polls = points.map(\.polls)

@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 
 /// Where the next page of lanes begins.
 ///
@@ -19,11 +20,17 @@ enum LaneCursor: Hashable {
             self = .store(String(plain.dropFirst(4)))
             return
         }
-        let parts = plain.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "1", parts[1] == "r", let group = Int(parts[2]),
-            let since = Int64(parts[3])
+        guard plain.hasPrefix("1:r:") else { return nil }
+        let parts = plain.dropFirst(4).split(
+            separator: ":",
+            maxSplits: 2,
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 3, let group = parts.first.flatMap({ Int(decimal: $0) }),
+            let since = parts.dropFirst().first.flatMap({ Int64(decimal: $0) }),
+            let lane = parts.last
         else { return nil }
-        self = .after(LaneRank(group: group, overdueSince: since, lane: String(parts[4])))
+        self = .after(LaneRank(group: group, overdueSince: since, lane: String(lane)))
     }
 
     /// The cursor on the wire.

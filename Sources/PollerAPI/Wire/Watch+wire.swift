@@ -60,20 +60,38 @@ extension ChargeOrder {
         }
         self = try Problem.checked { () throws(InvalidInput) in
             try ChargeOrder(
-                amount: charge.amount,
+                amount: try Self.sum(charge.amount, "charge.amount"),
                 currency: charge.currency,
                 note: charge.note,
                 statementDescriptor: charge.statementDescriptor,
                 metadata: charge.metadata?.dictionary ?? [:],
                 sharing: try ChargeSharing(
-                    feeAmount: charge.feeAmount,
+                    feeAmount: try Self.sum(
+                        charge.feeAmount,
+                        "charge.application_fee_amount"
+                    ),
                     onBehalfOf: charge.onBehalfOf,
-                    transfer: charge.transfer.map {
-                        ChargeSharing.Transfer(destination: $0.destination, amount: $0.amount)
+                    transfer: try charge.transfer.map { transfer throws(InvalidInput) in
+                        ChargeSharing.Transfer(
+                            destination: transfer.destination,
+                            amount: try Self.sum(transfer.amount, "charge.transfer_data.amount")
+                        )
                     }
                 )
             )
         }
+    }
+
+    private static func sum(_ number: Int?, _ field: String) throws(InvalidInput) -> Amount? {
+        guard let number else { return nil }
+        guard let amount = Amount(positive: number) else {
+            throw InvalidInput(
+                field: field,
+                message:
+                    "must be a whole number of 1 to \(Amount.max), in the currency's smallest unit"
+            )
+        }
+        return amount
     }
 }
 

@@ -201,7 +201,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                 from: sender.address,
                 through: relay,
                 // Not 0, which libcurl takes for no limit.
-                timeoutMs: max(Int((end - .now()).nanoseconds / 1_000_000), 1),
+                timeoutMs: max(Int(clamping: (end - .now()).nanoseconds / 1_000_000), 1),
                 abort: abort
             )
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import SafeNumbers
 
 /// One mail about one event to one address, the same bytes for every attempt.
 ///
@@ -78,8 +79,9 @@ struct MailMessage: Hashable, Sendable {
         ]
         // 1970-01-01 was a Thursday.
         let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let day = Int((time.ms / 86_400_000) % 7)
-        let month = (Int(text.dropFirst(5).prefix(2)) ?? 1) - 1
+        let day = Int(clamping: (time.ms / 86_400_000) % 7)
+        // A timestamp writes a month of 01 to 12.
+        let month = (Int(decimal: text.dropFirst(5).prefix(2)) ?? 1) - 1
         return "\(days[(day + 7) % 7]), \(text.dropFirst(8).prefix(2)) \(months[month]) "
             + "\(text.prefix(4)) \(text.dropFirst(11).prefix(8)) +0000"
     }
@@ -177,7 +179,10 @@ enum QuotedPrintable {
             if isPlain {
                 encoded.append(byte)
             } else {
-                encoded += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                encoded += [
+                    UInt8(ascii: "="), digits[Int(truncatingIfNeeded: byte >> 4)],
+                    digits[Int(truncatingIfNeeded: byte & 15)],
+                ]
             }
             length += size
         }

@@ -178,7 +178,7 @@ extension MailOccasion {
         let payment = Payment(
             state: state,
             amount: object.amount,
-            amountReceived: state == .paid ? object.amount ?? 0 : 0,
+            amountReceived: state == .paid ? object.amount ?? .zero : .zero,
             currency: object.currency,
             method: object.method,
             reason: reason

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 package import Poller
 import PollerNet
+import SafeNumbers
 
 /// The mail server that takes our mail: `POLLER_SMTP_URL`.
 ///
@@ -51,18 +52,18 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
             rest = rest[..<question]
         }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
-        var credentials: [String?] = [nil, nil]
+        var credentials: (user: String, password: String)?
         if let at = rest.lastIndex(of: "@") {
             let parts = rest[..<at].split(
                 separator: ":",
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            guard parts.count == 2 else {
+            guard parts.count == 2, let first = parts.first, let last = parts.last else {
                 throw InvalidInput(field: "smtp_url", message: "must name user:password before @")
             }
-            credentials = parts.map { $0.removingPercentEncoding }
-            guard let user = credentials[0], let password = credentials[1],
+            guard let user = first.removingPercentEncoding,
+                let password = last.removingPercentEncoding,
                 !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
             else {
                 throw InvalidInput(
@@ -70,12 +71,13 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
                     message: "has a user or password with a broken percent-encoding"
                 )
             }
+            credentials = (user, password)
             rest = rest[rest.index(after: at)...]
         }
         let (host, port) = try Self.hostAndPort(rest)
         self.host = host
-        self.port = port ?? (scheme == "smtps" ? 465 : credentials[0] == nil ? 25 : 587)
-        (user, password) = (credentials[0], credentials[1])
+        self.port = port ?? (scheme == "smtps" ? 465 : credentials == nil ? 25 : 587)
+        (user, password) = (credentials?.user, credentials?.password)
         let isLocal = host == "localhost" || IPAddress(host)?.isLoopback == true
         protection = scheme == "smtps" ? .tls : isOpen || isLocal ? .none : .startTLS
     }
@@ -103,7 +105,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         var port: Int?
         if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {
             host = text[..<colon]
-            port = Int(text[text.index(after: colon)...])
+            port = Int(decimal: text[text.index(after: colon)...])
             guard let port, (1...65_535).contains(port) else { throw invalid }
         }
         if host.hasPrefix("["), host.hasSuffix("]") {

@@ -109,11 +109,11 @@ import Synchronization
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_CONNECTTIMEOUT_MS, min(10_000, timeoutMs))
         set(CURLOPT_TIMEOUT_MS, timeoutMs)
-        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        set(CURLOPT_NETRC, Int(clamping: CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
         let protection = relay.protection == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
-        set(CURLOPT_USE_SSL, Int(protection.rawValue))
+        set(CURLOPT_USE_SSL, Int(clamping: protection.rawValue))
         if let user = relay.user, let password = relay.password {
             set(CURLOPT_USERNAME, user)
             set(CURLOPT_PASSWORD, password)
@@ -238,7 +238,7 @@ struct SMTPReply: Sendable {
         let marked = words.filter { $0.hasPrefix("(#") }.map { $0.dropFirst(2) }
         for word in first + marked {
             let parts = word.prefix { $0.isNumber || $0 == "." }.split(separator: ".")
-            if parts.count == 3, parts[0] == "5" { return parts.joined(separator: ".") }
+            if parts.count == 3, parts.first == "5" { return parts.joined(separator: ".") }
         }
         return nil
     }

@@ -11,7 +11,8 @@ package import Poller
 /// remembered, and the answer's last word alone counts.
 ///
 /// *Units*: a sum is a whole number, or a text of digits, in the currency's smallest unit. What is
-/// written with a fraction is none: nobody can tell which unit it is in.
+/// written with a fraction is none: nobody can tell which unit it is in. Neither is one that is not positive, or
+/// beyond ``Amount/max``.
 package struct HTTPPayment: Sendable {
     /// Where the currency is, or which one it always is.
     package enum Currency: Sendable {
@@ -83,7 +84,7 @@ package struct HTTPPayment: Sendable {
         }
         var facts = PaymentFacts(kind: .http)
         facts.seenAt = seenAt
-        facts.amount = text(amount).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        facts.amount = text(amount).flatMap { Amount(decimal: $0) }.flatMap { $0 > 0 ? $0 : nil }
         switch currency {
         case .at(let pointer)?:
             facts.currency = text(pointer)?.lowercased()
@@ -99,12 +100,12 @@ package struct HTTPPayment: Sendable {
     }
 
     /// The evidence that a word and a sum make together; nil for a word without money.
-    private func money(_ claim: PaymentState, _ amount: Int) -> ChargeFacts? {
+    private func money(_ claim: PaymentState, _ amount: Amount) -> ChargeFacts? {
         guard claim.wasPaid else { return nil }
         var money = ChargeFacts(status: claim == .reversed ? .failed : .succeeded)
         money.amount = amount
         money.captured = amount
-        money.refunded = claim == .refunded ? amount : 0
+        money.refunded = claim == .refunded ? amount : .zero
         money.isReturned = claim == .reversed
         if claim == .disputed { money.dispute = .open }
         return money

@@ -195,15 +195,16 @@ struct URLTemplate: Hashable, Sendable {
     /// Checks a template by filling it in.
     init(_ text: String) throws(InvalidInput) {
         let parts = text.split(separator: "{id}", omittingEmptySubsequences: false)
-        guard parts.count == 2, !text.replacing("{id}", with: "").contains(where: "{}".contains)
+        guard parts.count == 2, let head = parts.first, let tail = parts.last,
+            !text.replacing("{id}", with: "").contains(where: "{}".contains)
         else {
             throw InvalidInput(
                 field: "url",
                 message: "must contain {id} once, as https://host/payments/{id}"
             )
         }
-        before = String(parts[0])
-        after = String(parts[1])
+        before = String(head)
+        after = String(tail)
         let scheme = before.hasPrefix("https://") ? 8 : before.hasPrefix("http://") ? 7 : 0
         guard scheme > 0, before.dropFirst(scheme).contains("/") else {
             throw InvalidInput(
@@ -232,12 +233,13 @@ struct URLTemplate: Hashable, Sendable {
         (before + "{id}" + after).split(separator: "?").dropFirst().joined(separator: "?")
             .split(separator: "&")
             .flatMap { parameter -> [String] in
-                let parts = parameter.split(separator: "=", maxSplits: 1).map(String.init)
-                let name = parts[0].lowercased()
-                guard parts.count == 2, !parts[1].contains("{id}"),
+                guard let sign = parameter.firstIndex(of: "=") else { return [] }
+                let name = parameter[..<sign].lowercased()
+                let value = String(parameter[parameter.index(after: sign)...])
+                guard !value.isEmpty, !value.contains("{id}"),
                     Self.credentialNames.contains(where: name.contains)
                 else { return [] }
-                return [parts[1], parts[1].removingPercentEncoding].compactMap(\.self)
+                return [value, value.removingPercentEncoding].compactMap(\.self)
             }
     }
 

@@ -1,5 +1,6 @@
 import JSONText
 package import Poller
+import SafeNumbers
 
 /// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
 ///
@@ -72,7 +73,7 @@ package struct JSONPointer: Hashable, Sendable {
             }
         case UInt8(ascii: "["):
             // Neither `01` nor `+1` is an index.
-            let wanted = Int(token).flatMap { String($0) == token ? $0 : nil }
+            let wanted = Int(decimal: token).flatMap { String($0) == token ? $0 : nil }
             var index = 0
             try scanner.enterArray()
             while try scanner.nextElement() {

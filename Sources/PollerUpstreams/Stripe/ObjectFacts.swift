@@ -1,4 +1,5 @@
 import JSONText
+import SafeNumbers
 
 /// The few fields of a Stripe object that decide what follows; everything else passes through.
 ///
@@ -51,7 +52,8 @@ struct ObjectFacts: Hashable, Sendable {
         case 5 where scanner.spells(name, "usage"): try Self.optional(&scanner, &usage)
         case 7 where scanner.spells(name, "created"):
             let range = try scanner.skip()
-            created = created ?? Int64(String(decoding: scanner.bytes[range], as: UTF8.self))
+            created =
+                created ?? Int64(decimal: String(decoding: scanner.bytes[range], as: UTF8.self))
         case 8 where scanner.spells(name, "livemode"):
             let range = try scanner.skip()
             isLive = isLive ?? Bool(String(decoding: scanner.bytes[range], as: UTF8.self))
@@ -215,7 +217,7 @@ struct ObjectDetail: Hashable, Sendable {
     private static let basis: UInt64 = 0xCBF2_9CE4_8422_2325
 
     private static func step(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
-        (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        (hash ^ UInt64(truncatingIfNeeded: byte)) &* 0x100_0000_01B3
     }
 
     private static func hash(_ name: StaticString, from start: UInt64) -> UInt64 {

@@ -21,13 +21,13 @@ package struct SourceExpiry: Hashable, Sendable {
     package init(changes text: String) throws(InvalidInput) {
         for entry in text.split(separator: ",") {
             let sides = entry.filter { $0 != " " }.split(separator: "=")
-            let spans = sides.count == 2 ? sides[1].split(separator: "/") : []
-            guard spans.count == 2, let method = PaymentMethod(String(sides[0])) else {
-                throw Self.invalid(entry)
-            }
+            let spans = sides.count == 2 ? sides.last?.split(separator: "/") ?? [] : []
+            guard spans.count == 2, let pending = spans.first, let chargeable = spans.last,
+                let name = sides.first, let method = PaymentMethod(String(name))
+            else { throw Self.invalid(entry) }
             changes[method.name] = SourceLife(
-                pending: try Self.span(spans[0], entry),
-                chargeable: try Self.span(spans[1], entry),
+                pending: try Self.span(pending, entry),
+                chargeable: try Self.span(chargeable, entry),
                 endsWithDayInChina: method.traits.sourceLife.endsWithDayInChina
             )
         }
@@ -42,17 +42,15 @@ package struct SourceExpiry: Hashable, Sendable {
     func expiresAt(_ facts: ObjectFacts, of kind: SourceKind, now: Timestamp) -> Timestamp? {
         guard kind == .source, facts.usage?.lowercased() != "reusable",
             let method = PaymentMethod(facts.type), let status = facts.status?.lowercased(),
-            let created = facts.created, (0...Self.createdMax).contains(created)
+            let seconds = facts.created, seconds >= 0,
+            let created = Timestamp(unixSeconds: seconds)
         else { return nil }
         return (changed(method) ?? method.traits.sourceLife).end(
             of: Poller.SourceStatus(unchecked: status),
-            created: Timestamp(ms: created * 1000),
+            created: created,
             now: now
         )
     }
-
-    /// The year 9999: times beyond are a mistake, and must not overflow.
-    private static let createdMax: Int64 = 253_402_300_799
 
     private static func span(
         _ text: Substring,

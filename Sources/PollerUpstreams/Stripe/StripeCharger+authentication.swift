@@ -39,7 +39,7 @@ extension StripeCharger {
             by: right
         )
         var params = SourceParams.threeDSecure(
-            amount: sum.amount,
+            amount: sum.amount.minorUnits,
             currency: sum.currency,
             returnURL: "\(publicURL)/r" + (account == .main ? "" : "?account=\(account)"),
             card: card

@@ -77,7 +77,7 @@ extension StripeCharger {
         let named = metadata.removeValue(forKey: purpose)
         // Whoever names no order may have left it out: money is rather not taken than taken twice.
         if let named, let name, named != name { return false }
-        return charge.amount == sum.amount && charge.currency == sum.currency
+        return charge.amount == sum.amount.minorUnits && charge.currency == sum.currency
             && metadata == wanted && (isOurs || !order.metadata.isEmpty)
     }
 }

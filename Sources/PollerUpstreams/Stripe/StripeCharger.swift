@@ -105,7 +105,8 @@ package struct StripeCharger: Charger {
                 retryAfter: Self.unclearPause
             )
         }
-        if let receiver = source.receiver, let received = receiver.amountReceived,
+        if let receiver = source.receiver,
+            let received = receiver.amountReceived.map({ Amount(clamping: $0) }),
             received < sum.amount
         {
             return .incomplete(received: received, wanted: sum.amount)
@@ -126,7 +127,7 @@ package struct StripeCharger: Charger {
         }
         var params = ChargeParams(
             source: source.id,
-            amount: sum.amount,
+            amount: sum.amount.minorUnits,
             currency: sum.currency,
             customer: source.customer,
             note: order.note,
@@ -274,13 +275,14 @@ package struct StripeCharger: Charger {
 extension ChargeOrder {
     /// What an order comes to.
     struct Sum {
-        let amount: Int
+        let amount: Amount
         let currency: String
     }
 
     /// The order's own, or else the source's; nil when neither says both.
     func sum(of source: StripeAPI.Source) -> Sum? {
-        guard let amount = amount ?? source.amount, let currency = currency ?? source.currency
+        guard let amount = amount ?? source.amount.flatMap({ Amount(positive: $0) }),
+            let currency = currency ?? source.currency
         else { return nil }
         return Sum(amount: amount, currency: currency)
     }
@@ -290,11 +292,15 @@ extension ChargeSharing {
     /// The parameters of a charge.
     fileprivate var parameters: [String: JSONValue] {
         var parameters: [String: JSONValue] = [:]
-        if let feeAmount { parameters["application_fee_amount"] = .integer(Int64(feeAmount)) }
+        if let feeAmount {
+            parameters["application_fee_amount"] = .integer(Int64(clamping: feeAmount.minorUnits))
+        }
         if let onBehalfOf { parameters["on_behalf_of"] = .string(onBehalfOf) }
         if let transfer {
             var members: [String: JSONValue] = ["destination": .string(transfer.destination)]
-            if let amount = transfer.amount { members["amount"] = .integer(Int64(amount)) }
+            if let amount = transfer.amount {
+                members["amount"] = .integer(Int64(clamping: amount.minorUnits))
+            }
             parameters["transfer_data"] = .object(members)
         }
         return parameters

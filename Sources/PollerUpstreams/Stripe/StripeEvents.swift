@@ -166,7 +166,7 @@ package struct StripeEvents: AccountEvents {
     ) async throws(StripeError) -> AccountEventsPage {
         let query = EventQuery(
             types: types,
-            created: TimeBounds(from: Int(time.ms / 1000))
+            created: TimeBounds(from: Int(clamping: time.ms / 1000))
         )
         var newestFirst: [AccountEvent] = []
         var cursor: PageCursor?
@@ -241,12 +241,12 @@ extension StripeEvent {
         let details = (object["type"]?.string).flatMap { object[$0] }
         var notice = MandateNotice(id: id)
         notice.reason = object["reason"]?.string
-        notice.amount = object["amount"]?.integer
+        notice.amount = object["amount"]?.integer.flatMap { Amount(nonNegative: $0) }
         notice.currency = object["source"]?["currency"]?.string
         notice.last4 = details?["last4"]?.string
         notice.reference = details?["mandate_reference"]?.string
         notice.creditor = details?["creditor_identifier"]?.string
-        notice.createdAt = object["created"]?.integer.map { Timestamp(ms: Int64($0) * 1000) }
+        notice.createdAt = object["created"]?.integer.flatMap { Timestamp(unixSeconds: $0) }
         return notice
     }
 

@@ -8,7 +8,7 @@ struct DuplicateRefundsTests {
     private let rig = WorkerRig()
     private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
 
-    private func money(refunded: Int = 0) -> ChargeFacts {
+    private func money(refunded: Amount = 0) -> ChargeFacts {
         var money = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
         money.captured = 1099
         money.refunded = refunded

@@ -250,7 +250,7 @@ struct ChargeDecisionTests {
             _ metadata: [String: String] = [:],
             note: String? = nil,
             of watch: WatchKey = Sample.key(),
-            amount: Int = 5,
+            amount: Amount = 5,
             currency: String = "eur"
         ) throws -> String {
             try ChargeOrder(note: note, metadata: metadata)

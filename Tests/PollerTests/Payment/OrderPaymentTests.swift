@@ -1,5 +1,7 @@
+import JSONText
 import Poller
 import PollerTesting
+import PollerWire
 import Testing
 
 @Suite("The payment of an order")
@@ -7,7 +9,7 @@ struct OrderPaymentTests {
     private func member(
         _ source: String,
         _ state: PaymentState,
-        received: Int = 0,
+        received: Amount = 0,
         at ms: Int64? = nil
     ) -> OrderPayment.Member {
         OrderPayment.Member(
@@ -34,6 +36,21 @@ struct OrderPaymentTests {
         ])
         #expect(mended.paidBy == early.key && mended.alsoPaidBy.isEmpty)
         #expect(mended.payment.state == .paid)
+    }
+
+    @Test("the sums of two members at the largest amount do not overflow")
+    func largest() throws {
+        let wire = #"{"state":"paid","amount":9223372036854775807,"amount_received":9223372036854775807}"#
+        let read = Payment(try PollerWire.Payment(reading: #require(RawJSON(wire))))
+        let largest = Payment(state: .paid, amount: .max, amountReceived: .max, amountReturned: .max)
+        for payment in [read, largest] {
+            let order = OrderPayment(
+                ["src_1", "src_2"].map { OrderPayment.Member(key: Sample.key($0), payment: payment) }
+            )
+            #expect(order.payment.amountReceived <= .max)
+            #expect(order.paidBy != nil)
+        }
+        #expect(read.amount == nil && read.amountReceived == 0)
     }
 
     @Test("an instant known to the second is that second's end, for what was seen within it")

@@ -11,7 +11,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
     )
     func refunded() throws {
         var story = PaymentStory(.paymentIntent)
-        func intent(refunded: Int = 0, _ dispute: DisputeState = .none) -> PaymentFacts {
+        func intent(refunded: Amount = 0, _ dispute: DisputeState = .none) -> PaymentFacts {
             var facts = PaymentFacts(kind: .paymentIntent)
             facts.status = SourceStatus(unchecked: "succeeded")
             facts.amount = 1099

@@ -27,17 +27,17 @@ struct PaymentMemoryTests {
         return facts
     }
 
-    @Test("comes back from the store as it went, in at most 64 bytes")
+    @Test("comes back from the store as it went, in at most 64 bytes for sums of up to ten digits")
     func packed() {
         let full = PaymentMemory(
             object: "9d2k1a",
             payment: "k3f9a2",
             step: "A-_b3c",
             money: money {
-                $0.captured = 99_999_999_999
-                $0.refunded = 99_999_999_999
+                $0.captured = 9_999_999_999
+                $0.refunded = 9_999_999_999
                 $0.dispute = .lost
-                $0.disputed = 99_999_999_999
+                $0.disputed = 9_999_999_999
                 $0.isReturned = true
                 $0.status = .failed
             },
@@ -63,6 +63,43 @@ struct PaymentMemoryTests {
     )
     func damaged(text: String) {
         #expect(PaymentMemory(packed: text).money == nil)
+    }
+
+    @Test(
+        "a sum that is negative or too large for an amount is forgotten",
+        arguments: ["1y2p0ij32e8e7", "-1y2p0ij32e8e8", "2gosa7pa2gw", "zzzzzzzzzzzzz", "-1"]
+    )
+    func beyond(number: String) {
+        #expect(PaymentMemory(packed: "a|b|c|\(number)").money == nil)
+        let memory = PaymentMemory(packed: "a|b|c|un|\(number)|o|\(number)|\(number)||\(number)")
+        #expect(memory.money?.refunded == 0 && memory.money?.disputed == nil)
+        var facts = PaymentFacts(kind: .source)
+        facts.seenAt = Timestamp(ms: 1_796_083_200_000)
+        let look = PaymentLook(facts, after: memory)
+        #expect(PaymentMemory(packed: look.memory.packed) == look.memory)
+    }
+
+    @Test("a memory with the largest sums comes back as it was, in at most 78 bytes")
+    func largest() {
+        let memory = PaymentMemory(
+            object: "9d2k1a",
+            payment: "k3f9a2",
+            step: "A-_b3c",
+            money: money {
+                $0.captured = .max
+                $0.refunded = .max
+                $0.disputed = .max
+                $0.dispute = .lost
+                $0.paidAt = .latest
+                $0.isReturned = true
+                $0.isDuplicate = true
+                $0.status = .failed
+            },
+            newsUntil: .latest
+        )
+        #expect(memory.packed.utf8.count <= PaymentMemory.bytesMax, "\(memory.packed)")
+        let charge = ChargeID(unchecked: "ch_1")
+        #expect(PaymentMemory(packed: memory.packed, charge: charge) == memory)
     }
 
     @Test("the last day is kept to its end")

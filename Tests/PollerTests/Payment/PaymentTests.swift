@@ -6,8 +6,8 @@ struct PaymentTests {
     /// A charge over 1,000 of which so much was taken and given back.
     private static func charge(
         _ status: ChargeSeen.Status = .succeeded,
-        captured: Int = 0,
-        refunded: Int = 0,
+        captured: Amount = 0,
+        refunded: Amount = 0,
         _ change: (inout ChargeFacts) -> Void = { _ in }
     ) -> ChargeFacts {
         var charge = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: status)
@@ -47,8 +47,8 @@ struct PaymentTests {
             _ name: String,
             _ facts: PaymentFacts,
             _ word: String,
-            _ received: Int = 0,
-            _ returned: Int = 0
+            _ received: Amount = 0,
+            _ returned: Amount = 0
         ) {
             testDescription = name
             self.facts = facts

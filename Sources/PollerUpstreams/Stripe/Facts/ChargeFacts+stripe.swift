@@ -18,16 +18,16 @@ extension ChargeFacts {
         self.init(id: source, status: status)
         amount = fields.sum("amount")
         created = fields.time("created")
-        let refunded = fields.sum("amount_refunded") ?? 0
+        let refunded = fields.sum("amount_refunded") ?? .zero
         let isRefunded = fields.flag("refunded") ?? false
         let isCaptured = fields.flag("captured") ?? false
         if status == .succeeded {
-            let taken = fields.sum("amount_captured") ?? (isCaptured ? amount ?? 0 : 0)
+            let taken = fields.sum("amount_captured") ?? (isCaptured ? amount ?? .zero : .zero)
             if taken > 0 {
                 captured = taken
                 // What an authorisation was too large by is given back as a refund
                 // (<https://docs.stripe.com/api/charges/capture>).
-                let released = max(0, (amount ?? taken) - taken)
+                let released = max(.zero, (amount ?? taken) - taken)
                 self.refunded = refunded >= released ? refunded - released : refunded
             } else {
                 isReleased = isRefunded || refunded > 0
@@ -68,6 +68,6 @@ extension ChargeFacts {
         dispute = found.dropFirst().reduce(first.0) { $0.graver($1.0) }
         let sums = found.filter { $0.0 == dispute }.map(\.1)
         // Without a sum it is about all of the charge.
-        disputed = sums.contains(nil) ? nil : sums.reduce(0) { $0 + ($1 ?? 0) }
+        disputed = sums.contains(nil) ? nil : sums.reduce(.zero) { $0 + ($1 ?? .zero) }
     }
 }

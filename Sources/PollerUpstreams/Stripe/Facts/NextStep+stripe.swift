@@ -49,10 +49,10 @@ extension NextStep {
             if method?.name == "ach_debit" || method?.name == "acss_debit" {
                 var deposits = Microdeposits()
                 deposits.sort = "amounts"
-                deposits.attemptsLeft = verification.sum("attempts_remaining")
+                deposits.attemptsLeft = verification.count("attempts_remaining")
                 self = .verifyMicrodeposits(deposits)
             } else {
-                self = .enterCode(attemptsLeft: verification.sum("attempts_remaining"))
+                self = .enterCode(attemptsLeft: verification.count("attempts_remaining"))
             }
         default: self = .none
         }
@@ -169,8 +169,9 @@ extension NextStep.Transfer {
         if account.iban == nil, account.number == nil { account.number = receiver.text("address") }
         accounts = [account]
         currency = fields.word("currency")
-        let kept = (receiver.sum("amount_received") ?? 0) - (receiver.sum("amount_returned") ?? 0)
-        amountMissing = fields.sum("amount").map { max(0, $0 - kept) }
+        let kept =
+            (receiver.sum("amount_received") ?? .zero) - (receiver.sum("amount_returned") ?? .zero)
+        amountMissing = fields.sum("amount").map { max(.zero, $0 - kept) }
     }
 
     /// For an intent.

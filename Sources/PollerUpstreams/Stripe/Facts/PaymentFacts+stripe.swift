@@ -55,7 +55,7 @@ extension PaymentFacts {
         usage = fields.word("usage").flatMap(Usage.init(rawValue:))
         let receiver = fields.object("receiver")
         received = receiver.sum("amount_received")
-        returned = receiver.sum("amount_returned") ?? 0
+        returned = receiver.sum("amount_returned") ?? .zero
         let redirect = fields.object("redirect")
         if let reason = redirect.word("failure_reason") { failure = Failure(code: reason) }
         // A receiver has a redirect as well, to a page that only shows where to pay.
@@ -83,8 +83,9 @@ extension PaymentFacts {
         case "missing":
             let isOver = ["canceled", "failed", "consumed"].contains(source.word("status"))
             let used =
-                (receiver.sum("amount_charged") ?? 0) + (receiver.sum("amount_returned") ?? 0)
-            return isOver && (receiver.sum("amount_received") ?? 0) > used
+                (receiver.sum("amount_charged") ?? .zero)
+                + (receiver.sum("amount_returned") ?? .zero)
+            return isOver && (receiver.sum("amount_received") ?? .zero) > used
         default: return false
         }
     }
@@ -104,7 +105,7 @@ extension PaymentFacts {
         charge = charge ?? newest.flatMap { ChargeFacts($0) }
         received = fields.sum("amount_received")
         if let missing = fields.missing, let amount {
-            received = max(received ?? 0, amount - missing)
+            received = max(received ?? .zero, amount - missing)
         }
         method = PaymentMethod(fields.method(failed: last)) ?? charge?.method
         step = NextStep(intent: fields)
@@ -119,7 +120,7 @@ extension StripeFields {
     }
 
     /// What a customer still has to transfer for an intent; nil when that is not asked for.
-    var missing: Int? {
+    var missing: Amount? {
         object("next_action").object("display_bank_transfer_instructions").sum("amount_remaining")
     }
 

@@ -1,10 +1,11 @@
 import JSONText
 import Poller
+import SafeNumbers
 
 /// The members of one of Stripe's objects, read by name and leniently.
 ///
 /// A member that is missing, null or of another type is nil, whatever stands around it: what is said of
-/// a payment must not depend on a field nobody asked for. Numbers beyond what a sum can be are none.
+/// a payment must not depend on a field nobody asked for. A number beyond ``SafeInteger`` is none.
 struct StripeFields {
     private let members: [String: RawJSON]
 
@@ -32,20 +33,19 @@ struct StripeFields {
     func word(_ name: String) -> String? { text(name)?.lowercased() }
 
     /// A whole number.
-    func number(_ name: String) -> Int? { members[name]?.number.flatMap { Int($0) } }
+    func number(_ name: String) -> Int? { members[name]?.number.flatMap { Int(safe: $0) } }
 
-    /// A sum, in the smallest unit of a currency; nil when it is negative or beyond any.
-    func sum(_ name: String) -> Int? {
-        number(name).flatMap { (0...Self.sumMax).contains($0) ? $0 : nil }
-    }
+    /// A count of things; nil when it is negative.
+    func count(_ name: String) -> Int? { number(name).flatMap { $0 < 0 ? nil : $0 } }
+
+    /// A sum, in the smallest unit of a currency; nil when it is negative or beyond ``Amount/max``.
+    func sum(_ name: String) -> Amount? { number(name).flatMap { Amount(nonNegative: $0) } }
 
     func flag(_ name: String) -> Bool? { members[name]?.bool }
 
-    /// An instant, which Stripe writes in seconds since 1970; nil beyond the year 9999.
+    /// An instant, which Stripe writes in seconds since 1970; nil before that and beyond the year 9999.
     func time(_ name: String) -> Timestamp? {
-        number(name).flatMap { seconds in
-            (1...Self.secondsMax).contains(seconds) ? Timestamp(ms: Int64(seconds) * 1000) : nil
-        }
+        number(name).flatMap { $0 > 0 ? Timestamp(unixSeconds: $0) : nil }
     }
 
     /// An object; empty when there is none.
@@ -65,8 +65,4 @@ struct StripeFields {
 
     /// The id of what stands there: as a text, or as an object that was expanded.
     func id(_ name: String) -> String? { text(name) ?? object(name).text("id") }
-
-    /// The largest sum Stripe takes has eight digits; with room for currencies of small units.
-    private static let sumMax = 99_999_999_999
-    private static let secondsMax = 253_402_300_799
 }

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// When a typed call is repeated, and after which pause: what the official SDKs do by default.
 ///
 /// | answer | repeated |
@@ -69,7 +71,9 @@ public struct StripeRetryPolicy: Hashable, Sendable {
     }
 
     private static func wish(of response: StripeResponse) -> Duration? {
-        guard let seconds = response.headers.retryAfter.flatMap({ Int($0) }) else { return nil }
+        guard let seconds = response.headers.retryAfter.flatMap({ Int(safe: $0) }) else {
+            return nil
+        }
         let wish = Duration.seconds(seconds)
         return wish > .zero && wish <= retryAfterMax ? wish : nil
     }

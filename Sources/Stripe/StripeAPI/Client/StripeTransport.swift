@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import SafeNumbers
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -89,7 +90,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
         task: HTTPClient.Task<StripeResponse>,
         _ head: HTTPResponseHead
     ) -> EventLoopFuture<Void> {
-        if let announced = head.headers.first(name: "content-length").flatMap({ Int($0) }),
+        if let announced = head.headers.first(name: "content-length").flatMap({ Int(decimal: $0) }),
             announced > bytesMax
         {
             return task.eventLoop.makeFailedFuture(TooLarge(bytesMax: bytesMax))
@@ -119,7 +120,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
         let state = state.withLock { $0 }
         guard let head = state.head else { throw HTTPClientError.remoteConnectionClosed }
         return StripeResponse(
-            status: Int(head.status.code),
+            status: Int(clamping: head.status.code),
             headers: StripeHeaders(head.headers),
             body: state.body.map { Data($0.readableBytesView) } ?? Data()
         )

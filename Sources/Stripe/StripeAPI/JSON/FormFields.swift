@@ -46,8 +46,12 @@ enum PercentEncoding {
                 output.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 output.append("%")
-                output.unicodeScalars.append(Unicode.Scalar(hex[Int(byte >> 4)]))
-                output.unicodeScalars.append(Unicode.Scalar(hex[Int(byte & 15)]))
+                output.unicodeScalars.append(
+                    Unicode.Scalar(hex[Int(truncatingIfNeeded: byte >> 4)])
+                )
+                output.unicodeScalars.append(
+                    Unicode.Scalar(hex[Int(truncatingIfNeeded: byte & 15)])
+                )
             }
         }
     }

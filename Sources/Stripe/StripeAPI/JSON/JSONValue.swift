@@ -153,7 +153,7 @@ extension JSONValue {
     /// The whole number, if it is one.
     public var integer: Int? {
         guard case .integer(let number) = self else { return nil }
-        return Int(number)
+        return Int(exactly: number)
     }
 
     /// The flag, if it is one.
@@ -196,7 +196,7 @@ extension JSONValue {
 
     /// A number, if there is one.
     static func optional(_ number: Int?) -> JSONValue? {
-        number.map { .integer(Int64($0)) }
+        number.map { .integer(Int64(clamping: $0)) }
     }
 
     /// A flag, if there is one.

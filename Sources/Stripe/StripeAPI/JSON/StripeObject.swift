@@ -149,7 +149,7 @@ extension KeyedDecodingContainer {
     /// without a path. Standing in this module, this function is what its synthesised decoders call.
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
         do {
-            return try decodeIfPresent(Int64.self, forKey: key).map { Int($0) }
+            return try decodeIfPresent(Int64.self, forKey: key).map { Int(clamping: $0) }
         } catch let error as DecodingError {
             throw error
         } catch {

@@ -1,4 +1,5 @@
 import Crypto
+import SafeNumbers
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -75,13 +76,16 @@ public enum WebhookSignature {
         var signatures: [Substring] = []
         for item in header.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = item.split(separator: "=", maxSplits: 2, omittingEmptySubsequences: false)
-            switch parts[0] {
+            let value = parts.dropFirst().first
+            switch parts.first {
             case "t" where timestamp == nil:
-                guard parts.count > 1, let seconds = Int64(parts[1]) else { throw .malformedHeader }
+                guard let value, let seconds = Int64(decimal: value) else {
+                    throw .malformedHeader
+                }
                 timestamp = seconds
             case "v1":
-                guard parts.count > 1 else { throw .malformedHeader }
-                signatures.append(parts[1])
+                guard let value else { throw .malformedHeader }
+                signatures.append(value)
             default:
                 continue
             }
@@ -102,8 +106,8 @@ public enum WebhookSignature {
         var hex: [UInt8] = []
         hex.reserveCapacity(2 * SHA256.byteCount)
         for byte in hmac.finalize() {
-            hex.append(digits[Int(byte >> 4)])
-            hex.append(digits[Int(byte & 15)])
+            hex.append(digits[Int(truncatingIfNeeded: byte >> 4)])
+            hex.append(digits[Int(truncatingIfNeeded: byte & 15)])
         }
         return hex
     }

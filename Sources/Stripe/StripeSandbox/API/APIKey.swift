@@ -59,12 +59,12 @@ struct APIKey: Sendable {
     /// Both ways that Stripe documents; curl's `-u key:` is the second.
     private static func key(in authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2 else { return nil }
-        switch parts[0].lowercased() {
+        guard parts.count == 2, let scheme = parts.first, let value = parts.last else { return nil }
+        switch scheme.lowercased() {
         case "bearer":
-            return String(parts[1])
+            return String(value)
         case "basic":
-            guard let data = Data(base64Encoded: String(parts[1])) else { return nil }
+            guard let data = Data(base64Encoded: String(value)) else { return nil }
             return String(decoding: data, as: UTF8.self).split(separator: ":").first.map(
                 String.init
             )

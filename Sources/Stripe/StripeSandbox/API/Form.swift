@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// Form fields with brackets, as Stripe's SDKs send them: `owner[name]=A&items[0][sku]=B&types[]=C`.
 ///
 /// A tree of names rather than a flat list: a parameter is asked for by its path, and one that nobody knows is refused
@@ -8,6 +10,10 @@ struct Form: Sendable {
 
     /// The deepest documented parameter has five levels.
     static let depthMax = 8
+    /// Stripe's limit: eight digits for nearly every currency; twelve covers the rest.
+    static let sums = 1...999_999_999_999
+    /// As far ahead as Stripe takes an instant: twice what 31 bits of seconds hold.
+    private static let secondsMax = 4_294_967_294
 
     private(set) var fields: [String: FormNode] = [:]
 
@@ -26,10 +32,12 @@ struct Form: Sendable {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            let name = Self.decode(parts[0])
-            let value = parts.count > 1 ? Self.decode(parts[1]) : ""
+            guard let first = parts.first else { continue }
+            let name = Self.decode(first)
+            var value = ""
+            if let text = parts.dropFirst().first { value = Self.decode(text) }
             let path = Self.split(name)
-            guard !path[0].isEmpty, path.count <= Self.depthMax,
+            guard path.first?.isEmpty == false, path.count <= Self.depthMax,
                 Self.insert(value, at: path[...], into: &fields)
             else {
                 throw APIError.invalid("Invalid parameter: \(name)", param: name)
@@ -58,12 +66,13 @@ struct Form: Sendable {
             guard case .fields(let next) = current[name] else { return [] }
             current = next
         }
-        return current.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }.compactMap {
-            guard case .fields(let fields) = $0.value else { return nil }
-            var form = Form()
-            form.fields = fields
-            return form
-        }
+        return current.sorted { (Int(decimal: $0.key) ?? 0) < (Int(decimal: $1.key) ?? 0) }
+            .compactMap {
+                guard case .fields(let fields) = $0.value else { return nil }
+                var form = Form()
+                form.fields = fields
+                return form
+            }
     }
 
     /// The texts of a list or the only text of a plain parameter.
@@ -71,7 +80,7 @@ struct Form: Sendable {
         switch fields[name] {
         case .text(let text): [text]
         case .fields(let items):
-            items.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }.compactMap {
+            items.sorted { (Int(decimal: $0.key) ?? 0) < (Int(decimal: $1.key) ?? 0) }.compactMap {
                 guard case .text(let text) = $0.value else { return nil }
                 return text
             }
@@ -91,15 +100,14 @@ struct Form: Sendable {
     /// A positive integer, as amounts are.
     func positive(_ name: String) throws(APIError) -> Int? {
         guard let text = self[name] else { return nil }
-        guard let number = Int(text) else {
+        guard let number = Int(decimal: text) else {
             throw APIError.invalid(
                 "Invalid integer: \(text)",
                 code: "parameter_invalid_integer",
                 param: name
             )
         }
-        // Stripe's limit: eight digits for nearly every currency; twelve covers the rest.
-        guard (1...999_999_999_999).contains(number) else {
+        guard Self.sums.contains(number) else {
             throw APIError.invalid(
                 "This value must be greater than or equal to 1.",
                 code: "parameter_invalid_integer",
@@ -113,13 +121,13 @@ struct Form: Sendable {
     func range(_ name: String) throws(APIError) -> ClosedRange<Int> {
         func bound(_ end: String) throws(APIError) -> Int? {
             guard let text = self[name, end] else { return nil }
-            guard let seconds = Int(text), (0...Int(Int32.max) * 2).contains(seconds) else {
+            guard let seconds = Int(decimal: text), (0...Self.secondsMax).contains(seconds) else {
                 throw APIError.invalid("Invalid timestamp: \(text)", param: "\(name)[\(end)]")
             }
             return seconds
         }
         if let text = self[name] {
-            guard let seconds = Int(text) else {
+            guard let seconds = Int(decimal: text) else {
                 throw APIError.invalid("Invalid timestamp: \(text)", param: name)
             }
             return seconds...seconds

@@ -127,8 +127,8 @@ struct JSONWriter {
             case 0..<0x20:
                 let digits = Array("0123456789abcdef".utf8)
                 bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(digits[Int(byte >> 4)])
-                bytes.append(digits[Int(byte & 15)])
+                bytes.append(digits[Int(truncatingIfNeeded: byte >> 4)])
+                bytes.append(digits[Int(truncatingIfNeeded: byte & 15)])
             default:
                 bytes.append(byte)
             }

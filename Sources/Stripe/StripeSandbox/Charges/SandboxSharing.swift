@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What of a payment goes to whom, where a platform collects for others (Connect): kept and shown as it was asked for.
 ///
 /// A fee is the platform's share of a payment that somebody else gets: of a connected account acted for, or of the
@@ -23,7 +25,8 @@ struct SandboxSharing: Codable {
         if let text = form["transfer_data", "destination"] {
             destination = try Self.account(text, "transfer_data[destination]")
         }
-        destinationAmount = form["transfer_data", "amount"].flatMap(Int.init) ?? destinationAmount
+        destinationAmount =
+            form["transfer_data", "amount"].flatMap { Int(safe: $0) } ?? destinationAmount
         if let fee = try form.positive("application_fee_amount") {
             guard call.account != nil || destination != nil else {
                 throw APIError.invalid(

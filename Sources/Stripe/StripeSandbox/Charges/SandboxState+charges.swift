@@ -141,7 +141,7 @@ extension SandboxState {
     mutating func setCaptureEnd(of charge: inout SandboxCharge) {
         guard charge.status == "succeeded", !charge.isCaptured else { return }
         let endMs = nowMs + Self.captureLifeMs
-        charge.captureBefore = Int(endMs / 1000)
+        charge.captureBefore = Int(clamping: endMs / 1000)
         timers.set(.expireCharge(charge.id), atMs: endMs)
     }
 

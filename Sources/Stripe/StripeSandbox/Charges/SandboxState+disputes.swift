@@ -1,4 +1,5 @@
 import NIOCore
+import SafeNumbers
 
 extension SandboxState {
     /// Debits that their payer's bank simply takes back: no evidence helps.
@@ -119,7 +120,10 @@ extension SandboxState {
 
     private mutating func setEnd(of dispute: SandboxDispute) {
         guard !dispute.isClosed else { return }
-        timers.set(.endDispute(dispute.id), atMs: Int64(dispute.due.end) * 1000)
+        timers.set(
+            .endDispute(dispute.id),
+            atMs: Int64(clamping: dispute.due.end).multipliedSaturating(by: 1000)
+        )
     }
 
     /// The network gives the money of a dispute that was won back.

@@ -9,12 +9,13 @@ extension SandboxResponder {
     /// What banks and customers do to one object.
     func controlObject(_ request: Request, _ segments: [String]) async throws -> Response? {
         guard request.method == .post, segments.count == 3 else { return nil }
-        let id = segments[1]
-        switch (segments[0], segments[2]) {
+        // Safe: there are three.
+        let (kind, id, part) = (segments[0], segments[1], segments[2])
+        switch (kind, part) {
         case ("sources", "status"):
             return try setSource(id, try await decode(StatusRequest.self, request))
         case ("payment_intents", "status"), ("setup_intents", "status"):
-            let isSetup = segments[0] == "setup_intents"
+            let isSetup = kind == "setup_intents"
             return try setIntent(id, try await decode(StatusRequest.self, request), isSetup)
         case ("charges", "status"):
             let wanted = try await decode(ChargeStatusRequest.self, request)
@@ -68,10 +69,12 @@ extension SandboxResponder {
         _ segments: [String],
         _ request: Request
     ) async throws -> Response {
+        // Safe: the caller has counted three.
         switch (segments[0], segments[2]) {
         case ("charges", "disputes"):
             let wanted = try await decode(DisputeRequest.self, request)
-            guard SandboxDispute.statuses.contains(wanted.status ?? "lost"), wanted.amount ?? 1 > 0
+            guard SandboxDispute.statuses.contains(wanted.status ?? "lost"),
+                Form.sums.contains(wanted.amount ?? 1)
             else { throw APIError.invalid("A dispute has an amount, and a status of Stripe's.") }
             return try change(id, "charge that took as much") { state in
                 state.dispute(
@@ -125,7 +128,7 @@ extension SandboxResponder {
     }
 
     private static func requireAmount(_ wanted: PaymentRequest) throws(APIError) {
-        guard (1...999_999_999_999).contains(wanted.amount) else {
+        guard Form.sums.contains(wanted.amount) else {
             throw APIError.invalid("amount is 1 to 999999999999", param: "amount")
         }
     }

@@ -1,11 +1,12 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import SafeNumbers
 
 extension SandboxResponder {
     /// Loss, repetition and order of webhooks, and what became of each try.
     func controlWebhooks(_ request: Request, _ segments: [String]) async throws -> Response? {
-        let id = segments.count > 2 ? segments[2] : nil
+        let id = segments.dropFirst(2).first
         switch (request.method, segments.dropFirst().first, segments.count) {
         case (.post, "faults", 2):
             return try addWebhookFault(try await decode(WebhookFault.self, request))
@@ -64,7 +65,7 @@ extension SandboxResponder {
                     writer.field("endpoint", attempt.endpoint)
                     writer.field("attempt", attempt.attempt)
                     writer.field("status", attempt.status)
-                    writer.field("at_ms", Int(attempt.atMs))
+                    writer.field("at_ms", Int(clamping: attempt.atMs))
                 }
             }
         )
@@ -84,7 +85,7 @@ extension SandboxResponder {
                 } render: { request, writer in
                     writer.field("method", request.method)
                     writer.field("path", request.path)
-                    writer.field("at_ms", Int(request.atMs))
+                    writer.field("at_ms", Int(clamping: request.atMs))
                     writer.field("key_suffix", request.keySuffix)
                     writer.field("request_id", request.requestID)
                     writer.field("status", request.status)
@@ -107,7 +108,7 @@ extension SandboxResponder {
                 } render: { event, writer in
                     writer.field("id", event.id)
                     writer.field("type", event.type)
-                    writer.field("at_ms", Int(event.atMs))
+                    writer.field("at_ms", Int(clamping: event.atMs))
                     writer.field("object", raw: event.object.readableBytesView)
                 }
             }
@@ -126,7 +127,7 @@ extension SandboxResponder {
                     writer.field("source", change.source)
                     writer.field("previous", change.previous)
                     writer.field("status", change.status)
-                    writer.field("at_ms", Int(change.atMs))
+                    writer.field("at_ms", Int(clamping: change.atMs))
                 }
             }
         )
@@ -134,7 +135,7 @@ extension SandboxResponder {
 
     /// `since` and `limit` of a log; `most` is what it keeps.
     static func window(_ form: Form, most: Int) throws(APIError) -> (Int, Int) {
-        let since = form["since"].map { Int($0) ?? -1 } ?? 0
+        let since = form["since"].map { Int(safe: $0) ?? -1 } ?? 0
         guard since >= 0 else { throw APIError.invalid("since is a number", param: "since") }
         return (since, min(try form.positive("limit") ?? most, most))
     }

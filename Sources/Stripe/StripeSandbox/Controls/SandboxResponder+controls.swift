@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import SafeNumbers
 import StripeAPI
 
 extension SandboxResponder {
@@ -63,7 +64,7 @@ extension SandboxResponder {
 
     /// Clock, faults, keys, limits, locks, bulk creation and the logs.
     private func controlServer(_ request: Request, _ segments: [String]) async throws -> Response? {
-        let id = segments.count > 1 ? segments[1] : nil
+        let id = segments.dropFirst().first
         switch (request.method, segments.first, segments.count) {
         case (.get, "clock", 1): return clock()
         case (.post, "clock", 2) where id == "advance":
@@ -112,8 +113,8 @@ extension SandboxResponder {
         Self.json(
             store.read { state in
                 JSONWriter.object { writer in
-                    writer.field("now_ms", Int(state.nowMs))
-                    writer.field("skipped_ms", Int(state.time.skippedMs))
+                    writer.field("now_ms", Int(clamping: state.nowMs))
+                    writer.field("skipped_ms", Int(clamping: state.time.skippedMs))
                 }
             }
         )
@@ -124,7 +125,7 @@ extension SandboxResponder {
         guard (0...315_360_000).contains(wanted.seconds) else {
             throw APIError.invalid("seconds is 0 to 315360000", param: "seconds")
         }
-        store.step { $0.skip(Int64(wanted.seconds * 1000)) }
+        store.step { $0.skip(Int64(saturating: wanted.seconds * 1000)) }
         return clock()
     }
 

@@ -107,11 +107,12 @@ struct CustomerPage {
     /// Reads `/redirect/src_1/authorize`; nil for any other path.
     init?(_ path: String) {
         let segments = path.split(separator: "/", omittingEmptySubsequences: true)
-        guard (2...3).contains(segments.count), let kind = Kind(rawValue: String(segments[0]))
+        guard (2...3).contains(segments.count), let first = segments.first,
+            let kind = Kind(rawValue: String(first)), let second = segments.dropFirst().first
         else { return nil }
         self.kind = kind
-        id = String(segments[1])
-        button = segments.count > 2 ? String(segments[2]) : nil
+        id = String(second)
+        button = segments.dropFirst(2).first.map { String($0) }
         guard kind == .redirect || button == nil else { return nil }
     }
 }

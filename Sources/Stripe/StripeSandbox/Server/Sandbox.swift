@@ -1,6 +1,7 @@
 import Hummingbird
 package import Logging
 import NIOCore
+import SafeNumbers
 import ServiceLifecycle
 
 #if canImport(FoundationEssentials)
@@ -220,6 +221,6 @@ package struct SandboxConfiguration: Sendable {
 package enum SandboxClock {
     /// Milliseconds since 1970.
     package static func nowMs() -> Int64 {
-        Int64(Date().timeIntervalSince1970 * 1000)
+        Int64(saturating: Date().timeIntervalSince1970 * 1000)
     }
 }

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// A card as far as the sandbox cares: its face, and whether it asks for 3D Secure.
 struct SandboxCard: Codable {
     let number: String
@@ -16,8 +18,8 @@ struct SandboxCard: Codable {
     init(path: [String], _ form: Form) throws(APIError) {
         func field(_ name: String) -> String? { form[path: path + [name]] }
         let number = field("number") ?? "4242424242424242"
-        let month = field("exp_month").flatMap(Int.init) ?? 12
-        let year = field("exp_year").flatMap(Int.init) ?? 2034
+        let month = field("exp_month").flatMap { Int(safe: $0) } ?? 12
+        let year = field("exp_year").flatMap { Int(safe: $0) } ?? 2034
         self.init(
             number: number,
             expiryMonth: month,

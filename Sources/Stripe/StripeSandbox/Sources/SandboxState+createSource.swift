@@ -1,4 +1,5 @@
 import NIOCore
+import SafeNumbers
 
 extension SandboxState {
     /// `POST /v1/sources`.
@@ -109,7 +110,8 @@ extension SandboxState {
             // Stripe's test mode takes three seconds.
             later(3000, .paySource(source.id, amount: source.amount ?? 1))
         } else if source.receiver != nil, local.hasPrefix("amount_"),
-            let amount = Int(local.dropFirst("amount_".count)), amount > 0
+            let amount = Int(decimal: local.dropFirst("amount_".count)),
+            Form.sums.contains(amount)
         {
             soon(.paySource(source.id, amount: amount))
         } else {
@@ -152,16 +154,21 @@ extension SandboxState {
         let items = form.items("source_order", "items")
         guard !items.isEmpty else { return nil }
         return JSONWriter.object { writer in
-            writer.field("amount", items.reduce(0) { $0 + (Int($1["amount"] ?? "") ?? 0) })
+            writer.field(
+                "amount",
+                items.reduce(0) { sum, item in
+                    sum.addingSaturating(item["amount"].flatMap { Int(decimal: $0) } ?? 0)
+                }
+            )
             writer.field("currency", currency ?? "eur")
             writer.key("items")
             writer.array { writer in
                 for item in items {
                     writer.object { writer in
-                        writer.field("amount", item["amount"].flatMap(Int.init))
+                        writer.field("amount", item["amount"].flatMap { Int(decimal: $0) })
                         writer.field("currency", item["currency"] ?? currency)
                         writer.field("description", item["description"])
-                        if let quantity = item["quantity"].flatMap(Int.init) {
+                        if let quantity = item["quantity"].flatMap({ Int(decimal: $0) }) {
                             writer.field("quantity", quantity)
                         }
                         writer.field("type", item["type"] ?? "sku")

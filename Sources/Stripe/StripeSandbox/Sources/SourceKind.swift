@@ -47,7 +47,7 @@ struct SourceKind {
     }
 
     /// The usual flow.
-    var flow: String { flows[0] }
+    var flow: String { flows.first ?? "none" }
 
     /// Whether the source has to name an amount.
     func needsAmount(usage: String, type: String) -> Bool {

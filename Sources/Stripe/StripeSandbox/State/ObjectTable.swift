@@ -144,7 +144,7 @@ struct IDGenerator: Codable {
             // 62^10 < 2^64: ten characters of every draw are evenly spread, as far as ids care.
             var draw = nextWord()
             for _ in 0..<min(left, 10) {
-                bytes.append(Self.alphabet[Int(draw % 62)])
+                bytes.append(Self.alphabet[Int(truncatingIfNeeded: draw % 62)])
                 draw /= 62
             }
             left -= min(left, 10)

@@ -1,4 +1,5 @@
 import NIOCore
+import SafeNumbers
 
 /// Everything the sandbox knows: plain values, changed by functions that leave webhooks to post behind.
 ///
@@ -76,7 +77,7 @@ struct SandboxState: Sendable {
     var cause: (requestID: String?, idempotencyKey: String?) = (nil, nil)
 
     /// Seconds since 1970, sandbox time.
-    var nowSeconds: Int { Int(nowMs / 1000) }
+    var nowSeconds: Int { Int(clamping: nowMs / 1000) }
 
     init(configuration: SandboxConfiguration, seed: UInt64, machineMs: Int64) {
         ids = IDGenerator(seed: seed)
@@ -164,17 +165,19 @@ struct SandboxTime: Codable {
 
     /// Sandbox time at a time of the machine's.
     func nowMs(machineMs: Int64) -> Int64 {
-        if scale == 1 { return machineMs + skippedMs }
-        return startMs + Int64(Double(machineMs - startMs) * scale) + skippedMs
+        if scale == 1 { return machineMs.addingSaturating(skippedMs) }
+        return startMs.addingSaturating(sandboxMs(for: machineMs - startMs)).addingSaturating(
+            skippedMs
+        )
     }
 
     /// How long the machine has to wait for a span of sandbox time, rounded up to a millisecond.
     func machineMs(for spanMs: Int64) -> Int64 {
-        max(1, Int64((Double(spanMs) / scale).rounded(.up)))
+        max(1, Int64(saturating: (Double(spanMs) / scale).rounded(.up)))
     }
 
     /// The span of sandbox time that passes in a span of the machine's.
-    func sandboxMs(for machineMs: Int64) -> Int64 { Int64(Double(machineMs) * scale) }
+    func sandboxMs(for machineMs: Int64) -> Int64 { Int64(saturating: Double(machineMs) * scale) }
 
     /// The same moment, going on at a scale from a time of the machine's.
     func at(scale: Double, from machineMs: Int64) -> SandboxTime {
@@ -185,7 +188,7 @@ struct SandboxTime: Codable {
     }
 
     mutating func skip(_ spanMs: Int64) {
-        skippedMs += spanMs
+        skippedMs = skippedMs.addingSaturating(spanMs)
     }
 }
 

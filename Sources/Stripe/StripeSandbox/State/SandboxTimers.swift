@@ -82,6 +82,7 @@ struct TimerQueue: Codable {
         guard let first = heap.first, first.dueMs <= nowMs else { return nil }
         let last = heap.removeLast()
         if !heap.isEmpty {
+            // Safe: the heap is not empty.
             heap[0] = last
             sink()
         }

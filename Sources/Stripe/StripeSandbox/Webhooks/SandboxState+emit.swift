@@ -153,7 +153,7 @@ extension SandboxState {
         // 20 ms of the machine's apart, so that they arrive in that order.
         let apartMs = time.sandboxMs(for: 20)
         for (place, number) in removed.flatMap(\.held).reversed().enumerated() {
-            later(Int64(place) * apartMs, .attempt(number))
+            later(Int64(clamping: place) * apartMs, .attempt(number))
         }
         return removed.count
     }

@@ -59,7 +59,7 @@ struct WebhookSender: Service {
             let response = try await client.execute(request, timeout: Self.timeout)
             // Read a little, so that the connection can be used again.
             _ = try await response.body.collect(upTo: 1 << 16)
-            return Int(response.status.code)
+            return Int(clamping: response.status.code)
         } catch {
             return 0
         }

@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What Klarna needs to know beyond a return URL.
 ///
 /// *Source*: `klarnaParams` of stripe-ios. The billing data is sent as a whole or not at all; see
@@ -162,7 +164,7 @@ extension SourceParams {
         }
         var params = SourceParams(
             type: .klarna,
-            amount: klarna.items.reduce(0) { $0 + $1.totalAmount },
+            amount: klarna.items.reduce(0) { $0.addingSaturating($1.totalAmount) },
             currency: klarna.currency,
             flow: .redirect,
             returnURL: returnURL
@@ -192,7 +194,8 @@ extension KlarnaParams.Item {
     fileprivate func parameters(_ currency: String) -> JSONValue {
         [
             "type": .string(kind.rawValue), "description": .string(description),
-            "quantity": .integer(Int64(quantity)), "amount": .integer(Int64(totalAmount)),
+            "quantity": .integer(Int64(clamping: quantity)),
+            "amount": .integer(Int64(clamping: totalAmount)),
             "currency": .string(currency),
         ]
     }
