@@ -65,6 +65,11 @@ extension Duration {
             .addingSaturating(components.attoseconds / 1_000_000_000_000_000)
     }
 
+    /// A span of whole milliseconds, cut toward zero; the longest one when it is longer.
+    static func milliseconds(saturating ms: Double) -> Duration {
+        .milliseconds(Int64(saturating: ms))
+    }
+
     /// The span in seconds.
     package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18

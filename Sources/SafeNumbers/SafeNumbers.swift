@@ -13,6 +13,9 @@ package enum SafeInteger {
     package static let max = 9_007_199_254_740_991
     /// −(2^53 − 1).
     package static let min = -max
+
+    /// The nearest count of things: 0 to ``max``, so that counting on cannot overflow.
+    package static func count(_ number: Int) -> Int { Swift.min(Swift.max(number, 0), max) }
 }
 
 extension Int {
@@ -28,11 +31,6 @@ extension Int {
     package init?(safe digits: some StringProtocol) {
         guard let number = Int(decimal: digits) else { return nil }
         self.init(safe: number)
-    }
-
-    /// The nearest count of things: 0 to ``SafeInteger/max``, so that counting on cannot overflow.
-    package init(clampingCount number: some BinaryInteger) {
-        self = Swift.min(Swift.max(Int(clamping: number), 0), SafeInteger.max)
     }
 
     /// The nearest number inside ``SafeInteger``.

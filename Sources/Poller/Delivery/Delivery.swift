@@ -119,16 +119,16 @@ package struct DeliveryState: Hashable, Sendable {
         told: String? = nil,
         owed: [Int] = []
     ) {
-        self.cursor = Int(clampingCount: cursor)
+        self.cursor = SafeInteger.count(cursor)
         self.told = told
-        self.failures = Int(clampingCount: failures)
-        self.attempts = Int(clampingCount: attempts)
+        self.failures = SafeInteger.count(failures)
+        self.attempts = SafeInteger.count(attempts)
         self.retryAt = retryAt
         self.failedSince = failedSince
-        self.escalated = Int(clampingCount: escalated)
-        self.dead = Array(dead.suffix(Self.deadMax))
-        self.again = Array(again.suffix(Self.deadMax))
-        self.owed = Array(owed.suffix(Self.deadMax))
+        self.escalated = SafeInteger.count(escalated)
+        self.dead = dead.suffix(Self.deadMax).map(SafeInteger.count)
+        self.again = again.suffix(Self.deadMax).map(SafeInteger.count)
+        self.owed = owed.suffix(Self.deadMax).map(SafeInteger.count)
     }
 
     /// The event was accepted, or there is nothing left of it to send; then it has no `id`.

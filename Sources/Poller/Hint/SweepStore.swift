@@ -1,3 +1,5 @@
+import SafeNumbers
+
 /// What the sweeps of accounts' event lists remember, what came in by webhook, and what was read.
 ///
 /// One item an account; every operation is atomic.
@@ -96,7 +98,7 @@ package struct ReadUsage: Hashable, Sendable {
 
     /// What Stripe allows for so many transactions in thirty days: 500 reads each, and never less
     /// than 10,000 a month (<https://docs.stripe.com/rate-limits>).
-    package var allowance: Int { max(10_000, 500 * transactions) }
+    package var allowance: Int { max(10_000, transactions.multipliedSaturating(by: 500)) }
 
     /// The share of the allowance that is used; above 1 it is exceeded.
     package var used: Double { Double(reads) / Double(allowance) }

@@ -1,5 +1,6 @@
 import JSONText
 import PollerWire
+import SafeNumbers
 
 /// What operators are told, and when: pure, and the one place that knows.
 ///
@@ -79,7 +80,7 @@ package struct IncidentBoard: Hashable, Sendable {
         _ troubles: [Sighting.Trouble],
         _ kind: IncidentKind
     ) -> Sighting.Trouble {
-        let count = troubles.reduce(0) { $0 + $1.count }
+        let count = troubles.reduce(0) { $0.addingSaturating($1.count) }
         guard troubles.count > 1 else {
             return Sighting.Trouble(nil, count: count, troubles.first?.message ?? "")
         }

@@ -134,8 +134,8 @@ package struct Order: Hashable, Sendable {
     ) {
         self.key = key
         self.createdAt = createdAt
-        self.seq = Int(clampingCount: seq)
-        self.version = Int(clampingCount: version)
+        self.seq = SafeInteger.count(seq)
+        self.version = SafeInteger.count(version)
         self.members = members
         self.right = right
     }

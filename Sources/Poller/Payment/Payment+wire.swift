@@ -31,6 +31,17 @@ extension Payment {
     }
 }
 
+extension PollerWire.Payment {
+    /// The name of the first sum that is negative or beyond ``Amount/max``; `nil` when all are amounts.
+    package var sumBeyondLimits: String? {
+        let sums: [(name: String, number: Int?)] = [
+            ("amount", amount), ("amount_received", amountReceived),
+            ("amount_returned", amountReturned),
+        ]
+        return sums.first { $0.number.map { Amount(nonNegative: $0) == nil } ?? false }?.name
+    }
+}
+
 extension NextStep {
     /// The step on the wire.
     package var wire: PollerWire.NextStep {

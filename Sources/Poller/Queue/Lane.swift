@@ -121,7 +121,7 @@ package struct LaneTrouble: Hashable, Sendable {
 
     /// Puts it together, as a store does.
     package init(failures: Int, since: Timestamp) {
-        self.failures = failures
+        self.failures = SafeInteger.count(failures)
         self.since = since
     }
 

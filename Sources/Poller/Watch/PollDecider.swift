@@ -1,5 +1,4 @@
 import JSONText
-import SafeNumbers
 
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
@@ -328,13 +327,10 @@ package struct PollDecider: Sendable {
         atLeast least: Duration?,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        let ceiling = min(
-            Double(1 << min(max(failures, 0), 20)),
-            Self.failureWaitMax.inSeconds
-        )
-        let wait = Duration.milliseconds(
-            Int64(saturating: Double.random(in: 0.1...ceiling, using: &chance) * 1000)
-        )
+        let doubled = Double(1 << min(max(failures, 0), 20))
+        let ceiling = min(doubled, Self.failureWaitMax.inSeconds)
+        let seconds = Double.random(in: 0.1...ceiling, using: &chance)
+        let wait = Duration.milliseconds(saturating: seconds * 1000)
         return max(wait, least ?? .zero)
     }
 
@@ -346,10 +342,7 @@ package struct PollDecider: Sendable {
         _ wait: Duration,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        .milliseconds(
-            Int64(
-                saturating: wait.inSeconds * Double.random(in: 0.75...1.25, using: &chance) * 1000
-            )
-        )
+        let share = Double.random(in: 0.75...1.25, using: &chance)
+        return .milliseconds(saturating: wait.inSeconds * share * 1000)
     }
 }

@@ -65,8 +65,8 @@ package struct Watch: Hashable, Sendable {
         self.goal = goal
         self.createdAt = createdAt
         self.deadline = deadline
-        self.run = Int(clampingCount: run)
-        self.seq = Int(clampingCount: seq)
+        self.run = SafeInteger.count(run)
+        self.seq = SafeInteger.count(seq)
         self.reopenedSeq = reopenedSeq
         self.endedAs = endedAs
         self.news = news
@@ -174,10 +174,10 @@ package struct WatchState: Hashable, Sendable {
     ) {
         self.status = status
         self.detail = detail
-        self.attempts = Int(clampingCount: attempts)
-        self.step = Int(clampingCount: step)
-        self.failures = Int(clampingCount: failures)
-        self.malformed = Int(clampingCount: malformed)
+        self.attempts = SafeInteger.count(attempts)
+        self.step = SafeInteger.count(step)
+        self.failures = SafeInteger.count(failures)
+        self.malformed = SafeInteger.count(malformed)
         self.lastPolledAt = lastPolledAt
         self.charge = charge
     }

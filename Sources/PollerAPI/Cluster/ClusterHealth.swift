@@ -1,4 +1,5 @@
 import Poller
+import SafeNumbers
 
 /// What the doctor makes of a look at the cluster; each answer says what to do.
 struct ClusterHealth {
@@ -70,9 +71,9 @@ struct ClusterHealth {
     var backlog: HealthResult {
         let moving = status.lanes.filter { $0.state != .paused }
         let oldest = moving.map(\.overdueFor).max() ?? .zero
-        let count = moving.reduce(0) { $0 + $1.overdue }
+        let count = moving.reduce(0) { $0.addingSaturating($1.overdue) }
         guard count > 0 else {
-            let paused = status.lanes.reduce(0) { $0 + $1.overdue }
+            let paused = status.lanes.reduce(0) { $0.addingSaturating($1.overdue) }
             return HealthResult(
                 .ok,
                 paused > 0 ? "\(paused) overdue, all in paused lanes" : "nothing is overdue"

@@ -119,7 +119,7 @@ package actor ClusterTroubles: IncidentLooker {
         )
         let health = ClusterHealth(status: moving)
         let (watches, deliveries) = (status.watches, status.deliveries)
-        let overdue = moving.lanes.reduce(0) { $0 + $1.overdue }
+        let overdue = moving.lanes.reduce(0) { $0.addingSaturating($1.overdue) }
         let isLate = status.workers > 0 && health.backlog.status == .failed
         let isBehind = status.notifiers > 0 && health.outbox.status != .ok
         var backlog: [Sighting.Trouble] = []

@@ -1,4 +1,3 @@
-import SafeNumbers
 import HTTPTypes
 import Hummingbird
 import JSONText
@@ -6,6 +5,7 @@ import Logging
 import Poller
 import PollerWire
 import PollerWords
+import SafeNumbers
 
 /// Where customers come back to from their bank, and see what really became of their payment.
 ///

@@ -73,6 +73,15 @@ struct RestoredLine {
                     field: "events[\(index)]"
                 )
             }
+            if let payment = text.member("payment"),
+                let sums = try? PollerWire.Payment(reading: payment), let sum = sums.sumBeyondLimits
+            {
+                throw Problem(
+                    .invalidValue,
+                    "events[\(index)].payment.\(sum) must be a whole number of 0 to \(Amount.max).",
+                    field: "events[\(index)].payment.\(sum)"
+                )
+            }
             events.append(event)
         }
         let recorded = events

@@ -11,8 +11,8 @@ package import Poller
 /// remembered, and the answer's last word alone counts.
 ///
 /// *Units*: a sum is a whole number, or a text of digits, in the currency's smallest unit. What is
-/// written with a fraction is none: nobody can tell which unit it is in. Neither is one that is not positive, or
-/// beyond ``Amount/max``.
+/// written with a fraction is none: nobody can tell which unit it is in.
+/// *Limits*: a number that is not positive, or beyond ``Amount/max``, is not known.
 package struct HTTPPayment: Sendable {
     /// Where the currency is, or which one it always is.
     package enum Currency: Sendable {
