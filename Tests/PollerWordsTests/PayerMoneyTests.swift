@@ -32,7 +32,10 @@ struct PayerMoneyTests {
         }
     }
 
-    @Test("the largest and the smallest sum have words, in every language", arguments: PayerLanguage.allCases)
+    @Test(
+        "the largest and the smallest sum have words, in every language",
+        arguments: PayerLanguage.allCases
+    )
     func largest(language: PayerLanguage) throws {
         for currency in ["eur", "jpy", "kwd"] {
             for number in [Int.max, .min] {
@@ -53,7 +56,8 @@ struct PayerMoneyTests {
     func beyond(number: String) throws {
         let event = try #require(
             Event(
-                json: #"{"id":"evt_1","type":"http.paid","account":"default","source":"a","kind":"http","#
+                json:
+                    #"{"id":"evt_1","type":"http.paid","account":"default","source":"a","kind":"http","#
                     + #""seq":1,"run":1,"status":"paid","final":true,"closed_reason":"settled","#
                     + #""object":{"amount":\#(number),"currency":"eur"},"#
                     + #""observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}"#

@@ -12,7 +12,7 @@ struct OrderTests {
     }
 
     private func payment(_ state: PaymentState, at ms: Int64 = 1) -> Payment {
-        let received = state.wasPaid ? 1099 : 0
+        let received: Amount = state.wasPaid ? 1099 : 0
         return Payment(
             state: state,
             amount: 1099,

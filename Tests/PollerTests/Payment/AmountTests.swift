@@ -24,7 +24,10 @@ struct AmountTests {
         #expect(Amount(positive: 0) == nil && Amount(positive: 1) == 1)
     }
 
-    @Test("text that is not decimal digits is no amount", arguments: ["", "1e3", "NaN", "1.0", " 1", "0x1"])
+    @Test(
+        "text that is not decimal digits is no amount",
+        arguments: ["", "1e3", "NaN", "1.0", " 1", "0x1"]
+    )
     func text(_ text: String) {
         #expect(Amount(decimal: text) == nil)
     }
@@ -64,8 +67,8 @@ struct SafeNumbersTests {
 
     @Test("a count is at least 0 and can be counted on")
     func counts() {
-        #expect(Int(clampingCount: Int.min) == 0 && Int(clampingCount: -1) == 0)
-        #expect(Int(clampingCount: Int.max) == SafeInteger.max)
-        #expect(Int(clampingCount: 7) == 7)
+        #expect(SafeInteger.count(Int.min) == 0 && SafeInteger.count(-1) == 0)
+        #expect(SafeInteger.count(Int.max) == SafeInteger.max)
+        #expect(SafeInteger.count(7) == 7)
     }
 }

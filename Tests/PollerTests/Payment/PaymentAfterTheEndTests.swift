@@ -35,7 +35,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         for (object, type, returned) in [
             ("r", "payment.partially_refunded", 99), ("d", "payment.disputed", 99),
             ("t", "payment.paid", 0),
-        ] {
+        ] as [(String, String, Amount)] {
             story.reopen()
             #expect(story.look("succeeded", object, rank: .final) == [type])
             let event = try #require(story.told.last)

@@ -155,7 +155,7 @@ struct PaymentDecisionTests: PaymentStories {
 
     @Test("a step nobody can know of is told at the first look, and whenever it changes")
     func steps() throws {
-        func receiver(_ missing: Int, _ url: String? = nil) -> PaymentFacts {
+        func receiver(_ missing: Amount, _ url: String? = nil) -> PaymentFacts {
             source("pending", "sepa_credit_transfer") { facts in
                 var transfer = NextStep.Transfer()
                 transfer.amountMissing = missing

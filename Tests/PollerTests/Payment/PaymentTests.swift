@@ -40,8 +40,8 @@ struct PaymentTests {
         let testDescription: String
         let facts: PaymentFacts
         let word: String
-        var received = 0
-        var returned = 0
+        var received = Amount.zero
+        var returned = Amount.zero
 
         init(
             _ name: String,

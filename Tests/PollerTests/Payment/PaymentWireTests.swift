@@ -94,4 +94,30 @@ struct PaymentWireTests {
                 == PollerWire.Payment.State.allCases.map(\.rawValue)
         )
     }
+
+    @Test(
+        "a sum on the wire that is negative or too large for an amount is not known",
+        arguments: ["9223372036854775807", "-9223372036854775808", "-1", "9007199254740992"]
+    )
+    func beyond(number: String) throws {
+        let sums =
+            #""amount":\#(number),"amount_received":\#(number),"amount_returned":\#(number)"#
+        let json = try #require(RawJSON(#"{"state":"paid",\#(sums)}"#))
+        let wire = try PollerWire.Payment(reading: json)
+        #expect(wire.sumBeyondLimits == "amount")
+        let payment = Poller.Payment(wire)
+        #expect(payment.amount == nil)
+        #expect(payment.amountReceived == 0 && payment.amountReturned == 0)
+        var notice = PollerWire.MandateNotice()
+        notice.amount = wire.amount
+        #expect(Poller.MandateNotice(notice).amount == nil)
+        var step = PollerWire.NextStep()
+        step.type = Open(.transfer)
+        step.amountMissing = wire.amount
+        guard case .transfer(let transfer) = Poller.NextStep(step) else {
+            Issue.record("the step is not a transfer")
+            return
+        }
+        #expect(transfer.amountMissing == nil)
+    }
 }
