@@ -397,6 +397,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "HostileInputTests",
+            dependencies: [
+                "SafeNumbers",
+                "JSONText", "Poller", "PollerAPI", "PollerDelivery", "PollerNet", "PollerTesting",
+                "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
+            ],
+            exclude: ["Fixtures"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PollerTracingTests",
             dependencies: ["Poller", "PollerTesting", "PollerTracing", tracing, logging],
             swiftSettings: settings

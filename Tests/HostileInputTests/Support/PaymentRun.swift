@@ -1,0 +1,277 @@
+import Foundation
+import JSONText
+import Logging
+import PollerTesting
+import PollerWire
+import PollerWords
+import StripeAPI
+import Synchronization
+import Testing
+
+@testable import Poller
+@testable import PollerAPI
+@testable import PollerDelivery
+@testable import PollerUpstreams
+
+/// All that follows from what an upstream has answered: facts, decision, events, search, order, mail, return
+/// page and timeline.
+///
+/// Nothing is expected of the results but that they can be recorded and read back: a trap ends the process.
+struct PaymentRun {
+    /// An answer as the worker has understood it.
+    struct Answer {
+        let kind: SourceKind
+        let observation: Observation
+        /// The upstream's list of disputes, where there is one.
+        var disputes: RawJSON?
+    }
+
+    private static let now = Timestamp(ms: 1_795_000_000_000)
+    private static let account = AccountID.main
+
+    /// Reads payments from answers, as the worker does.
+    let payments: any PaymentReader
+    /// The languages in which mails and pages are written.
+    var languages: [PayerLanguage] = PayerLanguage.allCases
+    /// Whether the Stripe library decodes the object as well.
+    var decodes = false
+    /// The events whose words were found already.
+    var followed = Followed()
+
+    /// Remembers what was followed: thousands of documents have the same words.
+    ///
+    /// A class, because the runs of a test share it.
+    final class Followed: Sendable {
+        private let keys = Mutex<Set<[String]>>([])
+
+        /// Whether it is new.
+        func insert(_ event: Poller.Event, _ languages: [PayerLanguage]) -> Bool {
+            let key = [
+                event.type, event.payment?.wire.json ?? "", event.nextStep.wire.json,
+                event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)", "\(SeenObject(event))",
+                "\(languages.count) \(languages.count == 1 ? 0 : 1)",
+            ]
+            return keys.withLock { $0.insert(key).inserted }
+        }
+    }
+
+    /// What Stripe's upstream understands of an answer; `nil` when it refuses it.
+    static func answer(_ kind: SourceKind, _ bytes: [UInt8]) -> Answer? {
+        guard let facts = try? ObjectFacts(scanning: bytes),
+            let text = String(validating: bytes, as: UTF8.self),
+            let status = try? Poller.SourceStatus(facts.status ?? "")
+        else { return nil }
+        let observation = Observation(
+            status: status,
+            rank: StripeStatuses.rank(status, of: kind, usage: facts.usage),
+            object: RawJSON(unchecked: text),
+            detail: facts.detail.text,
+            digest: BodyDigest.text(of: bytes),
+            expiresAt: SourceExpiry.documented.expiresAt(facts, of: kind, now: now),
+            toldAt: now
+        )
+        return Answer(kind: kind, observation: observation.told(at: now))
+    }
+
+    /// Runs everything for an answer.
+    func follow(_ answer: Answer) throws {
+        let key = WatchKey(
+            account: Self.account,
+            source: SourceID(unchecked: "src_1"),
+            kind: answer.kind
+        )
+        let fresh = watch(key)
+        var observation = answer.observation
+        observation.disputes = answer.disputes
+        let first = decide(fresh, observation)
+        try follow(first.change, of: fresh)
+        // Again with what is remembered: of the same answer, and of its charge.
+        let known = fresh.after(first.change)
+        let second = decide(known, observation)
+        try follow(second.change, of: known)
+        let charge = ChargeSeen(
+            id: ChargeID(unchecked: "ch_1"),
+            status: .succeeded,
+            object: observation.object
+        )
+        var chance = SeededGenerator(seed: 1)
+        let made = PollDecider().decide(
+            turn(known),
+            observation,
+            charging: .made(charge),
+            using: &chance
+        )
+        try follow(made.change, of: known)
+        if decodes { decode(observation, of: answer.kind) }
+    }
+
+    private func watch(_ key: WatchKey) -> Poller.Watch {
+        let acts =
+            key.kind.isIntent
+            ? DeadlineActs(
+                authorisation: key.kind == .paymentIntent ? .capture : nil,
+                abandoned: .cancel
+            )
+            : .unsaid
+        return Poller.Watch(
+            key: key,
+            policy: .auto,
+            createdAt: Self.now,
+            deadline: Self.now + .seconds(3600),
+            run: 1,
+            seq: 0,
+            clientSecret: Poller.ClientSecret(unchecked: "src_client_secret_1"),
+            charge: key.kind == .source ? .whole : nil,
+            acts: acts,
+            order: OrderID(unchecked: "A77")
+        )
+    }
+
+    private func turn(_ watch: Poller.Watch) -> PollTurn {
+        PollTurn(watch, due: Self.now, polledAt: Self.now, now: Self.now, payments: payments)
+    }
+
+    private func decide(_ watch: Poller.Watch, _ observation: Observation) -> Decision<WatchChange>
+    {
+        var chance = SeededGenerator(seed: 1)
+        return PollDecider().decide(turn(watch), .observed(observation), using: &chance)
+    }
+
+    private func follow(_ change: WatchChange, of watch: Poller.Watch) throws {
+        if let memory = change.payment {
+            #expect(PaymentMemory(packed: memory.packed).packed == memory.packed)
+        }
+        for term in SearchTerm.terms(after: change) {
+            #expect(term.description.utf8.count == SearchTerm.length)
+        }
+        for event in change.events { try follow(event, of: watch.after(change)) }
+    }
+
+    /// Everything that reads an event of a watch.
+    func follow(_ event: Poller.Event, of watch: Poller.Watch) throws {
+        let read = try #require(Poller.Event(json: event.json))
+        #expect(read.payment == event.payment && read.nextStep == event.nextStep)
+        #expect(read.seq == event.seq && read.mandate == event.mandate)
+        #expect(Poller.Event(summary: event.shortSummary, of: event.key)?.payment == event.payment)
+        _ = (event.thinJSON, event.withoutBody, Settlement(of: event))
+        guard followed.insert(event, languages) else { return }
+        for (place, language) in languages.enumerated() {
+            let metadata =
+                #"{"locale":"\#(language.rawValue)","order":"A77","amount":9223372036854775807}"#
+            let ends: [Poller.ClosedReason?] = [nil, .settled, .expired]
+            let snapshot = WatchSnapshot(
+                watch: watch,
+                closed: ends[(place + event.seq) % ends.count],
+                nextPollAt: nil,
+                lastError: nil,
+                notify: [],
+                metadata: metadata,
+                lastEvent: event.carrying(metadata: metadata)
+            )
+            try follow(snapshot, event, in: language)
+        }
+        try order(event)
+    }
+
+    private func follow(
+        _ snapshot: WatchSnapshot,
+        _ event: Poller.Event,
+        in language: PayerLanguage
+    ) throws {
+        if let news = MailNews(event, of: snapshot, publicURL: "https://pay.example") {
+            let mail = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+            #expect(!mail.subject.isEmpty)
+        }
+        for isFirst in [true, false] {
+            let news = PollerAPI.ReturnNews(snapshot, isFirst: isFirst, in: PayerWords.in(language))
+            #expect(!news.said.title.isEmpty)
+            _ = news.step.codeText
+        }
+        guard language == languages.first else { return }
+        #expect(SearchTerm.terms(of: snapshot, keys: .standard).count <= SearchTerm.countMax)
+        for query in ["amount>=9007199254740991", "amount=0.5 created>2d", "amount!=1"] {
+            _ = try SearchQuery(query, keys: .standard, now: Self.now).matches(snapshot)
+        }
+        let timeline = Timeline(
+            watch: snapshot,
+            events: [event],
+            notes: [],
+            told: [],
+            accounts: .all
+        )
+        #expect(!timeline.entries.isEmpty)
+        _ = DeadlineForecast(settler: NoSettler(), payments: payments).sentences(of: snapshot)
+        _ = (PollerWire.Watch(snapshot).json, Poller.Mandate(snapshot))
+        let memory = WatchMemory(of: snapshot.watch)
+        #expect(WatchMemory(packed: memory.packed).packed == memory.packed)
+    }
+
+    /// Two members of one order, both with the payment of the event.
+    private func order(_ event: Poller.Event) throws {
+        guard let payment = event.payment else { return }
+        let key = OrderKey(account: Self.account, order: OrderID(unchecked: "A77"))
+        var order = Poller.Order(key: key)
+        for name in ["src_1", "src_2"] {
+            let member = WatchKey(
+                account: Self.account,
+                source: SourceID(unchecked: name),
+                kind: event.key.kind
+            )
+            _ = order.note(member, seq: event.seq, payment)
+        }
+        let truth = order.truth.payment
+        #expect(truth.amountReceived <= .max && truth.amountReturned <= .max)
+        let kept = Poller.Order(stored: order.stored, key: key, createdAt: Self.now, seq: 2)
+        #expect(kept?.truth == order.truth)
+    }
+
+    /// The library's own readers of the same objects.
+    private func decode(_ observation: Observation, of kind: SourceKind) {
+        let data = Data((observation.object?.description ?? "").utf8)
+        let decoder = JSONDecoder()
+        switch kind {
+        case .source:
+            guard let source = try? decoder.decode(StripeAPI.Source.self, from: data) else {
+                return
+            }
+            _ = ChargeOrder.whole.sum(of: source)
+        case .paymentIntent: _ = try? decoder.decode(StripeAPI.PaymentIntent.self, from: data)
+        case .setupIntent: _ = try? decoder.decode(StripeAPI.SetupIntent.self, from: data)
+        case .charge:
+            if let charge = try? decoder.decode(StripeAPI.Charge.self, from: data) {
+                _ = StripeCharger.made(charge)
+            }
+        case .http, .other: break
+        }
+    }
+}
+
+/// Changes nothing before deadlines.
+private struct NoSettler: Settler {
+    func standing(for account: AccountID) -> DeadlineActs { .unsaid }
+
+    func settle(_ watch: Poller.Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult
+    {
+        .outrun("")
+    }
+}
+
+extension Poller.Watch {
+    /// The watch as a store keeps it with a change.
+    fileprivate func after(_ change: WatchChange) -> Poller.Watch {
+        Poller.Watch(
+            key: key,
+            policy: policy,
+            createdAt: createdAt,
+            deadline: deadline,
+            run: run,
+            seq: change.event?.seq ?? seq,
+            clientSecret: clientSecret,
+            charge: charge,
+            acts: acts,
+            order: order,
+            state: change.state,
+            payment: change.payment ?? payment
+        )
+    }
+}

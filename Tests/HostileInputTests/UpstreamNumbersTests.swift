@@ -1,0 +1,69 @@
+import JSONText
+import PollerTesting
+import PollerWords
+import Testing
+
+@testable import Poller
+@testable import PollerUpstreams
+
+@Suite("Extreme numbers in the answers of an HTTP upstream")
+struct UpstreamNumbersTests {
+    static let document = #"{"state":"settled","cents":1099,"currency":"EUR","at":[1,2,{"x":3}]}"#
+
+    /// Reads an answer by the pointers of a configuration.
+    struct Reader: PaymentReader {
+        let payment: HTTPPayment?
+
+        func facts(
+            of key: WatchKey,
+            in object: RawJSON,
+            charge: RawJSON?,
+            disputes: RawJSON?,
+            seenAt: Timestamp
+        ) -> PaymentFacts? {
+            payment?.facts(in: object, seenAt: seenAt)
+        }
+    }
+
+    /// A reader for each word of the money, and one without `payment`.
+    static func readers() throws -> [Reader] {
+        let configured = try PaymentState.allCases.map { state in
+            Reader(
+                payment: try HTTPPayment(
+                    state: JSONPointer("/state"),
+                    words: ["settled": state.rawValue],
+                    amount: JSONPointer("/cents"),
+                    currency: .at(JSONPointer("/currency"))
+                )
+            )
+        }
+        return [Reader(payment: nil)] + configured
+    }
+
+    /// Runs everything for an answer, if its status is a word.
+    static func follow(_ bytes: [UInt8], _ reader: Reader, _ languages: [PayerLanguage]) throws {
+        guard let text = String(validating: bytes, as: UTF8.self),
+            let found = try? JSONPointer("/state").scalar(in: bytes),
+            let status = try? SourceStatus(found)
+        else { return }
+        let observation = Observation(status: status, final: true, object: RawJSON(unchecked: text))
+        try PaymentRun(payments: reader, languages: languages)
+            .follow(PaymentRun.Answer(kind: .http, observation: observation))
+    }
+
+    @Test("any number at every place of an answer ends no process, whatever the configuration says")
+    func eachNumber() throws {
+        let document = try #require(JSONTree(Self.document))
+        // Without `payment` a sum is read from these names, as from Stripe's objects.
+        var plain = document
+        plain["amount"] = .raw("1099")
+        for reader in try Self.readers() {
+            for tree in [document, plain] {
+                for (place, change) in HostileNumbers.changes(of: tree).enumerated() {
+                    let language = PayerLanguage.allCases[place % PayerLanguage.allCases.count]
+                    try Self.follow(Array(change.document.json.utf8), reader, [language])
+                }
+            }
+        }
+    }
+}

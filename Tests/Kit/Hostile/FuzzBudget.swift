@@ -1,0 +1,41 @@
+import Foundation
+
+/// How long a fuzz test runs, and from which seed.
+///
+/// `POLLER_FUZZ_SECONDS` is the time of all fuzz tests of a target together: `ops/test` gives a minute, `ops/test
+/// long` an hour. Without it a fuzz test runs for two seconds. `POLLER_FUZZ_SEED` repeats a run that failed.
+package struct FuzzBudget: Sendable {
+    /// The seed of the random numbers; a failure must name it.
+    package let seed: UInt64
+    /// How long the test runs.
+    package let span: Duration
+
+    /// The share of one of `fuzzers` tests.
+    package init(oneOf fuzzers: Int) {
+        let environment = ProcessInfo.processInfo.environment
+        let seconds = environment["POLLER_FUZZ_SECONDS"].flatMap { Double($0) }
+        let share = seconds.map { min(max($0, 0), 86_400) / Double(fuzzers) } ?? 2
+        span = .milliseconds(Int64(share * 1000))
+        seed = environment["POLLER_FUZZ_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
+    }
+
+    /// Runs `body` until the time is over, at least once.
+    ///
+    /// - Returns: how often it ran.
+    @discardableResult
+    package func run(_ name: String, _ body: (inout SeededGenerator) throws -> Void) rethrows -> Int
+    {
+        // A crash ends the process: the seed is printed before.
+        print("fuzz \(name): POLLER_FUZZ_SEED=\(seed)")
+        let clock = ContinuousClock()
+        let end = clock.now.advanced(by: span)
+        var chance = SeededGenerator(seed: seed)
+        var rounds = 0
+        repeat {
+            try body(&chance)
+            rounds += 1
+        } while clock.now < end
+        print("fuzz \(name): \(rounds) documents")
+        return rounds
+    }
+}

@@ -1,0 +1,74 @@
+/// Values that a hostile upstream, client or archive writes where a number or a text is expected.
+package enum HostileNumbers {
+    /// Numbers at the limits of the types that read them, and beyond.
+    package static let numbers: [JSONTree] = [
+        "-9223372036854775808", "9223372036854775807", "9223372036854775808",
+        "18446744073709551616",
+        "-9223372036854775809", "-1", "0", "1", "9007199254740991", "9007199254740992",
+        "9007199254740993", "-9007199254740991", "-9007199254740992", "253402300800", "1e308",
+        "-1e308", "1e400", "-1e400", "1e-400", "0.5", "-0.0", "1099.0",
+    ].map { .raw($0) }
+
+    /// The least that each number of a large document is changed into.
+    package static let extremes: [JSONTree] = [
+        "-9223372036854775808", "9223372036854775807", "9007199254740991", "9007199254740993", "-1",
+        "0", "1e308", "1e400", "0.5", "null",
+    ].map { .raw($0) }
+
+    /// Texts that look like numbers, and values of other types.
+    package static let others: [JSONTree] = [
+        .text("9223372036854775807"), .text("-9223372036854775808"), .text("NaN"), .text("inf"),
+        .text(""),
+        .raw("null"), .raw("true"), .array([]), .object([]),
+    ]
+
+    /// A document that was changed, and how.
+    package struct Change: Sendable {
+        /// The member and its value.
+        package let name: String
+        package let document: JSONTree
+    }
+
+    /// Every change of one number of a document into one of `values`, and of all its numbers at once.
+    package static func changes(
+        of document: JSONTree,
+        to values: [JSONTree] = numbers + others
+    ) -> [Change] {
+        let paths = document.paths(where: \.isNumber)
+        var changes: [Change] = []
+        for value in values {
+            for path in paths {
+                let changed = document.replacing(path) { _ in value }
+                changes.append(
+                    Change(name: "\(document.name(of: path)) = \(value.json)", document: changed)
+                )
+            }
+            changes.append(allNumbers(of: document, are: value))
+        }
+        return changes
+    }
+
+    /// Every change of one text of a document into a number.
+    package static func numbersForTexts(in document: JSONTree) -> [Change] {
+        let paths = document.paths { tree in
+            if case .text = tree { true } else { false }
+        }
+        var changes: [Change] = []
+        for (place, path) in paths.enumerated() {
+            let value = numbers[place % numbers.count]
+            let changed = document.replacing(path) { _ in value }
+            changes.append(
+                Change(name: "\(document.name(of: path)) = \(value.json)", document: changed)
+            )
+        }
+        return changes
+    }
+
+    /// A document with one value in place of every number.
+    package static func allNumbers(of document: JSONTree, are value: JSONTree) -> Change {
+        let changed = document.paths(where: \.isNumber).reduce(document) { tree, path in
+            tree.replacing(path) { _ in value }
+        }
+        return Change(name: "every number = \(value.json)", document: changed)
+    }
+}

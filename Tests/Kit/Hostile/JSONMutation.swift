@@ -1,0 +1,70 @@
+/// Random damage to documents, which every reader must refuse or ignore.
+package enum JSONMutation {
+    /// Deeper than a reader should follow.
+    private static let depths = [2, 16, 64]
+    private static let lengths = [0, 1, 255, 4096, 70_000]
+
+    /// The bytes of a document with one to four random changes.
+    package static func mutated(
+        _ document: JSONTree,
+        using chance: inout some RandomNumberGenerator
+    ) -> [UInt8] {
+        var tree = document
+        for _ in 0..<Int.random(in: 1...4, using: &chance) { tree = changed(tree, &chance) }
+        return damaged(Array(tree.json.utf8), using: &chance)
+    }
+
+    /// The bytes of a text, sometimes cut off, changed or no UTF-8.
+    package static func damaged(
+        _ bytes: [UInt8],
+        using chance: inout some RandomNumberGenerator
+    ) -> [UInt8] {
+        var bytes = bytes
+        guard let place = bytes.indices.randomElement(using: &chance) else { return bytes }
+        switch Int.random(in: 0..<12, using: &chance) {
+        case 0: bytes.removeSubrange(place...)
+        case 1: bytes[place] = UInt8.random(in: .min ... .max, using: &chance)
+        case 2: bytes.insert(contentsOf: [0xED, 0xA0, 0x80], at: place)
+        case 3: bytes.insert(UInt8.random(in: 0x80...0xFF, using: &chance), at: place)
+        case 4: bytes.remove(at: place)
+        default: break
+        }
+        return bytes
+    }
+
+    private static func changed(
+        _ tree: JSONTree,
+        _ chance: inout some RandomNumberGenerator
+    ) -> JSONTree {
+        let paths = tree.paths { _ in true }
+        guard let path = paths.randomElement(using: &chance) else { return tree }
+        let kind = Int.random(in: 0..<8, using: &chance)
+        let hostile = (HostileNumbers.numbers + HostileNumbers.others).randomElement(using: &chance)
+        let depth = depths.randomElement(using: &chance) ?? 1
+        let length = lengths.randomElement(using: &chance) ?? 1
+        let other = paths.randomElement(using: &chance) ?? []
+        let moved = other.reduce(tree) { $0.children[$1] }
+        let pick = Int.random(in: 0..<1024, using: &chance)
+        return tree.replacing(path) { value in
+            switch (kind, value) {
+            case (0, .object(var members)) where !members.isEmpty:
+                members.remove(at: pick % members.count)
+                return .object(members)
+            case (1, .object(var members)) where !members.isEmpty:
+                // The same name twice, with another value.
+                members.append((name: members[pick % members.count].name, value: moved))
+                return .object(members)
+            case (2, .array(let elements)): return .array(elements + elements + [moved])
+            case (3, _):
+                return (0..<depth).reduce(value) { inner, _ in
+                    pick % 2 == 0 ? .array([inner]) : .object([(name: "a", value: inner)])
+                }
+            case (4, _):
+                return .text(String(repeating: pick % 2 == 0 ? "a" : "\u{301}\"", count: length))
+            case (5, _): return moved
+            case (6, .text(let text)): return .raw(text.isEmpty ? "0" : "\(text.utf8.count)")
+            default: return hostile ?? .raw("null")
+            }
+        }
+    }
+}
