@@ -165,7 +165,7 @@ package struct WatchMemory: Hashable, Sendable {
         detail = String((parts.popFirst() ?? "").unicodeScalars.prefix(Self.detailMax))
         trace = parts.popFirst().flatMap { TraceContext(packed: $0) }
         payment = parts.popFirst().flatMap { text in
-            text.utf8.count > Self.paymentBytesMax
+            text.utf8.count > PaymentMemory.bytesMax
                 ? nil : PaymentMemory(packed: String(text), charge: charge)
         }
     }
