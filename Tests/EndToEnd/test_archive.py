@@ -266,23 +266,22 @@ upstreams:
 
 
 def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_path: Path):
-    lines = {}
-    for account in ("default", "acme"):
+    lines = []
+    for number in range(2):
         source = heard.sandbox.create_source()
-        body = {"source": source, "account": account, "policy": "interactive", "metadata": {"customer": "c-1"}}
-        assert heard.api.request("POST", "/v1/watches", json=body).status_code == 201
-        path = f"/v1/watches/{source}?account={account}"
-        if account == "default":
-            heard.wait_status(source, "pending")
-        assert heard.api.request("DELETE", path).ok
-        wait_until(lambda: heard.api.get(path)["state"] == "closed", 20, "closed")
-        (lines[account],) = archive(heard, tmp_path / f"{account}.ndjson", source)
-    own, others = lines["default"], lines["acme"]
-    names = {account: json.loads(line)["watch"]["source"] for account, line in lines.items()}
+        heard.enqueue(source, notify=[], metadata={"customer": "c-1"})
+        heard.wait_status(source, "pending")
+        heard.sandbox.set_status(source, "failed")
+        heard.wait_status(source, "failed")
+        lines += archive(heard, tmp_path / f"{number}.ndjson", source)
+    own, second = lines
+    name = json.loads(own)["watch"]["source"]
 
     keys = tmp_path / "keys"
-    bound, whole = "key-of-default-0123456789", "key-of-everything-0123456789"
-    keys.write_text(f"{bound} role=admin account=default\n{whole} role=admin\n")
+    whole, bound, stranger = (f"key-of-{name}-0123456789" for name in ("everything", "default", "acme"))
+    keys.write_text(
+        f"{whole} role=admin\n{bound} role=admin account=default\n{stranger} role=admin account=acme\n"
+    )
     keys.chmod(0o600)
 
     def elsewhere(master: str | None) -> Cluster:
@@ -296,11 +295,11 @@ def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_pa
         assert "line 2: The line does not match its digest" in refused.stderr and "--trust" in refused.stderr
         assert "line 1" not in refused.stderr
         # A key of one account puts back nothing of another, and vouches for nothing.
-        for given, options in ((others, ()), (others, ("--trust",)), (own, ("--trust",))):
-            refused = put_back(same, "-", *options, given=given + "\n", key=bound)
+        for key, options in ((stranger, ()), (stranger, ("--trust",)), (bound, ("--trust",))):
+            refused = put_back(same, "-", *options, given=own + "\n", key=key)
             assert refused.returncode != 0, refused.stdout
         assert put_back(same, "-", given=own + "\n", key=bound).stdout.startswith("1 payments put back")
-        done = put_back(same, "-", given=f"{own}\n{others}\n", key=whole)
+        done = put_back(same, "-", given=f"{own}\n{second}\n", key=whole)
         assert done.stdout == "1 payments put back, 1 were there already\n", done.stderr
 
     with elsewhere(None) as other:
@@ -310,7 +309,7 @@ def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_pa
         refused = put_back(other, "-", given=without + "\n", key=whole)
         assert refused.returncode == 64 and "has no digest" in refused.stderr
         api = PollerAPI(other.api.url, whole)
-        assert api.request("GET", f"/v1/watches/{names['default']}").status_code == 404
+        assert api.request("GET", f"/v1/watches/{name}").status_code == 404
         done = put_back(other, "-", "--trust", given=without + "\n", key=whole)
         assert done.stdout.startswith("1 payments put back"), done.stderr
         (entry,) = [entry for entry in api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
