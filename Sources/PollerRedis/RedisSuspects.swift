@@ -1,5 +1,6 @@
 package import Poller
 import RedisClient
+import SafeNumbers
 
 /// Deaths per entry and entries that are set aside, three hashes in each partition of the watches.
 ///
@@ -21,14 +22,14 @@ extension RedisWatchStore: SuspectStore {
                 }
         )
         guard let parts = reply.array, parts.count == 1 + 2 * suspects.count,
-            let now = parts[0].string.flatMap({ Int64($0) })
+            let now = parts[0].string.flatMap({ Int64(decimal: $0) })
         else { throw .corrupt("suspect_begin.lua answered \(reply)") }
         return suspects.indices.map { index -> SuspectStanding in
             let deaths = parts[1 + 2 * index].int ?? 0
             if deaths == -2 { return .setAside }
             if deaths == -1 { return .held }
             guard deaths > 0 else { return .fresh }
-            let first = parts[2 + 2 * index].string.flatMap { Int64($0) } ?? now
+            let first = parts[2 + 2 * index].string.flatMap { Int64(decimal: $0) } ?? now
             return .suspected(
                 deaths: deaths,
                 firstAt: Timestamp(ms: first),

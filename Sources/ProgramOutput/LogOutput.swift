@@ -29,6 +29,7 @@ package final class LogOutput: Sendable {
     /// Bytes of lines in the queue: about ten thousand lines, and small next to what a process uses.
     private static let bytesMax = 2 << 20
 
+    /// The state behind the lock.
     private struct Queue: Sendable {
         var lines: [[UInt8]] = []
         var bytes = 0
@@ -104,12 +105,11 @@ package final class LogOutput: Sendable {
 
     /// Waits until the lines in the queue are written, at most for `limit`; for the end of a program.
     package func flush(within limit: Duration = .seconds(1)) {
-        let clock = ContinuousClock()
-        let end = clock.now.advanced(by: limit)
-        while clock.now < end {
+        let pause = Duration.milliseconds(2)
+        for _ in 0..<Int(limit / pause) {
             let isEmpty = queue.withLock { $0.lines.isEmpty && !$0.isWriting }
             if isEmpty { return }
-            Thread.sleep(forTimeInterval: 0.002)
+            Thread.sleep(forTimeInterval: pause / .seconds(1))
         }
     }
 

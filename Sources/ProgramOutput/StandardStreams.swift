@@ -1,3 +1,4 @@
+package import ArgumentParser
 import Synchronization
 
 #if canImport(Darwin)
@@ -62,5 +63,21 @@ package enum StandardStreams {
     package static func writeError(_ text: String) {
         // A program without an error output has no place to report that.
         try? error.write(Array(text.utf8))
+    }
+}
+
+extension ParsableCommand {
+    /// Ends the program as ``exit(withError:)`` does, with a checked write of help, version or message.
+    package static func end(with error: any Error) -> Never {
+        let text = fullMessage(for: error)
+        let status = exitCode(for: error)
+        if !text.isEmpty {
+            if status.isSuccess {
+                StandardStreams.printLine(text)
+            } else {
+                StandardStreams.writeError(text + "\n")
+            }
+        }
+        exit(status.rawValue)
     }
 }

@@ -11,7 +11,7 @@ from . import Tree, imports, production, rule, swift, targets
 # From the ground up. A target may import what stands below it, never what stands beside it.
 LAYERS = [
     {"SafeNumbers"},
-    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "StandardWebhooks"},
+    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
