@@ -49,7 +49,7 @@ let package = Package(
         .executable(name: "stripe-sandbox", targets: ["stripe-sandbox-program"]),
         .executable(name: "poller", targets: ["poller-program"]),
     ],
-    // Exact: what is built is what was tested, though no list of what was resolved is kept.
+    // Exact versions, so that a build equals the tested one. ops/dependencies.txt has those of all packages.
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -371,7 +371,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerNetTests",
-            dependencies: ["Poller", "PollerNet", "PollerTesting", nioCore],
+            dependencies: [
+                "Poller", "PollerNet", "PollerTesting", nioCore, nioEmbedded, nioHTTP1, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -76,7 +76,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     logger: core.logger
                 ),
                 tls: configuration.tls,
-                allowedOrigins: configuration.allowedOrigins
+                origins: OriginCheck(allowed: configuration.allowedOrigins)
             ),
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),

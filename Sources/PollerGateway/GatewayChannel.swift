@@ -13,24 +13,17 @@ import PollerNet
 /// an event stream.
 ///
 /// ```
-/// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ upgrade ─────────▶ WebSocketHandler
-///                                                       ├▶ upgrade refused ─▶ problem, close
-///                                                       └▶ plain request ───▶ EventStreamHandler:
+/// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ valid handshake ──▶ WebSocketHandler
+///                                                       └▶ any other request ─▶ EventStreamHandler:
 ///                                                                             a stream, a short answer, or a problem
 /// ```
-/// NIO's upgrader decides by a head and passes it to nobody else when it says no; the box beside it
-/// keeps the head, so that the answer can say why. Each connection serves one request and is closed:
-/// what is served here are streams, and a kept connection would hold its place for nothing.
+/// ``HandshakeHandler`` decides by the head. ``Arrival`` closes a connection that is not answered in
+/// time. Each connection serves one request and is closed: the answers are streams, and an idle
+/// connection would hold a slot.
 ///
 /// Everything happens in the channel's handlers: the server accepts, counts and closes, and its task
 /// for a connection ends at once.
 struct GatewayChannel: ServerChildChannel {
-    /// A handshake that got no WebSocket.
-    private struct Refused {
-        let head: HTTPRequestHead
-        let refusal: Refusal
-    }
-
     /// A connection whose handlers do the rest.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
@@ -38,9 +31,6 @@ struct GatewayChannel: ServerChildChannel {
 
     /// Names the protocol in the handshake.
     static let subprotocol = "poller.v1.json"
-    /// The span in which a client must have said what it wants: a client that asks for nothing
-    /// must not hold a socket.
-    private static let requestTimeout = TimeAmount.seconds(10)
     /// What is read at first: a head.
     ///
     /// It grows with what comes, and is kept by the channel for the next read.
@@ -49,10 +39,10 @@ struct GatewayChannel: ServerChildChannel {
     let gateway: GatewayCore
     let gate: ConnectionGate
     let tls: ListenerTLS?
-    let allowedOrigins: Set<String>
+    let origins: OriginCheck
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        gate.admit(channel)
+        let place = gate.admit(channel)
         gateway.open.opened()
         channel.closeFuture.whenComplete { _ in gateway.open.closed() }
         return channel.eventLoop.makeCompletedFuture {
@@ -64,34 +54,37 @@ struct GatewayChannel: ServerChildChannel {
                     maximum: 65_536
                 )
             )
+            let arrival = NIOLoopBound(Arrival(channel, place), eventLoop: channel.eventLoop)
+            channel.closeFuture.whenComplete { _ in arrival.value.end() }
             try tls?.add(to: channel)
-            // NIO passes the head of a refused handshake to nobody else.
-            let refused = NIOLoopBoundBox<Refused?>(nil, eventLoop: channel.eventLoop)
             let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
                 maxFrameSize: gateway.limits.frameBytesMax,
-                shouldUpgrade: { channel, head in
-                    refused.value = refusal(of: head).map { Refused(head: head, refusal: $0) }
+                shouldUpgrade: { channel, _ in
                     let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": Self.subprotocol]
-                    return channel.eventLoop.makeSucceededFuture(
-                        refused.value == nil ? headers : nil
-                    )
+                    return channel.eventLoop.makeSucceededFuture(headers)
                 },
-                upgradePipelineHandler: webSocket
+                upgradePipelineHandler: { channel, head in
+                    arrival.value.end()
+                    return webSocket(channel, head)
+                }
             )
             let configuration = NIOUpgradableHTTPServerPipelineConfiguration(
                 upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
                     upgraders: [upgrader],
-                    notUpgradingCompletionHandler: { plain($0, refused.value) }
+                    notUpgradingCompletionHandler: { plain($0, arrival.value) }
                 )
             )
-            let outcome = try channel.pipeline.syncOperations
-                .configureUpgradableHTTPServerPipeline(configuration: configuration)
-            let expiry = channel.eventLoop.scheduleTask(in: Self.requestTimeout) {
-                channel.close(promise: nil)
-            }
-            outcome.whenComplete { outcome in
-                expiry.cancel()
-                guard case .failure(let error) = outcome else { return }
+            let pipeline = channel.pipeline.syncOperations
+            let outcome = try pipeline.configureUpgradableHTTPServerPipeline(
+                configuration: configuration
+            )
+            try pipeline.addHandler(
+                HandshakeHandler(arrival.value, refusal: refusal(of:)),
+                position: .before(
+                    try pipeline.handler(type: NIOTypedHTTPServerUpgradeHandler<Void>.self)
+                )
+            )
+            outcome.whenFailure { error in
                 gateway.logger.debug("request broke off", metadata: ["error": "\(error)"])
                 channel.close(promise: nil)
             }
@@ -132,9 +125,9 @@ struct GatewayChannel: ServerChildChannel {
         }
     }
 
-    private func plain(_ channel: any Channel, _ refused: Refused?) -> EventLoopFuture<Void> {
+    private func plain(_ channel: any Channel, _ arrival: Arrival) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            let handler = EventStreamHandler(gateway, allowedOrigins: allowedOrigins) { head in
+            let handler = EventStreamHandler(gateway, arrival, origins: origins) { head in
                 refusal(of: head)
                     ?? Refusal(
                         status: .upgradeRequired,
@@ -143,7 +136,7 @@ struct GatewayChannel: ServerChildChannel {
                     )
             }
             try channel.pipeline.syncOperations.addHandler(handler)
-            if let refused { handler.refuse(refused.head, refused.refusal) }
+            if let (head, refusal) = arrival.refused { handler.refuse(head, refusal) }
         }
     }
 
@@ -165,27 +158,7 @@ struct GatewayChannel: ServerChildChannel {
                 detail: "use GET"
             )
         }
-        // Browsers always send it, and let any page connect anywhere: without this check every
-        // page could listen to a gateway that trusts its own machine.
-        guard head.headers["origin"].allSatisfy(allowedOrigins.contains) else {
-            return Refusal(
-                status: .forbidden,
-                code: "origin_not_allowed",
-                detail: "this origin is not on the allow-list"
-            )
-        }
-        let offered = head.headers[canonicalForm: "sec-websocket-protocol"]
-        guard
-            offered.isEmpty && !head.headers.contains(name: "sec-websocket-key")
-                || offered.contains(Substring(Self.subprotocol))
-        else {
-            return Refusal(
-                status: .badRequest,
-                code: "invalid_header",
-                detail: "offer the subprotocol \(Self.subprotocol)"
-            )
-        }
-        return nil
+        return origins.refusal(of: head)
     }
 }
 

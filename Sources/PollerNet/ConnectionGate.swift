@@ -5,9 +5,14 @@ import Synchronization
 
 /// Bounds the connections of one listener that come from one address.
 ///
-/// Whoever has as many as it may is closed at once, before a byte is read: an answer would cost what
+/// A connection over the bound is closed at once, before a byte is read: an answer would cost what
 /// the bound protects. Counted as `poller_connections_refused_total` by listener. A class, because
 /// all connections share its counts.
+///
+/// *Without a request*: connections whose first request is not complete are bounded in addition, to
+/// half of all, for every address. This bound includes this machine, whose proxies send complete
+/// requests: a local client that sends nothing cannot take every slot until its deadline
+/// (``RequestDeadline``).
 package final class ConnectionGate: Sendable {
     /// Between two warnings, so that clients cannot fill the log.
     private static let pause = TimeAmount.seconds(60)
@@ -17,6 +22,8 @@ package final class ConnectionGate: Sendable {
     private let bound: PerAddressLimit
     private let logger: Logger
     private let places = Places()
+    /// Connections whose first request is not complete.
+    private let arrivals = Places()
     private let warned = Mutex<NIODeadline?>(nil)
 
     /// A gate of a listener that takes `connectionsMax` connections in all.
@@ -34,18 +41,23 @@ package final class ConnectionGate: Sendable {
 
     /// Takes a place for a connection as long as it is open, or closes it.
     ///
-    /// Called in its event loop, when it is being set up.
-    package func admit(_ channel: any Channel) {
+    /// Called in its event loop, when it is being set up. Returns the place among the connections
+    /// without a request: the caller holds it until the first request is complete.
+    package func admit(_ channel: any Channel) -> Places.Place {
         let address = channel.remoteAddress.flatMap(IPAddress.init)
-        if let place = bound.place(in: places, of: connectionsMax, for: address) {
+        let holder = address.map(PerAddressLimit.holder) ?? "this machine"
+        if let arrival = arrivals.take(holder, most: max(connectionsMax / 2, 1)),
+            let place = bound.place(in: places, of: connectionsMax, for: address)
+        {
             channel.closeFuture.whenComplete { _ in withExtendedLifetime(place) {} }
-            return
+            return arrival
         }
         Counter(label: "poller_connections_refused_total", dimensions: [("listener", listener)])
             .increment()
         warn(channel.remoteAddress?.ipAddress ?? "", at: channel.eventLoop.now)
         // A server takes a connection that cannot be set up for an error of its own.
         channel.eventLoop.execute { channel.close(promise: nil) }
+        return .uncounted
     }
 
     private func warn(_ address: String, at now: NIODeadline) {

@@ -157,6 +157,16 @@ def test_a_page_of_another_origin_is_turned_away(closed: Cluster):
     with pytest.raises(InvalidStatus) as refused:
         browser(closed, make(closed), origin="https://evil.example")
     assert refused.value.response.status_code == 403
+    problem = json.loads(refused.value.response.body)
+    assert problem["code"] == "origin_not_allowed" and "POLLER_ALLOW_ORIGINS" in problem["detail"]
+
+
+def test_the_gateways_own_address_is_an_allowed_origin(closed: Cluster):
+    """What Python's websocket-client sends unless it is configured otherwise."""
+    with browser(closed, make(closed), origin=closed.gateway()) as socket:
+        assert until(socket, "hello")
+    with pytest.raises(InvalidStatus):
+        browser(closed, make(closed), origin=closed.gateway().rsplit(":", 1)[0] + ":9")
 
 
 def test_regression_11_a_token_that_is_not_ours_opens_nothing(closed: Cluster):

@@ -7,10 +7,10 @@ import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.
 ///
-/// Bounds stand in three places, each where the cost arises: how many connections there are and whose
-/// (``ConnectionGate``, before a byte is parsed), how large headers may be (the decoder, before they are
-/// kept), how long a silent connection lives (the idle timeout). A body's size and time are its
-/// route's (``BodyReader``).
+/// Each bound is where the cost arises: the number of connections per address (``ConnectionGate``,
+/// before a byte is parsed), the size of headers (the decoder, before they are kept), the time until
+/// a request is complete and its answer is read (``RequestDeadline``), the time between two requests
+/// (the idle timeout). A request names one host (``HostCheck``). The size and time of a body are bounded by its route (``BodyReader``).
 struct HTTPService {
     /// A connection costs a file descriptor and some 30 KiB; 10,000 fit a usual limit.
     private static let connectionsMax = 10_000
@@ -36,7 +36,7 @@ struct HTTPService {
             logger: logger
         )
         let configuration = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [HeadDeadline.Heads()],
+            additionalChannelHandlers: [RequestDeadline.Heads()],
             idleTimeout: Self.idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: Self.headerBytesMax,
@@ -80,11 +80,16 @@ struct HTTPService {
             channel: any Channel,
             logger: Logger
         ) -> EventLoopFuture<HTTP1Channel.Value> {
-            gate.admit(channel)
+            let arrival = gate.admit(channel)
             return channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(HeadDeadline())
+                try channel.pipeline.syncOperations.addHandler(RequestDeadline(arrival: arrival))
                 try tls?.add(to: channel)
-            }.flatMap { [inner] in inner.setup(channel: channel, logger: logger) }
+            }.flatMap { [inner] in
+                inner.setup(channel: channel, logger: logger)
+            }.flatMapThrowing { value in
+                try HostCheck.add(to: channel)
+                return value
+            }
         }
 
         func handle(value: HTTP1Channel.Value, logger: Logger) async {

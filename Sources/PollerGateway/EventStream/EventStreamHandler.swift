@@ -19,7 +19,8 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let gateway: GatewayCore
-    private let allowedOrigins: Set<String>
+    private let arrival: Arrival
+    private let origins: OriginCheck
     /// Why a request that is none for an event stream is refused.
     private let refusal: (HTTPRequestHead) -> Refusal
     private var context: ChannelHandlerContext?
@@ -34,14 +35,17 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     /// Whether the end of the source is the end of the stream.
     private var endsWhenSettled = false
 
+    /// - `arrival`: ends when the stream begins.
     /// - `refusal`: why a request of anything but an event stream gets nothing here.
     init(
         _ gateway: GatewayCore,
-        allowedOrigins: Set<String>,
+        _ arrival: Arrival,
+        origins: OriginCheck,
         refusal: @escaping (HTTPRequestHead) -> Refusal
     ) {
         self.gateway = gateway
-        self.allowedOrigins = allowedOrigins
+        self.arrival = arrival
+        self.origins = origins
         self.refusal = refusal
     }
 
@@ -63,7 +67,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         guard EventStreamRequest.isServed(head.uri.prefix { $0 != "?" }) else {
             return refuse(head, refusal(head))
         }
-        let responder = EventStreamResponder(gateway: gateway, allowedOrigins: allowedOrigins)
+        let responder = EventStreamResponder(gateway: gateway, origins: origins)
         let address = context.channel.remoteAddress.flatMap(IPAddress.init)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
@@ -121,7 +125,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     }
 
     private func response(_ head: HTTPRequestHead) -> EventStreamResponse {
-        EventStreamResponse(request: head, allowedOrigins: allowedOrigins)
+        EventStreamResponse(request: head, allowedOrigins: origins.allowed)
     }
 
     /// Sends a whole answer and closes: what is served here are streams.
@@ -137,6 +141,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
 
     private func stream(_ subscription: Subscription, _ head: HTTPRequestHead) {
         guard let context, !isInputClosed else { return cut() }
+        arrival.end()
         GatewayChannel.count("sse")
         let loop = gateway.hub.loop(of: context.eventLoop)
         began = loop.now

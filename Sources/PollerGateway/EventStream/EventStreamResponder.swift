@@ -13,7 +13,7 @@ import PollerNet
 ///
 /// | request | answer |
 /// |---|---|
-/// | an origin that is not on the allow-list; without keys, from elsewhere | 403 |
+/// | an origin that may not connect (``OriginCheck``); without keys, from elsewhere | 403 |
 /// | `OPTIONS` | 204 with what a page may send |
 /// | neither `GET` nor `HEAD` | 405 |
 /// | a query that is wrong | 400, 414 |
@@ -50,12 +50,12 @@ struct EventStreamResponder: Sendable {
     private static let decisionMax = GatewayLoop.admissionMax / 2
 
     let gateway: GatewayCore
-    let allowedOrigins: Set<String>
+    let origins: OriginCheck
 
     /// Decides; `address` is the client's.
     func answer(_ head: HTTPRequestHead, from address: IPAddress?) async -> Answer {
         do throws(Refusal) {
-            try checkOrigin(head)
+            if let refusal = origins.refusal(of: head) { throw refusal }
             if head.method == .OPTIONS { return .preflight }
             guard head.method == .GET || head.method == .HEAD else {
                 throw Refusal(
@@ -102,17 +102,6 @@ struct EventStreamResponder: Sendable {
                 + "some, or have POLLER_STREAMS_PER_KEY raised",
             retryAfter: gateway.limits.overloadRetry
         )
-    }
-
-    /// Browsers send it when a page of another origin asks, and let any page ask anywhere.
-    private func checkOrigin(_ head: HTTPRequestHead) throws(Refusal) {
-        guard head.headers["origin"].allSatisfy(allowedOrigins.contains) else {
-            throw Refusal(
-                status: .forbidden,
-                code: "origin_not_allowed",
-                detail: "this origin is not on the allow-list"
-            )
-        }
     }
 
     /// Who asks; nil when that cannot be found out now.
@@ -276,7 +265,11 @@ struct EventStreamResponse: Sendable {
     func problem(_ refusal: Refusal) -> [HTTPServerResponsePart] {
         var head = head(refusal.status, type: "application/problem+json")
         switch refusal.status {
-        case .upgradeRequired: head.headers.add(name: "upgrade", value: "websocket")
+        case .upgradeRequired:
+            // RFC 9110 §15.5.22, and RFC 6455 §4.4 for clients of another version.
+            head.headers.replaceOrAdd(name: "connection", value: "upgrade, close")
+            head.headers.add(name: "upgrade", value: "websocket")
+            head.headers.add(name: "sec-websocket-version", value: "13")
         case .methodNotAllowed: head.headers.add(name: "allow", value: "GET, HEAD, OPTIONS")
         case .unauthorized: head.headers.add(name: "www-authenticate", value: "Bearer")
         default: break

@@ -63,6 +63,27 @@ struct ConnectionTests {
         }
     }
 
+    @Test(
+        "a request without a host, with two hosts or with an invalid one is answered 400",
+        arguments: [
+            ("GET /livez HTTP/1.1", []), ("GET /livez HTTP/1.1", ["localhost", "localhost"]),
+            ("GET /livez HTTP/1.1", ["localhost", "evil.example"]),
+            ("GET /livez HTTP/1.1", ["local host"]), ("GET /livez HTTP/1.0", ["a", "a"]),
+        ]
+    )
+    func hosts(line: String, hosts: [String]) async throws {
+        try await LiveAPI.run { api in
+            let bad = line + "\r\n" + hosts.map { "Host: \($0)\r\n" }.joined() + "\r\n"
+            let answer = try await RawConnection.everything(port: api.port, to: bad)
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            // The requests before it on the same connection are answered first.
+            let good = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            let answers = try await RawConnection.everything(port: api.port, to: good + bad)
+            let statuses = answers.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+            #expect(statuses == ["200", "400"])
+        }
+    }
+
     @Test("one address has so many connections to the API and no more, until one ends")
     func perAddress() async throws {
         try await LiveAPI.run(addresses: .most(3)) { api in try await Self.fill(api.port, 3) }
@@ -89,6 +110,14 @@ struct ConnectionTests {
                 let answer = try await RawConnection.everything(port: port, to: bytes)
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
             }
+            let hostless = try await RawConnection.everything(
+                port: port,
+                to: "GET /livez HTTP/1.1\r\n\r\n"
+            )
+            #expect(hostless.hasPrefix("HTTP/1.1 400 "), "\(hostless)")
+            let old = "GET /livez HTTP/1.0\r\n\r\n"
+            let answer = try await RawConnection.firstAnswer(port: port, to: old)
+            #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
             try await Self.fill(port, 3)
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()

@@ -1,0 +1,143 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import PollerNet
+
+/// The opening handshake of a WebSocket, as a client must send it (RFC 6455 §4.2.1).
+///
+/// NIO's upgrader drops the head of a request whose handshake it does not accept, and then no answer
+/// is sent. So it gets only handshakes that pass this check.
+enum Handshake {
+    /// Whether a request asks for a WebSocket.
+    ///
+    /// Another protocol in `Upgrade`, such as curl's `h2c`, is ignored: the request is answered in
+    /// HTTP/1.1 (RFC 9110 §7.8). So is the header in HTTP/1.0.
+    static func isRequested(by head: HTTPRequestHead) -> Bool {
+        !HostField.isOld(head)
+            && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+    }
+
+    /// Why a handshake is refused; `nil` when it is valid.
+    static func refusal(of head: HTTPRequestHead) -> Refusal? {
+        let headers = head.headers
+        guard headers["sec-websocket-version"] == ["13"] else {
+            return Refusal(
+                status: .upgradeRequired,
+                code: "upgrade_required",
+                detail: "use version 13 of the WebSocket protocol: Sec-WebSocket-Version: 13"
+            )
+        }
+        guard
+            headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" })
+        else { return malformed("send Connection: Upgrade; a proxy may have removed it") }
+        let keys = headers["sec-websocket-key"]
+        guard keys.count == 1, Data(base64Encoded: keys[0])?.count == 16 else {
+            return malformed("send one Sec-WebSocket-Key of 16 bytes in base64")
+        }
+        let hasBody =
+            headers.contains(name: "transfer-encoding")
+            || headers["content-length"].contains { $0 != "0" }
+        guard !hasBody else { return malformed("a handshake has no body") }
+        let offered = headers[canonicalForm: "sec-websocket-protocol"]
+        guard offered.contains(Substring(GatewayChannel.subprotocol)) else {
+            return malformed("offer the subprotocol \(GatewayChannel.subprotocol)")
+        }
+        return nil
+    }
+
+    /// For a handshake that passes the checks here and is still not accepted.
+    static let notAccepted = malformed("this is no opening handshake of a WebSocket")
+
+    private static func malformed(_ detail: String) -> Refusal {
+        Refusal(status: .badRequest, code: "invalid_header", detail: detail)
+    }
+}
+
+/// Checks the first request of a connection before NIO's upgrader sees it.
+///
+/// The head reaches the upgrader with `Upgrade` only when the handshake is valid. Every other request
+/// goes to the handler of plain requests, which answers it. This handler is removed after the head,
+/// because a WebSocket has no further requests.
+final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    /// After an error of the decoder, which has been answered with 400.
+    private static let errorLinger = TimeAmount.seconds(1)
+
+    private let arrival: Arrival
+    /// Why a request gets no WebSocket, whatever its handshake.
+    private let refusal: (HTTPRequestHead) -> Refusal?
+
+    init(_ arrival: Arrival, refusal: @escaping (HTTPRequestHead) -> Refusal?) {
+        self.arrival = arrival
+        self.refusal = refusal
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = unwrapInboundIn(data) else {
+            return context.fireChannelRead(data)
+        }
+        arrival.close(after: Arrival.answerMax)
+        if HostField.isInvalid(head) {
+            let refusal = Refusal(
+                status: .badRequest,
+                code: "invalid_header",
+                detail: "send one Host header with the address of this server"
+            )
+            arrival.refused = (head, refusal)
+            head.headers.remove(name: "upgrade")
+        } else if Handshake.isRequested(by: head) {
+            let refusal = refusal(head) ?? Handshake.refusal(of: head)
+            arrival.refused = (head, refusal ?? Handshake.notAccepted)
+            if refusal != nil { head.headers.remove(name: "upgrade") }
+        } else {
+            head.headers.remove(name: "upgrade")
+        }
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        arrival.close(after: Self.errorLinger)
+        context.fireErrorCaught(error)
+    }
+}
+
+/// A connection until its request is answered: its deadline, and its place in the connection gate.
+///
+/// Used in the event loop of the connection alone.
+final class Arrival {
+    /// From connecting to a complete head.
+    static let requestMax = TimeAmount.seconds(10)
+    /// From the head to the first bytes of a stream, or to the end of a short answer.
+    ///
+    /// Credentials and cursors are read from the store meanwhile, within its time limits.
+    static let answerMax = TimeAmount.seconds(30)
+
+    /// The request and the reason, when it is refused without reading more of it.
+    var refused: (head: HTTPRequestHead, refusal: Refusal)?
+    private let channel: any Channel
+    private var place: Places.Place?
+    private var deadline: Scheduled<Void>?
+
+    init(_ channel: any Channel, _ place: Places.Place) {
+        self.channel = channel
+        self.place = place
+        close(after: Self.requestMax)
+    }
+
+    /// Closes the connection after a span unless it is answered before.
+    func close(after span: TimeAmount) {
+        deadline?.cancel()
+        deadline = channel.eventLoop.scheduleTask(in: span) { [channel] in
+            channel.close(promise: nil)
+        }
+    }
+
+    /// The connection has become a stream, or is closed.
+    func end() {
+        deadline?.cancel()
+        (deadline, place) = (nil, nil)
+    }
+}
