@@ -12,7 +12,7 @@ import ServiceLifecycle
 /// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
 /// one address unless an operator says otherwise (``PerAddressLimit``), 16 KiB of
 /// headers in 64 fields (a key, a cursor and what browsers add fit) that arrive within 15 s
-/// (``HeadDeadline``), 1,000 requests a second of a key (``RequestLimits``), 64 KiB bodies and 8 MiB
+/// (``RequestDeadline``), 1,000 requests a second of a key (``RequestLimits``), 64 KiB bodies and 8 MiB
 /// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
 /// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
 /// in progress finish.
@@ -31,7 +31,7 @@ package struct APIServer: Service {
     /// A server that listens once it runs.
     ///
     /// - `keys`: while there are none, everybody who reaches the port may do everything, so `bind`
-    ///   must be loopback; requests for other hosts are refused then.
+    ///   must be loopback; requests for other hosts and from other origins are refused then.
     /// - `addresses`: how many connections, and requests that wait, one address may have.
     /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
     /// - `rates`: how many requests a second one key or one address may make.
@@ -212,7 +212,8 @@ package struct APIServer: Service {
                 cursors: backend.sealing,
                 audit: recorder.map { RequestAudit(recorder: $0, clock: clock) },
                 rates: rates,
-                table: table
+                table: table,
+                isSecure: tls != nil
             )
         )
         // Behind the check of keys: who repeats a request is let in as who sends one.

@@ -11,8 +11,9 @@ import PollerNet
 /// route which nobody has thought of here is closed.
 ///
 /// Without keys a page in the user's browser must still not reach the API: it could rebind its name
-/// to 127.0.0.1 (so the host asked for must be local) or send a simple cross-site request (so must
-/// be the Origin, when there is one). Nor must the world, through a proxy on this machine. Forms of pages
+/// to 127.0.0.1 (so the host asked for must be local) or send a simple cross-site request (so the
+/// Origin, when there is one, must be this server's own: another program on this machine may serve
+/// pages that an attacker controls). Nor must the world, through a proxy on this machine. Forms of pages
 /// for payers have the Origin `null`, because these pages tell nobody where they are: it is taken where the
 /// request needs a secret of the payer's own, which another site's page cannot bring along.
 ///
@@ -24,6 +25,8 @@ struct KeyMiddleware: RouterMiddleware {
     let audit: RequestAudit?
     let rates: RequestRates
     let table: RouteTable
+    /// Whether the listener speaks TLS, which its own origin names.
+    let isSecure: Bool
 
     func handle(
         _ request: Request,
@@ -109,25 +112,21 @@ struct KeyMiddleware: RouterMiddleware {
         _ request: Request,
         takesNoOrigin: Bool = false
     ) throws(Problem) {
-        // An Origin is `scheme://host:port`, or `null`, which is not local either.
-        let told = request.headers[values: .origin].filter { !takesNoOrigin || $0 != "null" }
-        let origins = told.map { origin in
-            origin.firstIndex(of: "/").map { String(origin[$0...].drop { $0 == "/" }) } ?? origin
-        }
         let asked =
             [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
+        let origins = request.headers[values: .origin].filter { !takesNoOrigin || $0 != "null" }
         let isLocal =
-            !asked.isEmpty
-            && LocalRequest.isLocal(
-                hosts: asked + origins,
-                headers: request.headers.map(\.name.canonicalName)
-            )
+            LocalRequest.isLocal(hosts: asked, headers: request.headers.map(\.name.canonicalName))
+            && origins.allSatisfy { origin in
+                guard let origin = WebOrigin(origin) else { return false }
+                return asked.allSatisfy { origin.isServed(at: $0, isSecure: isSecure) }
+            }
         guard isLocal else {
             throw Problem(
                 .notLocal,
-                "This server has no API keys and serves only http://127.0.0.1 and localhost, and "
-                    + "nothing that a proxy has passed on; to serve others, make a key with "
-                    + "pollerd key create."
+                "This server has no API keys and serves only http://127.0.0.1 and localhost, its own "
+                    + "pages, and nothing that a proxy has passed on; to serve others, make a key "
+                    + "with pollerd key create."
             )
         }
     }
