@@ -24,6 +24,21 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
     )
     var isPublic = false
 
+    @Option(
+        name: .customLong("allow-host"),
+        help: ArgumentHelp(
+            "Serve requests for this host too; may be repeated.",
+            discussion: """
+                Requests for other hosts are refused, so that no web page can reach the sandbox under \
+                a name of its own. Served are localhost, the hosts of --bind and --public-url and, with \
+                --public, IP addresses and names that are not in the public DNS: those without a dot \
+                and those in .svc, .local and .internal.
+                """,
+            valueName: "name"
+        )
+    )
+    var allowedHosts: [String] = []
+
     @Option(help: "Post every event to this address; needs a webhook secret.")
     var webhook: String?
 
@@ -80,7 +95,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
 
     package func validate() throws {
         let (host, _) = try address()
-        guard isPublic || Self.isLoopback(host) else {
+        guard isPublic || SandboxHosts.isLoopback(host) else {
             throw ValidationError(
                 "--bind \(bind) is public, and everybody may do everything there: bind 127.0.0.1, or "
                     + "add --public where only your own programs can reach it."
@@ -115,6 +130,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
             host: host,
             port: port,
             publicURL: publicURL,
+            allowedHosts: allowedHosts,
             seed: seed,
             autoDelay: .seconds(autoDelay),
             webhookTries: webhookTries,
@@ -159,13 +175,6 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
             StandardStreams.writeError("stripe-sandbox: warning: \(warning)\n")
         }
         return file.text
-    }
-
-    /// By the spelling: another name than `localhost` may stand for any address.
-    private static func isLoopback(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return host == "localhost" || host == "::1"
-            || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
     private func address() throws -> (host: String, port: Int) {

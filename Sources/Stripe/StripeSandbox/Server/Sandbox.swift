@@ -30,6 +30,9 @@ import Foundation
 /// *Cost*: one core answers some 28,000 GETs of a source a second (optimised, `wrk` with 64 connections, 2026-11-21);
 /// benchmarks may lean on it.
 package struct Sandbox: Service {
+    /// The longest time that a connection has no request, or an incomplete head.
+    private static let idleTimeout = TimeAmount.seconds(75)
+
     private let configuration: SandboxConfiguration
     private let store: SandboxStore
     private let posts: AsyncStream<WebhookPost>
@@ -81,7 +84,15 @@ package struct Sandbox: Service {
         var services: [any Service] = keeper.map { [$0] } ?? []
         services.append(WebhookSender(store: store, posts: posts, logger: logger))
         let application = Application(
-            responder: SandboxResponder(store: store),
+            responder: SandboxResponder(
+                store: store,
+                hosts: SandboxHosts(
+                    bind: configuration.host,
+                    publicURL: configuration.publicURL,
+                    allowed: configuration.allowedHosts
+                )
+            ),
+            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 backlog: 1024
@@ -143,6 +154,9 @@ package struct SandboxConfiguration: Sendable {
     /// The address written into redirect URLs; nil takes the `Host` of the request that created the object.
     package var publicURL: String?
 
+    /// Names under which it is served besides its own (``SandboxHosts``).
+    package var allowedHosts: [String]
+
     /// A webhook endpoint that exists from the start, and its `whsec_…` secret.
     package var webhook: Webhook?
 
@@ -190,6 +204,7 @@ package struct SandboxConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 0,
         publicURL: String? = nil,
+        allowedHosts: [String] = [],
         webhook: Webhook? = nil,
         seed: UInt64? = nil,
         autoDelay: Duration = .seconds(1),
@@ -205,6 +220,7 @@ package struct SandboxConfiguration: Sendable {
         self.host = host
         self.port = port
         self.publicURL = publicURL
+        self.allowedHosts = allowedHosts
         self.webhook = webhook
         self.seed = seed
         self.autoDelay = autoDelay

@@ -8,26 +8,33 @@ struct SandboxResponder: HTTPResponder {
     static let bodyMax = 1 << 20
 
     let store: SandboxStore
+    let hosts: SandboxHosts
 
     func respond(to request: Request, context: SandboxContext) async throws -> Response {
+        guard isServed(request) else {
+            return Self.error(
+                403,
+                "This sandbox is not served under the Host of this request. Use its address, or "
+                    + "start stripe-sandbox with --allow-host NAME."
+            )
+        }
         let path = request.uri.path
         if path.hasPrefix("/v1/") { return try await respondAPI(request, path, context) }
         if path.hasPrefix("/_sandbox/") { return try await respondControl(request, path) }
         if let page = CustomerPage(path) { return try await respondPage(page, request) }
-        return Self.json(
-            status: 404,
-            JSONWriter.object { writer in
-                writer.key("error")
-                writer.object { writer in
-                    writer.field(
-                        "message",
-                        "This is stripe-sandbox: the API is under /v1, pages under /redirect, "
-                            + "/pay and /verify, controls under /_sandbox."
-                    )
-                    writer.field("type", "invalid_request_error")
-                }
-            }
+        return Self.error(
+            404,
+            "This is stripe-sandbox: the API is under /v1, pages under /redirect, /pay and /verify, "
+                + "controls under /_sandbox."
         )
+    }
+
+    /// Whether every `Host` of a request is the sandbox's; HTTP/1.0 clients, which browsers are not,
+    /// may send none.
+    private func isServed(_ request: Request) -> Bool {
+        let further = request.headers.lazy.filter { $0.name.canonicalName == "host" }.map(\.value)
+        return (request.head.authority.map(hosts.serves) ?? true)
+            && further.allSatisfy(hosts.serves)
     }
 
     /// One step of the store answers; only a request that a fault holds takes more.
@@ -89,6 +96,20 @@ struct SandboxResponder: HTTPResponder {
             status: HTTPResponse.Status(code: reply.status),
             headers: SandboxHeaders.fields(reply, for: request),
             body: ResponseBody(byteBuffer: reply.body)
+        )
+    }
+
+    /// An error that is none of Stripe's API.
+    private static func error(_ status: Int, _ message: String) -> Response {
+        json(
+            status: status,
+            JSONWriter.object { writer in
+                writer.key("error")
+                writer.object { writer in
+                    writer.field("message", message)
+                    writer.field("type", "invalid_request_error")
+                }
+            }
         )
     }
 
