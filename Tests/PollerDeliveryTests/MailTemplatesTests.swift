@@ -167,6 +167,30 @@ struct MailTemplatesTests {
         #expect(content.subject.contains("Bcc: a@bx"), "in one line, as text")
     }
 
+    @Test(
+        "a special character with any mark around it is escaped in every mail",
+        arguments: MarkedText.specials
+    )
+    func marks(special: Unicode.Scalar) throws {
+        #expect(!MarkedText.isMarkup(MailHTML().escapeText(MarkedText.around(special))))
+        let branding = try Branding(name: "a\(special)\u{301}b")
+        let own = "{{#masthead}}[{{name}}]{{/masthead}}"
+        for template in [own, "{{%CONTENT_TYPE:HTML}}\n\(own)", "\n\(own)"] {
+            let content = try content(
+                Samples.event("src_1", "failed", final: true),
+                branding: branding,
+                templates: MailTemplates(replacing: ["mail.html": template])
+            )
+            #expect(content.html.contains("[a&") && !MarkedText.isMarkup(content.html))
+            #expect(content.text.unicodeScalars.contains(special), "text is not escaped")
+        }
+        var board = IncidentBoard()
+        let trouble = Sighting.Trouble(nil, count: 1, "a\(special)\u{301}b")
+        let seen = [IncidentKind.noWorker: Sighting([trouble], action: "start one")]
+        let incident = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
+        #expect(IncidentMail.content(incident, publicURL: nil).html.contains("<p>a&"))
+    }
+
     @Test("what could leave its place in a mail is no branding")
     func branding() {
         let names = ["", "a\r\nBcc: x@y", "a\u{0}", "a\u{2028}b", "a\u{202E}b"]

@@ -1,3 +1,5 @@
+import PollerWords
+
 /// A QR code of a text: the dark and the light squares.
 ///
 /// *Approach*: one mode (bytes, as UTF-8) and one level of correction (M, a seventh of the code may be
@@ -49,7 +51,7 @@ struct QRCode: Hashable, Sendable {
             }
         }
         let side = size + 8
-        return "<svg id=\"code\" role=\"img\" aria-label=\"\(HTMLPage.escaped(label))\" "
+        return "<svg id=\"code\" role=\"img\" aria-label=\"\(HTMLText.escaped(label))\" "
             + "viewBox=\"0 0 \(side) \(side)\" shape-rendering=\"crispEdges\">"
             + "<path fill=\"#fff\" d=\"M0 0h\(side)v\(side)h-\(side)z\"/>"
             + "<path fill=\"#000\" d=\"\(path)\"/></svg>"

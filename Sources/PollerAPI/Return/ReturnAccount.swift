@@ -96,7 +96,7 @@ extension ReturnRows {
                 + field("account_number", "label.account", typed?.number, more, words)
                 + "<label class=\"mark\"><input type=\"checkbox\" name=\"company\" value=\"1\""
                 + (typed?.isCompany == true ? " checked" : "")
-                + ">\(HTMLPage.escaped(words("label.company_account")))</label>"
+                + ">\(HTMLText.escaped(words("label.company_account")))</label>"
         }
     }
 
@@ -107,9 +107,9 @@ extension ReturnRows {
         _ more: String,
         _ words: PayerWords
     ) -> String {
-        "<label class=\"wide\">\(HTMLPage.escaped(words(label)))<input name=\"\(name)\" required "
+        "<label class=\"wide\">\(HTMLText.escaped(words(label)))<input name=\"\(name)\" required "
             + more + " spellcheck=\"false\""
-            + (value.map { " value=\"\(HTMLPage.escaped($0))\"" } ?? "") + "></label>"
+            + (value.map { " value=\"\(HTMLText.escaped($0))\"" } ?? "") + "></label>"
     }
 }
 

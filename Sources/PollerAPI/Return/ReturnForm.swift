@@ -81,7 +81,7 @@ extension ReturnRows {
         guard let notice else { return "" }
         let isGood = notice == .right || notice == .accountTaken
         return "<p id=\"notice\" role=\"alert\"\(isGood ? " class=\"good\"" : "")>"
-            + "\(HTMLPage.escaped(notice.text(words)))</p>"
+            + "\(HTMLText.escaped(notice.text(words)))</p>"
     }
 
     /// The form, as the page shows it.
@@ -101,16 +101,16 @@ extension ReturnRows {
                     .map { code($0, words, isAmount: true) }.joined()
             case .account(let sort): account(sort, words, notice)
             }
-        return "<form id=\"form\" method=\"post\" action=\"\(HTMLPage.escaped(path))\">" + fields
-            + "<button>\(HTMLPage.escaped(words("action.confirm")))</button></form>"
+        return "<form id=\"form\" method=\"post\" action=\"\(HTMLText.escaped(path))\">" + fields
+            + "<button>\(HTMLText.escaped(words("action.confirm")))</button></form>"
     }
 
     private func code(_ name: String, _ words: PayerWords, isAmount: Bool = false) -> String {
-        "<label>\(HTMLPage.escaped(words(name)))<input name=\"value\" required maxlength=\"32\" "
+        "<label>\(HTMLText.escaped(words(name)))<input name=\"value\" required maxlength=\"32\" "
             + "autocomplete=\"one-time-code\" autocapitalize=\"off\" spellcheck=\"false\" "
             + "inputmode=\"\(isAmount ? "decimal" : "text")\""
             + (isAmount
-                ? " placeholder=\"\(HTMLPage.escaped(words("label.amount_example")))\"" : "")
+                ? " placeholder=\"\(HTMLText.escaped(words("label.amount_example")))\"" : "")
             + "></label>"
     }
 }

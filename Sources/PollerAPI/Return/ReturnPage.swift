@@ -89,7 +89,7 @@ struct ReturnPage {
             let next = path.page + (path.page.contains("?") ? "&" : "?") + "n=\(loads + 1)"
             refresh =
                 "<noscript><meta http-equiv=\"refresh\" "
-                + "content=\"\(Self.refreshSeconds);url=\(HTMLPage.escaped(next))\"></noscript>"
+                + "content=\"\(Self.refreshSeconds);url=\(HTMLText.escaped(next))\"></noscript>"
         }
         let rows = ReturnRows(words)
         let code = news.step.codeText.flatMap { news.said.details.isEmpty ? nil : QRCode($0) }
@@ -97,11 +97,11 @@ struct ReturnPage {
             [
                 "refresh": refresh,
                 "state": news.state.rawValue,
-                "title": HTMLPage.escaped(news.said.title),
-                "text": HTMLPage.escaped(news.said.text),
+                "title": HTMLText.escaped(news.said.title),
+                "text": HTMLText.escaped(news.said.text),
                 "seq": String(seq),
-                "watch": news.state.isFinal ? "" : HTMLPage.escaped(path.state),
-                "page": HTMLPage.escaped(path.page),
+                "watch": news.state.isFinal ? "" : HTMLText.escaped(path.state),
+                "page": HTMLText.escaped(path.page),
                 "view": news.view,
                 "late": news.leadsOn ? "load" : "words",
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
@@ -167,30 +167,30 @@ struct ReturnPage {
     }
 
     private func escaped(_ words: PayerWords, _ key: String) -> String {
-        HTMLPage.escaped(words(key))
+        HTMLText.escaped(words(key))
     }
 
     private var logo: String {
         guard let branding else { return "" }
-        let name = HTMLPage.escaped(branding.name)
+        let name = HTMLText.escaped(branding.name)
         guard let url = branding.logoURL, Self.place(url) != nil else {
             return "<p id=\"shop\">\(name)</p>"
         }
-        return "<p id=\"shop\"><img src=\"\(HTMLPage.escaped(url))\" alt=\"\(name)\"></p>"
+        return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
     }
 
     /// The way back, and whom to ask; `home` is this payment's own way.
     private func footer(_ words: PayerWords, _ home: PayerHome? = nil) -> String {
-        let name = branding.map { HTMLPage.escaped($0.name) }
+        let name = branding.map { HTMLText.escaped($0.name) }
         let shop = branding.map { ["shop": $0.name] } ?? [:]
-        let back = HTMLPage.escaped(words("action.back", shop))
+        let back = HTMLText.escaped(words("action.back", shop))
         let way = (home?.url ?? branding?.homeURL).map {
-            "<a href=\"\(HTMLPage.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
+            "<a href=\"\(HTMLText.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
         }
         var lines = [way ?? name].compactMap(\.self)
         if let support = branding?.support?.description {
-            let address = HTMLPage.escaped(support)
-            let question = HTMLPage.escaped(words("action.support", ["support": support]))
+            let address = HTMLText.escaped(support)
+            let question = HTMLText.escaped(words("action.support", ["support": support]))
             lines.append(
                 question.replacing(address, with: "<a href=\"mailto:\(address)\">\(address)</a>")
             )
@@ -205,15 +205,15 @@ struct ReturnRows {
     private let copied: String
 
     init(_ words: PayerWords) {
-        copy = HTMLPage.escaped(words("action.copy"))
-        copied = HTMLPage.escaped(words("action.copied"))
+        copy = HTMLText.escaped(words("action.copy"))
+        copied = HTMLText.escaped(words("action.copied"))
     }
 
     /// What the customer needs, each with a button to copy it, which the script brings to life.
     func details(_ facts: [PayerFact]) -> String {
         table("details", facts) { fact in
             guard let text = fact.copied else { return "" }
-            return "<button type=\"button\" hidden data-copy=\"\(HTMLPage.escaped(text))\" "
+            return "<button type=\"button\" hidden data-copy=\"\(HTMLText.escaped(text))\" "
                 + "data-copied=\"\(copied)\">\(copy)</button>"
         }
     }
@@ -225,8 +225,8 @@ struct ReturnRows {
     func links(_ links: [PayerLink]) -> String {
         guard !links.isEmpty else { return "" }
         let list = links.map { link in
-            "<a href=\"\(HTMLPage.escaped(link.url))\" rel=\"noreferrer\">"
-                + "\(HTMLPage.escaped(link.label))</a>"
+            "<a href=\"\(HTMLText.escaped(link.url))\" rel=\"noreferrer\">"
+                + "\(HTMLText.escaped(link.label))</a>"
         }
         return "<p id=\"links\">\(list.joined())</p>"
     }
@@ -238,8 +238,8 @@ struct ReturnRows {
     ) -> String {
         guard !facts.isEmpty else { return "" }
         let rows = facts.map { fact in
-            "<div><dt>\(HTMLPage.escaped(fact.label))</dt>"
-                + "<dd><span>\(HTMLPage.escaped(fact.value))</span>\(after(fact))</dd></div>"
+            "<div><dt>\(HTMLText.escaped(fact.label))</dt>"
+                + "<dd><span>\(HTMLText.escaped(fact.value))</span>\(after(fact))</dd></div>"
         }
         return "<dl id=\"\(name)\">\(rows.joined())</dl>"
     }

@@ -202,7 +202,7 @@ struct UnsubscribePage: Sendable {
     func response(_ news: News, in words: PayerWords) -> Response {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         func said(_ key: String) -> String {
-            HTMLPage.escaped(words("unsubscribe.\(key)", shop))
+            HTMLText.escaped(words("unsubscribe.\(key)", shop))
         }
         let form = """
             <form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">\
@@ -227,10 +227,10 @@ struct UnsubscribePage: Sendable {
 
     private var masthead: String {
         guard let branding else { return "" }
-        let name = HTMLPage.escaped(branding.name)
+        let name = HTMLText.escaped(branding.name)
         guard let url = branding.logoURL, ReturnPage.place(url) != nil else {
             return "<p id=\"shop\">\(name)</p>"
         }
-        return "<p id=\"shop\"><img src=\"\(HTMLPage.escaped(url))\" alt=\"\(name)\"></p>"
+        return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
     }
 }

@@ -68,13 +68,6 @@ struct HTMLPage: Sendable {
         )
     }
 
-    /// Text for HTML, in elements and in quoted attributes alike.
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-            .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
-            .replacing("'", with: "&#39;")
-    }
-
     /// What a policy calls the one element of a name; nil when the page has none.
     private static func digest(of element: String, in text: String) -> String? {
         guard let open = text.firstRange(of: "<\(element)>"),

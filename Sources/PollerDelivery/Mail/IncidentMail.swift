@@ -13,7 +13,8 @@ enum IncidentMail {
     private static let page: MustacheTemplate = {
         do {
             return try MustacheTemplate(
-                string: """
+                string: MailHTML.template(
+                    """
                     <!DOCTYPE html>
                     <html lang="en"><body style="font: 16px/1.5 system-ui, sans-serif; color: #1b1f24">
                     <p style="font-weight: 600">{{headline}}</p>
@@ -25,6 +26,7 @@ enum IncidentMail {
                     </body></html>
 
                     """
+                )
             )
         } catch {
             preconditionFailure("a template this program was built with is broken: \(error)")

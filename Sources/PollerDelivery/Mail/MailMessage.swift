@@ -130,8 +130,10 @@ enum MailHeader {
 
     private static func encodedWords(_ text: String) -> String {
         var words: [[UInt8]] = [[]]
-        for character in text {
-            let bytes = Array(String(character).utf8.prefix(wordBytesMax))
+        // By scalar: a character with many accents does not fit into a word, and a part of a scalar is
+        // no text.
+        for scalar in text.unicodeScalars {
+            let bytes = Array(scalar.utf8)
             if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
             words[words.count - 1] += bytes
         }

@@ -42,7 +42,7 @@ package struct MailTemplates: Sendable {
         for (name, source) in ours {
             do {
                 let text = files[name] ?? String(decoding: source, as: UTF8.self)
-                try library.register(text, named: name)
+                try library.register(MailHTML.template(text), named: name)
             } catch {
                 throw InvalidInput(field: name, message: "is no Mustache template: \(error)")
             }
@@ -149,4 +149,22 @@ struct MailContent: Hashable, Sendable {
     let subject: String
     let text: String
     let html: String
+}
+
+/// The escaping of values in HTML templates.
+///
+/// swift-mustache escapes by `Character`, which lets a quote with a combining accent through
+/// (``HTMLText``). So its content type `HTML` is replaced, and every template begins with the pragma
+/// that selects it: without one, a template gets the library's own type, which cannot be replaced. A
+/// later pragma in the template overrides the first.
+struct MailHTML: MustacheContentType {
+    private static let isRegistered: Void = MustacheContentTypes.register(MailHTML(), named: "HTML")
+
+    func escapeText(_ text: String) -> String { HTMLText.escaped(text) }
+
+    /// The source of a template whose values are escaped here.
+    static func template(_ source: String) -> String {
+        _ = isRegistered
+        return "{{%CONTENT_TYPE:HTML}}" + source
+    }
 }

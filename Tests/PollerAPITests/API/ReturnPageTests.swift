@@ -268,6 +268,6 @@ struct ReturnPageTests {
             try Branding(name: "Shop", homeURL: "http://shop.example")
         }
         _ = try Branding(name: "Shop", homeURL: "https://shop.example/orders?a=1&b=2")
-        #expect(HTMLPage.escaped(#"<a href="x">'&"#) == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;")
+        #expect(HTMLText.escaped(#"<a href="x">'&"#) == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;")
     }
 }

@@ -178,20 +178,22 @@ enum CustomerPageHTML {
             + (back ?? "")
     }
 
-    /// Ids and amounts come from requests: nothing of them may become markup.
+    /// Escapes ids and amounts, which come from requests: nothing of them may become markup.
+    ///
+    /// By scalar: a quote with a combining accent is one `Character`, and a quote for the browser.
     static func escape(_ text: String) -> String {
-        var output = ""
-        for character in text {
-            switch character {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            case "'": output += "&#39;"
-            default: output.append(character)
+        var output = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": output += "&amp;".unicodeScalars
+            case "<": output += "&lt;".unicodeScalars
+            case ">": output += "&gt;".unicodeScalars
+            case "\"": output += "&quot;".unicodeScalars
+            case "'": output += "&#39;".unicodeScalars
+            default: output.append(scalar)
             }
         }
-        return output
+        return String(output)
     }
 
     private static func page(title: String, _ body: String) -> String {
