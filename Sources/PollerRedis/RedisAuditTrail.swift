@@ -72,7 +72,8 @@ package struct RedisAuditTrail: AuditTrail {
     package func entries(_ query: AuditQuery) async throws(StoreError) -> ListPage<AuditEntry> {
         var found: [AuditEntry] = []
         var place = try Self.end(of: query)
-        let start = query.since.map { String($0.ms) } ?? "-"
+        // An id of a stream is not negative, and no entry is older than 1970.
+        let start = query.since.map { String(max($0.ms, 0)) } ?? "-"
         var left = AuditBounds.scanMax
         while left > 0 {
             let step = try await read(from: place, to: start, min(left, Self.stepMax))

@@ -90,7 +90,13 @@ extension QueueConformance {
             try bench.equal(try await found { $0.until = Timestamp(ms: 1) }, [], "until")
             let later = second.at + .seconds(86_400 * 900)
             try bench.equal(try await found { $0.since = later }, [], "since")
-            try bench.equal(try await found { $0.since = Timestamp(ms: 1) }.count, 3, "all")
+            for ms: Int64 in [1, 0, -1, -62_135_596_800_000, -62_167_219_200_000] {
+                let past = Timestamp(ms: ms)
+                try bench.equal(try await found { $0.since = past }.count, 3, "since \(ms)")
+                try bench.equal(try await found { $0.until = past }, [], "until \(ms)")
+            }
+            let last = Timestamp(ms: 253_402_300_799_999)
+            try bench.equal(try await found { $0.until = last }.count, 3, "until 9999")
         },
         ConformanceCase("who is bound sees what is theirs, and not who others are") { bench in
             let trail = bench.harness.trail
