@@ -23,7 +23,7 @@ enum DeliveryRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Delivery? {
         let facts = Packed.split(fields.facts)
         let text = fields.url ?? fields.privateValue
-        let url = try? NotifyURL(text)
+        let url = try? NotifyURL(recorded: text)
         guard fields.isReadable, facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty,
             let state = state(fields.state)
         else { return nil }

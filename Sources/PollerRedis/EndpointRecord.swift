@@ -221,7 +221,7 @@ enum EndpointRecord {
                 id: id,
                 account: account,
                 name: name,
-                url: try NotifyURL(url),
+                url: try NotifyURL(recorded: url),
                 secrets: live,
                 createdAt: createdAt,
                 updatedAt: updatedAt

@@ -75,6 +75,6 @@ struct OutboxRecord {
 
     /// Reads URLs this system checked when it stored them.
     static func notify(_ text: String) -> [NotifyURL] {
-        text.split(separator: "\n").compactMap { try? NotifyURL(String($0)) }
+        text.split(separator: "\n").compactMap { try? NotifyURL(recorded: String($0)) }
     }
 }

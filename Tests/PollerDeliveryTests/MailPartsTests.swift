@@ -16,7 +16,8 @@ struct MailPartsTests {
         ]
     )
     func badAddresses(url: String) throws {
-        let notify = try NotifyURL(url)
+        // As an earlier release has recorded it.
+        let notify = try NotifyURL(recorded: url)
         #expect(throws: InvalidInput.self) { try MailAddress(notify) }
     }
 

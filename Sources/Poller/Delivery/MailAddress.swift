@@ -27,27 +27,32 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
         domain = host.lowercased()
     }
 
-    /// Takes the address out of a `mailto:` URL, percent-encoding undone before the check.
+    /// Takes the address out of a `mailto:` URL, with percent-encoding decoded before the check.
     package init(_ url: NotifyURL) throws(InvalidInput) {
-        let rest = url.description.dropFirst("mailto:".utf8.count)
+        try self.init(mailto: url.description.dropFirst("mailto:".utf8.count), field: "mail")
+    }
+
+    /// Reads what follows `mailto:`.
+    ///
+    /// The decoded address is checked, so that no encoding hides a control character, a space or a
+    /// second address.
+    init(mailto text: Substring, field: String) throws(InvalidInput) {
         var bytes: [UInt8] = []
-        var position = rest.utf8.startIndex
-        while position < rest.utf8.endIndex {
-            let byte = rest.utf8[position]
-            position = rest.utf8.index(after: position)
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)
                 continue
             }
-            guard let end = rest.utf8.index(position, offsetBy: 2, limitedBy: rest.utf8.endIndex),
-                let decoded = UInt8(String(rest[position..<end]), radix: 16)
-            else {
-                throw InvalidInput(field: "mail", message: "has a broken percent-encoding")
+            let digits = [rest.popFirst(), rest.popFirst()].map { digit in
+                digit.flatMap { Character(Unicode.Scalar($0)).hexDigitValue }
             }
-            bytes.append(decoded)
-            position = end
+            guard let high = digits[0], let low = digits[1] else {
+                throw InvalidInput(field: field, message: "has a broken percent-encoding")
+            }
+            bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
         }
-        try self.init(String(decoding: bytes, as: UTF8.self))
+        try self.init(String(decoding: bytes, as: UTF8.self), field: field)
     }
 
     private static func isLocalPart(_ text: some StringProtocol) -> Bool {

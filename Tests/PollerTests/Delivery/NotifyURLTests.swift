@@ -38,6 +38,29 @@ struct NotifyURLTests {
         #expect(throws: InvalidInput.self) { try NotifyURL(text) }
     }
 
+    @Test("a mail address is checked as it is decoded, for every byte that an address has not")
+    func decodedAddress() throws {
+        let plain = Set("!#$%&'*+-/=?^_`{|}~".utf8)
+        for byte in UInt8.min...UInt8.max {
+            let scalar = Character(Unicode.Scalar(byte))
+            let isAllowed =
+                byte < 0x80 && (scalar.isLetter || scalar.isNumber) || plain.contains(byte)
+            let digits = String(byte, radix: 16)
+            let encoded = "%" + (byte < 16 ? "0" : "") + digits
+            for text in ["mailto:a\(encoded)b@x.example", "mailto:a\(encoded.uppercased())b@x"] {
+                let url = try? NotifyURL(text)
+                #expect((url != nil) == (isAllowed || byte == UInt8(ascii: ".")), "\(text)")
+                if let url { #expect(throws: Never.self) { try MailAddress(url) } }
+            }
+        }
+        for text in ["a%00@x", "a@x%00", "a%0d%0aRCPT@x", "a%@x", "a%4@x", "a%+a@x", "a%zz@x"] {
+            let error = #expect(throws: InvalidInput.self) {
+                try NotifyURL("mailto:\(text)", field: "notify[1]")
+            }
+            #expect(error?.field == "notify[1]")
+        }
+    }
+
     @Test("may be 2,048 characters long, no more")
     func length() throws {
         let start = "https://a.example/"
@@ -48,10 +71,13 @@ struct NotifyURLTests {
 
     @Test("a mail address may be 254 characters long, no more")
     func mailLength() throws {
-        let host = "@b.example"
-        let name = String(repeating: "x", count: 254 - host.count)
+        let name = String(repeating: "x", count: 64)
+        let host = "@" + String(repeating: "b", count: 254 - 64 - 1 - 8) + ".example"
         #expect(try NotifyURL("mailto:" + name + host).scheme == "mailto")
-        #expect(throws: InvalidInput.self) { try NotifyURL("mailto:x" + name + host) }
+        #expect(throws: InvalidInput.self) {
+            try NotifyURL("mailto:" + name + "@b" + host.dropFirst())
+        }
+        #expect(throws: InvalidInput.self) { try NotifyURL("mailto:x" + name + "@b.example") }
     }
 
     @Test("an error names the field")
