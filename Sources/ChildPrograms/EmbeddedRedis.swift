@@ -4,6 +4,12 @@ import Foundation
 ///
 /// Set up as a cluster's Redis should be: append-only file, no eviction. A class, because a
 /// temporary folder goes away with it.
+///
+/// *Other users of the machine* reach its port and, without this, its files, and the store holds
+/// secrets of receivers and payers. So it has a password of its own for each start, which is in no
+/// argument of a process, the folder has mode 0700 and every file 0600. The password is in the file
+/// `redis.conf` in the folder. Rejected: a Unix socket, which `redis-cli -u` and most client libraries
+/// cannot be given as the URL that is printed.
 package final class EmbeddedRedis: Sendable {
     /// How long the server may take to answer its first PING.
     private static let startTimeout: Duration = .seconds(10)
@@ -11,8 +17,11 @@ package final class EmbeddedRedis: Sendable {
     private static let stopTimeout: Duration = .seconds(5)
 
     private let port: Int
+    private let password: String
     private let process: ChildProcess
     private let temporaryFolder: String?
+    /// The file with the password, which only this user may read.
+    package let configurationFile: String
 
     /// Starts a server and returns when it accepts connections.
     ///
@@ -34,14 +43,16 @@ package final class EmbeddedRedis: Sendable {
             folder = NSTemporaryDirectory() + "/pollerd-redis-\(UUID().uuidString)"
             temporaryFolder = folder
         }
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true
-        )
+        try PrivateFolder.make(folder)
         port = try FreePort.find()
+        password = UUID().uuidString
+        configurationFile = folder + "/redis.conf"
+        try PrivateFolder.write("requirepass \(password)\n", to: configurationFile)
+        // The mask is the shell's, because one of this process would be that of all its threads.
         process = try ChildProcess(
-            program,
+            "/bin/sh",
             [
+                "-c", "umask 077; exec \"$0\" \"$@\"", program, configurationFile,
                 "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly",
                 "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy",
                 "noeviction", "--logfile", "redis.log",
@@ -54,8 +65,11 @@ package final class EmbeddedRedis: Sendable {
         stop()
     }
 
-    /// The URL of database 0.
-    package var url: String { "redis://127.0.0.1:\(port)/0" }
+    /// The URL of database 0, with the password.
+    package var url: String { "redis://:\(password)@127.0.0.1:\(port)/0" }
+
+    /// The URL for a place that other users may read.
+    package var publicURL: String { "redis://127.0.0.1:\(port)/0" }
 
     /// Waits until the server says that it accepts connections.
     private func awaitStart(log path: String) throws {

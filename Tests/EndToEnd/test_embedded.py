@@ -1,5 +1,6 @@
 """`pollerd all --embedded`: the whole system in one command, and gone with it."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -125,3 +126,79 @@ def test_programs_are_found_beside_in_a_named_folder_and_on_the_path(tmp_path: P
             role.wait_ready()
         finally:
             role.end()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mode & 0o777 for path in [folder, *folder.rglob("*")]}
+
+
+def test_no_other_user_of_the_machine_can_read_its_data(tmp_path: Path):
+    folder = tmp_path / "data"
+    command = [program("pollerd"), "all", "--embedded", "--data-dir", str(folder)]
+    role = Role("pollerd", command, tmp_path, ENV).start()
+    try:
+        url = redis_url(role.wait_ready())
+        assert set(modes(folder).values()) == {0o700, 0o600}, modes(folder)
+        assert folder.stat().st_mode & 0o777 == 0o700
+        password = url.split(":")[2].split("@")[0]
+        public = url.replace(f":{password}@", "")
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis.from_url(public).keys("*")
+        for pid in role.leftovers():
+            assert password not in Path(f"/proc/{pid}/cmdline").read_text()
+        # The next start closes the files of an earlier release.
+        assert role.terminate() == 0
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        again = redis_url(role.start().wait_ready())
+        assert set(modes(folder).values()) == {0o700, 0o600}, modes(folder)
+        assert password not in again, "a password for each start"
+    finally:
+        role.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+def test_user_nobody_reads_no_secret(embedded: Role, tmp_path: Path):
+    secret = PollerAPI(embedded.address("api")).request("POST", "/v1/endpoints", json={"url": "http://127.0.0.1:9/"})
+    secret = secret.json()["secret"]
+    url = redis_url(embedded)
+    port = url.rsplit(":", 1)[1].split("/")[0]
+    # The folders above are pytest's, which are private too.
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder.is_dir() and not folder.stat().st_mode & 0o005:
+            folder.chmod(folder.stat().st_mode | 0o055)
+
+    def as_nobody(command: str) -> str:
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh", "-c", command]
+        run = subprocess.run(words, capture_output=True, text=True, timeout=20)
+        return run.stdout + run.stderr
+
+    assert "Permission denied" in as_nobody(f"ls {tmp_path}/data")
+    assert "whsec_" not in as_nobody(f"cat {tmp_path}/data/* {tmp_path}/data/*/* {tmp_path}/pollerd.1.out")
+    assert "NOAUTH" in as_nobody(f"redis-cli -p {port} --scan")
+    # With the password the same commands show it.
+    assert secret in everything(url)
+
+
+def everything(url: str) -> str:
+    """What the hashes of a store hold, as text."""
+    store = redis.Redis.from_url(url)
+    hashes = [store.hgetall(key) for key in store.keys("*") if store.type(key) == b"hash"]
+    return " ".join(value.decode(errors="replace") for values in hashes for value in values.values())
+
+
+def test_the_password_is_written_to_no_file_that_others_can_read(tmp_path: Path):
+    log = tmp_path / "open.out"
+    log.touch(0o644)
+    log.chmod(0o644)
+    command = [program("pollerd"), "all", "--embedded", "--data-dir", str(tmp_path / "data")]
+    with open(log, "ab") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=os.environ | ENV)
+    try:
+        wait_until(lambda: "pollerd ready" in log.read_text(), 20, "ready")
+        password = (tmp_path / "data" / "redis.conf").read_text().split()[1]
+        assert password not in log.read_text()
+        assert f"(password in {tmp_path}/data/redis.conf)" in log.read_text()
+    finally:
+        child.terminate()
+        child.wait(20)

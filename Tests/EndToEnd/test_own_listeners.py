@@ -38,7 +38,7 @@ def test_no_webhook_reaches_the_process_that_sends_it(tmp_path, receiver: MoodyR
         urls = {name: role.address(name) for name in ("api", "gateway", "admin", "sandbox")}
         urls["redis"] = role.line(r"^pollerd redis listening on (redis://\S+)$").group(1)
         for name, url in urls.items():
-            port = url.split(":")[2].split("/")[0]
+            port = url.rsplit(":", 1)[1].split("/")[0]
             for host in (*SPELLINGS, "127.9.9.9") if "0.0.0.0" in url else SPELLINGS:
                 seen = verdict(api, f"http://{host}:{port}/metrics")
                 assert seen == "blocked", f"{name} at {host}:{port}: {seen}"

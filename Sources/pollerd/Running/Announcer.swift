@@ -1,3 +1,4 @@
+import ChildPrograms
 import Foundation
 import JSONText
 import ProgramOutput
@@ -16,6 +17,24 @@ struct Announcer: Sendable {
     /// `pollerd api listening on http://127.0.0.1:8080`.
     func listening(_ what: String, at url: String) {
         say("pollerd \(what) listening on \(url)", ["listener": what, "url": url])
+    }
+
+    /// `pollerd redis listening on redis://:PASSWORD@127.0.0.1:6379/0`, without the password where
+    /// other users can read the output.
+    func embeddedRedis(_ redis: EmbeddedRedis) {
+        if isPrivate {
+            listening("redis", at: redis.url)
+        } else {
+            listening("redis", at: "\(redis.publicURL) (password in \(redis.configurationFile))")
+        }
+    }
+
+    /// Whether the standard output is no file that the group or other users may read.
+    private var isPrivate: Bool {
+        var status = stat()
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0 else { return true }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        return !isFile || status.st_mode & (S_IRGRP | S_IROTH) == 0
     }
 
     /// `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.

@@ -80,7 +80,7 @@ struct NodeProcess {
             // From the first moment on: a signal during the start must end it, too.
             group.addTask { await shutdown.listen(to: signals) }
             if let embedded {
-                announcer.listening("redis", at: embedded.redis.url)
+                announcer.embeddedRedis(embedded.redis)
                 group.addTask { await watch(embedded, logger) }
             }
             // It is told once, on a pipe.

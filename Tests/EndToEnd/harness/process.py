@@ -37,7 +37,8 @@ class Process:
             for key, value in os.environ.items()
             if not key.startswith(("POLLER_", "STRIPE_", "OTEL_"))
         }
-        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+        # Private, as pollerd writes a password to no file that others can read.
+        with open(self.out, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out, open(self.err, "wb") as err:
             self._child = subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,
