@@ -4,11 +4,13 @@ extension RawJSON {
     /// The object as it may be recorded: what opens a payment, and the account that its payer has named
     /// for a refund, are the upstream's alone.
     package func withoutSecrets() -> RawJSON {
-        // A charge shows its source.
+        // A charge shows its source, and no object shows more than one level of it: following deeper levels would
+        // read a hostile text once for each of them.
         guard let source = member("source"), source.kind == .object else {
             return withoutRefundAccount().withoutClientSecrets()
         }
-        return replacing(source, with: source.withoutSecrets()).withoutClientSecrets()
+        let shown = source.withoutRefundAccount().withoutClientSecrets()
+        return replacing(source, with: shown).withoutClientSecrets()
     }
 
     /// A source has it in the hash of its type.
@@ -43,7 +45,7 @@ extension RawJSON {
         while position < bytes.count {
             kept.append(bytes[position])
             position += 1
-            if kept.count >= name.count, kept.suffix(name.count).elementsEqual(name) {
+            if kept.last == UInt8(ascii: "="), kept.suffix(name.count).elementsEqual(name) {
                 kept += Array("redacted".utf8)
                 while position < bytes.count, !Self.endsQueryValue(bytes[position]) {
                     position += 1
