@@ -92,12 +92,17 @@ extension RedisQueue {
         _ reply: RedisValue
     ) throws(StoreError) -> Claim<Item> {
         guard let parts = reply.array, parts.count >= 4, let claimedAt = parts[0].time,
-            let ready = parts[1].int, let recovered = parts[2].int, let full = parts[3].array
+            let recovered = parts[2].int, let full = parts[3].array
         else { throw .corrupt("claim.lua's answer is not understood") }
+        // An instant out of range comes from a damaged lane: the claim itself is good, and the partition is
+        // visited again in a while.
+        let damaged = claimedAt + .seconds(60)
+        let ready =
+            parts[1].int.map { $0 < 0 ? nil : Timestamp(ms: Int64(clamping: $0)) } ?? damaged
         return Claim(
             leases: parts.dropFirst(4).compactMap { lease($0, request, claimedAt) },
             now: claimedAt,
-            nextReady: ready < 0 ? nil : Timestamp(ms: Int64(clamping: ready)),
+            nextReady: ready,
             recovered: recovered,
             fullLanes: Set(full.compactMap { $0.string.map(LaneID.init(unchecked:)) })
         )

@@ -8,7 +8,8 @@
 -- COST     O(endpoints told)
 local since, limit = tonumber(ARGV[1]), tonumber(ARGV[3])
 local known = call('HMGET', key(KEY.registry), REGISTRY.version, REGISTRY.floor)
-local version, floor = tonumber(known[1] or 0), tonumber(known[2] or 0)
+-- With a damaged version all endpoints are told each time: deliveries need them.
+local version, floor = bounded(known[1], 0), bounded(known[2], 0)
 local reset = 0
 if since > version or (since < floor and ARGV[2] ~= '1') then reset, since = 1, 0 end
 local from = '(' .. int(since)
