@@ -70,7 +70,9 @@ package final class LogOutput: Sendable {
         }
     }
 
-    /// Appends a line, with its end; drops it when the queue is full. Never blocks on the reader.
+    /// Appends a line, with its end, or drops it when the queue is full.
+    ///
+    /// Never blocks on the reader.
     package func append(_ line: String) {
         let bytes = Array(line.utf8)
         let step = queue.withLock { queue -> Step in

@@ -59,6 +59,9 @@ package enum StandardStreams {
         (try? output.write(Array(text.utf8))) != nil
     }
 
+    /// Ends the program.
+    fileprivate static func end(_ status: Int32) -> Never { exit(status) }
+
     /// Writes text to standard error, if that is possible.
     package static func writeError(_ text: String) {
         // A program without an error output has no place to report that.
@@ -78,6 +81,6 @@ extension ParsableCommand {
                 StandardStreams.writeError(text + "\n")
             }
         }
-        exit(status.rawValue)
+        StandardStreams.end(status.rawValue)
     }
 }

@@ -116,7 +116,10 @@ struct Rekey: AsyncParsableCommand {
         }
         try await cluster.secrets.settle()
         guard try await isAloneNow(cluster) else { return false }
-        StandardStreams.printLine("everything is sealed by \(masterKeys.ids.first ?? "no key"); other keys are not needed any more")
+        StandardStreams.printLine(
+            "everything is sealed by \(masterKeys.ids.first ?? "no key"); "
+                + "other keys are not needed any more"
+        )
         StandardStreams.printLine(
             "archives keep the key they were signed with: without it behind the first, pollerctl import needs --trust"
         )

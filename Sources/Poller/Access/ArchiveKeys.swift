@@ -66,6 +66,7 @@ package struct ArchiveKeys: Sendable {
 
     /// The digest of what a line says.
     package func digest(of said: [UInt8]) -> String {
+        // Safe: the last key is always there.
         let key = keys[0]
         let code = HMAC<SHA256>.authenticationCode(for: said, using: key.secret)
         return [Self.mark, key.id, Base64URL.encode(Array(code))].joined(separator: ".")

@@ -147,6 +147,8 @@ package struct AuditTarget: Hashable, Sendable {
         case key
         /// Of a recipient of mails, by a digest of the address.
         case suppression
+        /// A stored entry that is set aside.
+        case entry
         /// All that is stored, or something of no other kind.
         case store
     }

@@ -47,6 +47,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             let digits = [rest.popFirst(), rest.popFirst()].map { digit in
                 digit.flatMap { Character(Unicode.Scalar($0)).hexDigitValue }
             }
+            // Safe: it maps two bytes.
             guard let high = digits[0], let low = digits[1] else {
                 throw InvalidInput(field: field, message: "has a broken percent-encoding")
             }

@@ -1,5 +1,6 @@
 import JSONText
 package import PollerWire
+import SafeNumbers
 
 /// The background readers of stored entries, each of which sets aside an entry that ends its process.
 package enum SuspectReader: String, Hashable, Sendable, CaseIterable {
@@ -74,7 +75,7 @@ package struct Suspect: Hashable, Sendable {
     package static func partition(ofID id: String) -> Int? {
         let parts = id.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
-        return Int(parts[1])
+        return Int(decimal: parts[1])
     }
 }
 

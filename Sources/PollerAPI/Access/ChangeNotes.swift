@@ -209,7 +209,7 @@ extension RouteDescription {
     fileprivate func target(_ context: APIContext) -> AuditTarget {
         let kinds: [(name: String, kind: AuditTarget.Kind)] = [
             ("source", .watch), ("endpoint", .endpoint), ("delivery", .delivery),
-            ("lane", .lane), ("key", .key),
+            ("lane", .lane), ("key", .key), ("entry", .entry),
         ]
         for (name, kind) in kinds where path.contains("{\(name)}") {
             // Of a request that was refused nobody has read it yet. A lane may be two segments.

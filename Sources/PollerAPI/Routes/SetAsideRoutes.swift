@@ -101,7 +101,7 @@ struct SetAsideRoutes {
             let entry = try await store.endSetAside(id, isRedriven: isRedriven)
         else { throw Problem(.entryNotFound, "No entry \(id.prefix(64)) is set aside.") }
         context.changes.did(
-            AuditTarget(.store, id),
+            AuditTarget(.entry, id),
             of: entry.account,
             from: ["state": "set_aside", "deaths": "\(entry.deaths)"],
             to: ["state": isRedriven ? "redriven" : "dismissed"]

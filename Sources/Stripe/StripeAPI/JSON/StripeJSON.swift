@@ -1,4 +1,5 @@
 package import JSONText
+import SafeNumbers
 
 // JSON from outside, read once.
 //
@@ -153,7 +154,7 @@ struct JSONReader {
             )
         }
         let text = String(decoding: scanner.bytes[range], as: UTF8.self)
-        if let whole = Int64(text) ?? Self.whole(text) { return .integer(whole) }
+        if let whole = Int64(decimal: text) ?? Self.whole(text) { return .integer(whole) }
         guard let number = Double(text), number.isFinite else {
             throw JSONError("the number is out of range", at: range.lowerBound)
         }
@@ -164,12 +165,13 @@ struct JSONReader {
     /// may be a sum of money.
     private static func whole(_ text: String) -> Int64? {
         let parts = text.split(maxSplits: 1) { $0 == "e" || $0 == "E" }
-        let mantissa = parts[0].split(separator: ".", maxSplits: 1)
-        let fraction = mantissa.count > 1 ? mantissa[1] : ""
-        var digits = String(mantissa[0]) + fraction
+        let mantissa = (parts.first ?? "").split(separator: ".", maxSplits: 1)
+        let fraction = mantissa.dropFirst().first ?? ""
+        var digits = String(mantissa.first ?? "") + fraction
         guard digits.contains(where: { $0 != "0" && $0 != "-" }) else { return 0 }
         // An exponent that is no `Int` is far beyond either bound.
-        guard var zeros = parts.count > 1 ? Int(parts[1]) : 0, zeros.magnitude < 1000 else {
+        guard var zeros = parts.count > 1 ? Int(decimal: parts[1]) : 0, zeros.magnitude < 1000
+        else {
             return nil
         }
         zeros -= fraction.count
@@ -179,6 +181,6 @@ struct JSONReader {
         }
         // Nineteen digits are the most that 64 bits hold.
         guard (0...19).contains(zeros) else { return nil }
-        return Int64(digits + String(repeating: "0", count: zeros))
+        return Int64(decimal: digits + String(repeating: "0", count: zeros))
     }
 }

@@ -135,7 +135,7 @@ extension SandboxResponder {
 
     /// `since` and `limit` of a log; `most` is what it keeps.
     static func window(_ form: Form, most: Int) throws(APIError) -> (Int, Int) {
-        let since = form["since"].map { Int(safe: $0) ?? -1 } ?? 0
+        let since = form["since"].map { Int(decimal: $0) ?? -1 } ?? 0
         guard since >= 0 else { throw APIError.invalid("since is a number", param: "since") }
         return (since, min(try form.positive("limit") ?? most, most))
     }
