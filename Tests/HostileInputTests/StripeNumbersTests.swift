@@ -37,7 +37,8 @@ struct StripeNumbersTests {
     func understood() throws {
         let variants = try documents.variants()
         #expect(variants.count > 300)
-        for (place, variant) in variants.enumerated() {
+        for (place, variant) in variants.enumerated()
+        where HostileNumbers.isTaken(place, share: 3) {
             let languages =
                 place % 20 == 0 ? PayerLanguage.allCases : [PayerLanguage.allCases[place % 8]]
             #expect(
@@ -51,7 +52,7 @@ struct StripeNumbersTests {
     func eachNumber() throws {
         for polled in try documents.polled() {
             let changes = HostileNumbers.changes(of: polled.document, to: HostileNumbers.extremes)
-            #expect(changes.count > 50, "\(polled.name) has hardly any numbers")
+            #expect(changes.count > 12, "\(polled.name) has hardly any numbers")
             for (place, change) in changes.enumerated() {
                 let language = PayerLanguage.allCases[place % PayerLanguage.allCases.count]
                 _ = try follow(
@@ -67,8 +68,8 @@ struct StripeNumbersTests {
     @Test("one number in all numbers of an object, in every status, ends no process")
     func allNumbers() throws {
         for (place, variant) in try documents.variants().enumerated() {
-            for (other, value) in HostileNumbers.numbers.enumerated() where (place + other) % 5 == 0
-            {
+            for (other, value) in HostileNumbers.numbers.enumerated()
+            where HostileNumbers.isTaken(place + other, share: 20) {
                 let change = HostileNumbers.allNumbers(of: variant.document, are: value)
                 let language = PayerLanguage.allCases[place % PayerLanguage.allCases.count]
                 _ = try follow(
@@ -138,8 +139,9 @@ struct StripeNumbersTests {
 
     @discardableResult
     private func read(event: JSONTree) -> MandateNotice? {
-        let event = try? JSONDecoder().decode(StripeEvent.self, from: Data(event.json.utf8))
-        return event?.asHint.mandate
+        let event = try? StripeJSON.decode(StripeEvent.self, from: Array(event.json.utf8))
+        guard case .confirmed(let notice)? = event?.asHint.mandate else { return nil }
+        return notice
     }
 
     private func announce(_ notice: MandateNotice) throws {

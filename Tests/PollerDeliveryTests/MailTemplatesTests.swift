@@ -182,7 +182,7 @@ struct MailTemplatesTests {
                 templates: MailTemplates(replacing: ["mail.html": template])
             )
             #expect(content.html.contains("[a&") && !MarkedText.isMarkup(content.html))
-            #expect(content.text.unicodeScalars.contains(special), "text is not escaped")
+            #expect(!content.text.contains("[a&"), "text is not escaped")
         }
         var board = IncidentBoard()
         let trouble = Sighting.Trouble(nil, count: 1, "a\(special)\u{301}b")

@@ -186,7 +186,7 @@ struct WebSocketSessionTests {
                 == #"{"op":"subscribed","sub":"s1","cursor":"c","recovered":false,"reason":"a\"b"}"#
         )
         let event = Samples.event(object: #"{ "id":"src_1", "b":1.50, "amount":2 }"#)
-        #expect(event.json.contains(#""object":{ "id":"src_1", "b":1.50, "amount":2 },"#))
+        #expect(event.json.contains(#""object":{"id":"src_1","b":1.50,"amount":2},"#))
         #expect(
             try text(.event(event, cursor: "c"))
                 == #"{"op":"event","sub":"s1","cursor":"c","event":\#(event.json)}"#

@@ -48,6 +48,7 @@ struct HostileConfigurationTests {
           acme:
             stripe_api_key: {env: K}
             webhook_secrets: {env: W}
+            connected: [acct_1]
             charge: {description: Acme order, statement_descriptor: ACME, metadata: {shop: north}}
             refund_duplicates: true
             authorisation: capture

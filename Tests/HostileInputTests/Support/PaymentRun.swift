@@ -149,7 +149,8 @@ struct PaymentRun {
 
     /// Everything that reads an event of a watch.
     func follow(_ event: Poller.Event, of watch: Poller.Watch) throws {
-        let read = try #require(Poller.Event(json: event.json))
+        let copy = Poller.Event(json: event.json)
+        let read = try #require(copy)
         #expect(read.payment == event.payment && read.nextStep == event.nextStep)
         #expect(read.seq == event.seq && read.mandate == event.mandate)
         #expect(Poller.Event(summary: event.shortSummary, of: event.key)?.payment == event.payment)
@@ -227,18 +228,17 @@ struct PaymentRun {
 
     /// The library's own readers of the same objects.
     private func decode(_ observation: Observation, of kind: SourceKind) {
-        let data = Data((observation.object?.description ?? "").utf8)
-        let decoder = JSONDecoder()
+        let bytes = Array((observation.object?.description ?? "").utf8)
         switch kind {
         case .source:
-            guard let source = try? decoder.decode(StripeAPI.Source.self, from: data) else {
+            guard let source = try? StripeJSON.decode(StripeAPI.Source.self, from: bytes) else {
                 return
             }
             _ = ChargeOrder.whole.sum(of: source)
-        case .paymentIntent: _ = try? decoder.decode(StripeAPI.PaymentIntent.self, from: data)
-        case .setupIntent: _ = try? decoder.decode(StripeAPI.SetupIntent.self, from: data)
+        case .paymentIntent: _ = try? StripeJSON.decode(StripeAPI.PaymentIntent.self, from: bytes)
+        case .setupIntent: _ = try? StripeJSON.decode(StripeAPI.SetupIntent.self, from: bytes)
         case .charge:
-            if let charge = try? decoder.decode(StripeAPI.Charge.self, from: data) {
+            if let charge = try? StripeJSON.decode(StripeAPI.Charge.self, from: bytes) {
                 _ = StripeCharger.made(charge)
             }
         case .http, .other: break

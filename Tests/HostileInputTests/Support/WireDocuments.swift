@@ -44,7 +44,7 @@ struct WireDocuments {
         watch["notify"] = .array([])
         self.watch = watch
         order = try #require(schemas.document("Order"))
-        var request = try #require(schemas.document("WatchRequest")).with("source", "src_1")
+        var request = try #require(schemas.document("NewWatch")).with("source", "src_1")
             .with("kind", "source").with("account", "default").with("policy", "auto")
             .with("until", "settled").with("order", "A77")
         for name in ["url", "authorisation", "abandoned"] { request[name] = nil }
@@ -121,11 +121,28 @@ struct WireDocuments {
             #expect(watch.charge.map { ChargeOrder(json: $0.json) == $0 } ?? true)
         case .archive:
             guard let json = try? Problem.checkedJSON(bytes),
-                let archived = try? ArchivedWatch(json, for: .local)
+                let archived = try? Self.restored(json)
             else { return }
             for event in archived.events { try follow(event, languages) }
             try followHint(archived)
         }
+    }
+
+    /// The watch of an archive line that an operator trusts.
+    private static func restored(_ line: RawJSON) throws -> ArchivedWatch? {
+        let endpoints = EndpointBackend(
+            store: MemoryEndpointStore(time: VirtualTime()),
+            probe: EndpointProbe(channels: []),
+            standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
+            inline: nil
+        )
+        return try RestoredLine(
+            line,
+            for: .local,
+            by: .ephemeral,
+            isTrusted: true,
+            endpoints: endpoints
+        ).watch
     }
 
     private func follow(_ event: Poller.Event, _ languages: [PayerLanguage]) throws {
@@ -211,7 +228,7 @@ extension WireDocuments {
             return true
         case .archive:
             let json = try Problem.checkedJSON(Array(text.utf8))
-            return try ArchivedWatch(json, for: .local) != nil
+            return try Self.restored(json) != nil
         }
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Values that a hostile upstream, client or archive writes where a number or a text is expected.
 package enum HostileNumbers {
     /// Numbers at the limits of the types that read them, and beyond.
@@ -29,15 +31,18 @@ package enum HostileNumbers {
         package let document: JSONTree
     }
 
-    /// Every change of one number of a document into one of `values`, and of all its numbers at once.
+    /// Changes of one number of a document into some of `values`, and of all its numbers into each of them.
+    ///
+    /// Every number is changed in every run: into a share of the values that turns with the day, or into all of
+    /// them where `POLLER_FUZZ_SECONDS` gives an hour.
     package static func changes(
         of document: JSONTree,
         to values: [JSONTree] = numbers + others
     ) -> [Change] {
         let paths = document.paths(where: \.isNumber)
         var changes: [Change] = []
-        for value in values {
-            for path in paths {
+        for (turn, value) in values.enumerated() {
+            for (place, path) in paths.enumerated() where isTaken(turn + place, share: 10) {
                 let changed = document.replacing(path) { _ in value }
                 changes.append(
                     Change(name: "\(document.name(of: path)) = \(value.json)", document: changed)
@@ -48,13 +53,25 @@ package enum HostileNumbers {
         return changes
     }
 
-    /// Every change of one text of a document into a number.
+    private static let isLongRun =
+        (ProcessInfo.processInfo.environment["POLLER_FUZZ_SECONDS"].flatMap { Double($0) } ?? 0)
+        >= 3600
+
+    private static let day = Int(Date().timeIntervalSince1970 / 86_400)
+
+    /// Whether a short run takes the case of this number: one in `share`, which turns with the day.
+    package static func isTaken(_ number: Int, share: Int) -> Bool {
+        isLongRun || (number + day) % share == 0
+    }
+
+    /// Changes of one text of a document into a number; in a short run of a share of the texts that turns with the
+    /// day.
     package static func numbersForTexts(in document: JSONTree) -> [Change] {
         let paths = document.paths { tree in
             if case .text = tree { true } else { false }
         }
         var changes: [Change] = []
-        for (place, path) in paths.enumerated() {
+        for (place, path) in paths.enumerated() where isTaken(place, share: 20) {
             let value = numbers[place % numbers.count]
             let changed = document.replacing(path) { _ in value }
             changes.append(

@@ -43,7 +43,15 @@ package struct SchemaDocument: Sendable {
             return value(of: component, member: member, depth: depth + 1)
         }
         for choice in ["anyOf", "oneOf", "allOf"] {
-            guard let choices = schema[choice]?.children, !choices.isEmpty else { continue }
+            // A choice that only says which members are required has no value of its own.
+            let choices = (schema[choice]?.children ?? []).filter { choice in
+                if case .object(let members) = choice {
+                    members.map(\.name) != ["required"]
+                } else {
+                    true
+                }
+            }
+            guard !choices.isEmpty else { continue }
             // A reference that can be expanded stays an id: expanded objects would contain each other.
             let isReference = choice == "anyOf" && choices.contains { type(of: $0) == "string" }
             if isReference { return .text("\(member)_1") }
@@ -66,6 +74,7 @@ package struct SchemaDocument: Sendable {
             return .array([value(of: items, member: member, depth: depth + 1)])
         case "integer", "number": return number(of: schema, member: member)
         case "boolean": return .raw("true")
+        case "null": return .raw("null")
         default: return .text(member == "currency" ? "eur" : "\(member)_1")
         }
     }

@@ -215,6 +215,10 @@ private struct Stage {
             _ = try await watch("x")
             try await api.bury("src_x", because: "nonsense")
             return ("/v1/quarantine/src_x/dismiss", nil)
+        case "redriveSetAsideEntry":
+            return ("/v1/quarantine/entries/\(try await setAside("r"))/redrive", nil)
+        case "dismissSetAsideEntry":
+            return ("/v1/quarantine/entries/\(try await setAside("d"))/dismiss", nil)
         case "dismissWatches":
             _ = try await watch("dust")
             try await api.bury("src_dust", because: "nonsense")
@@ -279,6 +283,16 @@ private struct Stage {
     }
 
     private func at(_ action: String) -> String { "/v1/endpoints/\(endpoint)\(action)" }
+
+    /// Sets an entry aside; its ID as a part of a path.
+    private func setAside(_ name: String) async throws -> String {
+        let suspect = Suspect(.hint, partition: 1, name: name, account: .main, about: "src_1")
+        let at = Timestamp(ms: 1_795_165_200_125)
+        let store = try #require(api.backend.setAside)
+        let entry = SetAsideEntry(suspect, deaths: 3, firstAt: at, at: at)
+        #expect(try await store.setAside(entry))
+        return entry.id.replacing(":", with: "%3A")
+    }
 
     /// Watches a source of this name.
     private func watch(_ name: String) async throws -> String {
