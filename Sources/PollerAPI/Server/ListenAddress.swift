@@ -68,6 +68,36 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         return parts.count == 4 && parts.first == "127"
             && parts.allSatisfy { UInt8(decimal: $0) != nil }
     }
+
+    /// Binds a socket and closes it; the socket never listens.
+    ///
+    /// Errors: `IOError` and those of `SocketAddress`, as a server throws them.
+    fileprivate func bindOnce() throws {
+        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+        let descriptor = socket(CInt(address.protocol.rawValue), Self.stream, 0)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+        defer { close(descriptor) }
+        var isReused: CInt = 1
+        // As the server does: connections of the process before, in TIME_WAIT, are no obstacle.
+        _ = unsafe setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_REUSEADDR,
+            &isReused,
+            socklen_t(clamping: MemoryLayout<CInt>.size)
+        )
+        try unsafe address.withSockAddr { name, size in
+            guard unsafe bind(descriptor, name, socklen_t(clamping: size)) == 0 else {
+                throw IOError(errnoCode: errno, reason: "bind")
+            }
+        }
+    }
+
+    #if canImport(Glibc)
+    private static let stream = CInt(clamping: SOCK_STREAM.rawValue)
+    #else
+    private static let stream = SOCK_STREAM
+    #endif
 }
 
 /// An address that cannot be listened on, with the option that names it and what to do.
@@ -112,11 +142,13 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Says what stands in the way of listening at all of these, each named by its option; nil when nothing does.
     ///
-    /// By listening there for a moment, so that a program that cannot start says so before it does anything else.
-    /// Somebody may take a port right after: then its server says so.
+    /// Binds each address for a moment, so that a program that cannot start says so before it does anything
+    /// else. It does not listen: a client that connects while a program starts is refused and tries again, and
+    /// is not accepted by a socket that answers nothing. Somebody may take a port right after: then its server
+    /// says so.
     package static func obstacle(
         to places: [(option: String, address: ListenAddress)]
-    ) async -> ListenError? {
+    ) -> ListenError? {
         for (index, place) in places.enumerated() where place.address.port > 0 {
             let twin = places[..<index].first { $0.address == place.address }
             if let twin {
@@ -132,12 +164,7 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
         var errors: [ListenError] = []
         for (option, address) in places {
             do {
-                let channel = try await ServerBootstrap(
-                    group: MultiThreadedEventLoopGroup.singleton
-                )
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: address.host, port: address.port).get()
-                try await channel.close()
+                try address.bindOnce()
             } catch {
                 // What is about something else the server will meet again, and tell.
                 if let error = ListenError(error, at: address, option: option) {

@@ -35,7 +35,7 @@ struct NodeProcess {
         let configuration = try reading.configuration.get()
         var settings = try Settings(configuration)
         let roles = try servedRoles(settings)
-        let obstacle = await ListenError.obstacle(to: listeners(settings, roles))
+        let obstacle = ListenError.obstacle(to: listeners(settings, roles))
         if let obstacle { throw obstacle }
         let logger = bootstrap(settings)
         logger.notice(

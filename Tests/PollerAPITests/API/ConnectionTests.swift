@@ -251,14 +251,14 @@ struct ListenErrorTests {
         try await LiveAPI.run { api in
             let taken = ListenAddress(host: "127.0.0.1", port: api.port)
             let free = ListenAddress(host: "127.0.0.1", port: 0)
-            let none = await ListenError.obstacle(to: [("api-bind", free), ("admin-bind", free)])
+            let none = ListenError.obstacle(to: [("api-bind", free), ("admin-bind", free)])
             #expect(none == nil)
-            let one = await ListenError.obstacle(to: [("api-bind", free), ("admin-bind", taken)])
+            let one = ListenError.obstacle(to: [("api-bind", free), ("admin-bind", taken)])
             #expect(one?.description.contains("--admin-bind (POLLER_ADMIN_BIND)") == true)
-            let twins = await ListenError.obstacle(to: [("api-bind", taken), ("admin-bind", taken)])
+            let twins = ListenError.obstacle(to: [("api-bind", taken), ("admin-bind", taken)])
             #expect(twins?.description.hasPrefix("--api-bind and --admin-bind are both") == true)
             let other = ListenAddress(host: "192.0.2.1", port: 1)
-            let both = await ListenError.obstacle(to: [("api-bind", taken), ("admin-bind", other)])
+            let both = ListenError.obstacle(to: [("api-bind", taken), ("admin-bind", other)])
             let text = "\(try #require(both))"
             for part in ["\(taken) (--api-bind)", "\(other) (--admin-bind)", "another pollerd"] {
                 #expect(text.contains(part), "\(text)")
