@@ -90,7 +90,19 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
     package init() {}
 
     package static func main() async {
-        await main(Array(CommandLine.arguments.dropFirst()))
+        StandardStreams.prepare(program: "stripe-sandbox")
+        do {
+            let command = try parseAsRoot()
+            if let sandbox = command as? Self {
+                try await sandbox.run()
+            } else {
+                // Help, or a script for completions.
+                var command = command
+                try command.run()
+            }
+        } catch {
+            end(with: error)
+        }
     }
 
     package func validate() throws {
