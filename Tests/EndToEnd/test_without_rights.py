@@ -68,7 +68,7 @@ def test_everything_runs_embedded(user: PlainUser):
 # What each needs first where there is nothing: what it says that somebody has to install.
 NEEDS = {
     "demo": "redis-server", "test": "redis-server", "know": "redis-server", "chaos": "redis-server",
-    "bench": "redis-server", "plan": "redis-server", "simulate": "swift", "check": "swift", "sbom": "swift", "package": "dpkg-deb",
+    "bench": "redis-server", "plan": "redis-server", "simulate": "swift", "check": "swift", "dependencies": "swift", "sbom": "swift", "package": "dpkg-deb",
     "clients": "POLLER_URL",
 }
 
