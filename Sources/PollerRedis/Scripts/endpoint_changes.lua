@@ -8,8 +8,13 @@
 -- COST     O(endpoints told)
 local since, limit = tonumber(ARGV[1]), tonumber(ARGV[3])
 local known = call('HMGET', key(KEY.registry), REGISTRY.version, REGISTRY.floor)
--- With a damaged version all endpoints are told each time: deliveries need them.
-local version, floor = bounded(known[1], 0), bounded(known[2], 0)
+-- A version is an instant in µs, of 16 digits. With a damaged one all endpoints are told each time:
+-- deliveries need them.
+local function version_of(text)
+  local version = number(text or '')
+  return version and version >= 0 and version < 2^53 and version or 0
+end
+local version, floor = version_of(known[1]), version_of(known[2])
 local reset = 0
 if since > version or (since < floor and ARGV[2] ~= '1') then reset, since = 1, 0 end
 local from = '(' .. int(since)
