@@ -55,7 +55,7 @@ def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
                     a_while_passes(cluster)
                 died = time.monotonic()
                 role.start()
-                # After the start: who sees a death waits for the process that follows it.
+                # After the start, so that a test that sees the death can wait for the new process.
                 deaths.append(died)
 
     thread = threading.Thread(target=watch, daemon=True)

@@ -21,6 +21,10 @@ struct FuzzTests {
     @Test("Stripe's objects")
     func stripe() throws {
         let variants = try StripeDocuments().variants()
+        // Undamaged, each is understood: otherwise the damage would prove nothing.
+        #expect(
+            variants.allSatisfy { PaymentRun.answer($0.kind, Array($0.document.json.utf8)) != nil }
+        )
         try Self.budget.run("stripe objects") { chance in
             guard let variant = variants.randomElement(using: &chance) else { return }
             let bytes = JSONMutation.mutated(variant.document, using: &chance)
@@ -38,6 +42,12 @@ struct FuzzTests {
             "source", "payment_intent", "charge", "dispute", "source_mandate_notification",
         ].map {
             try documents.object($0)
+        }
+        for object in objects {
+            let event = Data(try documents.event("source.chargeable", about: object).json.utf8)
+            #expect(
+                try !JSONDecoder().decode(StripeEvent.self, from: event).asHint.subjects.isEmpty
+            )
         }
         try Self.budget.run("stripe events") { chance in
             guard let type = types.randomElement(using: &chance),

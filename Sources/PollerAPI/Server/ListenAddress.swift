@@ -143,9 +143,9 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Says what stands in the way of listening at all of these, each named by its option; nil when nothing does.
     ///
     /// Binds each address for a moment, so that a program that cannot start says so before it does anything
-    /// else. It does not listen: a client that connects while a program starts is refused and tries again, and
-    /// is not accepted by a socket that answers nothing. Somebody may take a port right after: then its server
-    /// says so.
+    /// else. The check does not listen: a client that connects during the start is refused and can try again. A
+    /// listening check would accept the client and never answer. If another program takes the port after the
+    /// check, the server reports that.
     package static func obstacle(
         to places: [(option: String, address: ListenAddress)]
     ) -> ListenError? {

@@ -43,7 +43,7 @@ package struct SchemaDocument: Sendable {
             return value(of: component, member: member, depth: depth + 1)
         }
         for choice in ["anyOf", "oneOf", "allOf"] {
-            // A choice that only says which members are required has no value of its own.
+            // A choice that only lists required members has no value.
             let choices = (schema[choice]?.children ?? []).filter { choice in
                 if case .object(let members) = choice {
                     members.map(\.name) != ["required"]
