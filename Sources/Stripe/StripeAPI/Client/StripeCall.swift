@@ -72,10 +72,12 @@ struct RequestHead: Sendable {
 
     init(key: StripeKey, version: String, account: String?, baseURL: String) {
         var headers = HTTPHeaders()
-        headers.reserveCapacity(6)
+        headers.reserveCapacity(7)
         headers.add(name: "Authorization", value: "Bearer " + key.value)
         headers.add(name: "Stripe-Version", value: version)
         headers.add(name: "Accept", value: "application/json")
+        // Without it any encoding would be welcome (RFC 9110 §12.5.3), and a proxy may choose gzip.
+        headers.add(name: "Accept-Encoding", value: "identity")
         if let account = account {
             headers.add(name: "Stripe-Account", value: account)
         }

@@ -112,6 +112,11 @@ public struct StripeHeaders: Sendable, Hashable {
         )
     }
 
+    /// ``rateLimitedReason`` as a word; nil where there is none.
+    public var limitReason: StripeLimitReason? {
+        rateLimitedReason.map(StripeLimitReason.init(rawValue:))
+    }
+
     /// Whether the body claims to be JSON; a missing header is no claim to the contrary.
     var isJSON: Bool {
         guard let contentType else { return true }
