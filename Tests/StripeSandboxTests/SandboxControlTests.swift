@@ -90,6 +90,59 @@ import Testing
         #expect(body.field == field)
     }
 
+    @Test(
+        "a limiter answers with its reason",
+        arguments: [
+            StripeLimitReason.globalRate, .globalConcurrency, .endpointRate, .endpointConcurrency,
+            .resourceSpecific,
+        ]
+    )
+    func limiters(reason: StripeLimitReason) async throws {
+        let error = try await strike(#""mode":"rate_limit","reason":"\#(reason)""#)
+        guard case .api(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.status == 429 && failure.error?.code == "rate_limit")
+        #expect(failure.headers.limitReason == reason && reason.isKnown)
+    }
+
+    @Test("a compressed body is what it was, once it is unpacked")
+    func gzip() async throws {
+        try await SandboxProbe.run { probe in
+            let id = try await probe.makeSource().id
+            let fault = #"{"match":"/v1/sources/\#(id)","times":1,"mode":"gzip"}"#
+            #expect(try await probe.control(.POST, "faults", fault).status == 201)
+            let key: HTTPHeaders = ["authorization": "Bearer sk_test_0123456789abcdef"]
+            let packed = try await probe.send(.GET, "/v1/sources/\(id)", headers: key)
+            let plain = try await probe.send(.GET, "/v1/sources/\(id)", headers: key)
+            #expect(packed.headers.first(name: "content-encoding") == "gzip")
+            #expect(plain.headers.first(name: "content-encoding") == nil)
+            // A member of one stored block: ten bytes, five, the body, a checksum and a length.
+            #expect(packed.body.prefix(3) == Data([0x1f, 0x8b, 8]))
+            #expect(packed.body.dropFirst(15).dropLast(8) == plain.body)
+        }
+    }
+
+    @Test("an object is not there until some time after it was read first")
+    func notYet() async throws {
+        try await SandboxProbe.run { probe in
+            let id = try await probe.makeSource().id
+            let fault = #"{"match":"/v1/sources/","mode":"not_yet","delay_ms":300}"#
+            #expect(try await probe.control(.POST, "faults", fault).status == 201)
+            guard case .api(let failure)? = await get(probe, id) else {
+                Issue.record("it was there at once")
+                return
+            }
+            #expect(failure.status == 404 && failure.error?.code == "resource_missing")
+            #expect(try await probe.makeSource().id != id)
+            let clock = ContinuousClock()
+            let end = clock.now + .seconds(30)
+            while await get(probe, id) != nil, clock.now < end { await Task.yield() }
+            #expect(await get(probe, id) == nil)
+        }
+    }
+
     @Test("a 1 GiB body ends at the client's bound, a slow one at its deadline")
     func bodies() async throws {
         #expect(try await strike(#""mode":"huge_body""#) == .bodyTooLarge(limitBytes: 1 << 20))

@@ -2,8 +2,14 @@ import HTTPTypes
 import NIOCore
 
 extension SandboxState {
-    /// How long an authorisation can be captured.
-    static let captureLifeMs: Int64 = 7 * 24 * 3_600_000
+    /// How long an authorisation can be captured, by method; a week of those that are not here.
+    ///
+    /// Only charges of cards say so themselves (`capture_before`).
+    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>; of Klarna and Afterpay
+    /// their own documentation.
+    static let captureLifeDays: [String: Int64] = [
+        "card": 7, "card_present": 2, "klarna": 28, "afterpay_clearpay": 13,
+    ]
 
     /// `/v1/charges`, `/v1/charges/{id}`, `…/capture`, `…/refund` and `…/refunds`.
     mutating func routeCharges(_ call: APICall) throws(APIError) -> APIReply {
@@ -140,7 +146,7 @@ extension SandboxState {
     /// Sets when reserved money is let go.
     mutating func setCaptureEnd(of charge: inout SandboxCharge) {
         guard charge.status == "succeeded", !charge.isCaptured else { return }
-        let endMs = nowMs + Self.captureLifeMs
+        let endMs = nowMs + (Self.captureLifeDays[charge.methodType] ?? 7) * 24 * 3_600_000
         charge.captureBefore = Int(clamping: endMs / 1000)
         timers.set(.expireCharge(charge.id), atMs: endMs)
     }

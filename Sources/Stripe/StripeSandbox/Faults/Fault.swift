@@ -9,10 +9,25 @@ struct Fault {
 
     /// Wakes the requests it holds; ended when the fault is deleted.
     var held: [AsyncStream<Void>.Continuation] = []
+    /// When each path was requested first, machine time; of `not_yet`.
+    var firstMs: [String: Int64] = [:]
+
+    init(id: String, plan: FaultRequest) {
+        self.id = id
+        self.plan = plan
+        timesLeft = plan.times
+    }
 
     func applies(to path: String, method: String) -> Bool {
         timesLeft != 0 && path.hasPrefix(plan.match)
             && (plan.method.map { $0.uppercased() == method } ?? true)
+            && (plan.mode != .notYet || method == "GET")
+    }
+
+    /// Whether a path still is to be answered as if its object did not exist.
+    mutating func hides(_ path: String, nowMs: Int64) -> Bool {
+        if firstMs[path] == nil, firstMs.count < SandboxState.faultsMax { firstMs[path] = nowMs }
+        return nowMs - (firstMs[path] ?? nowMs) < Int64(clamping: plan.delayMs ?? 2000)
     }
 }
 
@@ -38,6 +53,12 @@ enum FaultMode: String, Decodable {
     case wrongType = "wrong_type"
     /// Answers normally, labelled `text/plain`.
     case wrongContentType = "wrong_content_type"
+    /// Answers normally, compressed although nothing asked for it.
+    case gzip
+    /// Answers reads of an object with 404 until `delay_ms` after the first of them, 2 s unless given; then normally.
+    case notYet = "not_yet"
+    /// Answers 429 as the limiter that `reason` names, `endpoint-rate` unless given.
+    case rateLimit = "rate_limit"
     /// Answers normally after `delay_ms`.
     case delay
 }
@@ -62,6 +83,8 @@ struct FaultRequest: Decodable {
     let body: JSONValue?
     let delayMs: Int?
     let bytes: Int?
+    /// Of `rate_limit`: the value of `Stripe-Rate-Limited-Reason`.
+    let reason: String?
     /// How many requests it applies to; until deleted when absent.
     let times: Int?
     /// Whether the request takes effect before the fault strikes: a lost answer instead of a lost request.
@@ -70,7 +93,7 @@ struct FaultRequest: Decodable {
     let isStored: Bool?
 
     private enum CodingKeys: String, CodingKey {
-        case match, mode, method, status, headers, body, bytes, times, after
+        case match, mode, method, status, headers, body, bytes, reason, times, after
         case delayMs = "delay_ms"
         case isStored = "store"
     }
@@ -87,6 +110,9 @@ extension SandboxState {
         let fitting = faults.indices.filter { faults[$0].applies(to: path, method: method) }
         guard let index = fitting.first(where: { faults[$0].timesLeft != nil }) ?? fitting.first
         else { return nil }
+        if faults[index].plan.mode == .notYet, !faults[index].hides(path, nowMs: machineMs) {
+            return nil
+        }
         if let left = faults[index].timesLeft { faults[index].timesLeft = left - 1 }
         let (release, continuation) = AsyncStream.makeStream(of: Void.self)
         let plan = faults[index].plan
@@ -103,7 +129,7 @@ extension SandboxState {
     /// Puts a fault in force.
     mutating func addFault(_ plan: FaultRequest) -> String {
         let id = ids.make("fault_", length: 8)
-        faults.append(Fault(id: id, plan: plan, timesLeft: plan.times))
+        faults.append(Fault(id: id, plan: plan))
         return id
     }
 

@@ -71,6 +71,17 @@ struct FaultResponder {
             var response = normal()
             response.headers[.contentType] = "text/plain"
             return response
+        case .gzip:
+            var response = changed { Gzip.member(of: $0) }
+            response.headers[.contentEncoding] = "gzip"
+            return response
+        case .notYet:
+            let id = request.path.split(separator: "/").last.map(String.init) ?? ""
+            return refused(.noSuch("object", id))
+        case .rateLimit:
+            var error = Self.standardError(429)
+            error.limitReason = plan.reason ?? "endpoint-rate"
+            return refused(error)
         }
     }
 
@@ -95,6 +106,14 @@ struct FaultResponder {
         var reply = answer()
         note(reply.status)
         reply.body = change(reply.body) ?? reply.body
+        return SandboxResponder.response(reply, for: request)
+    }
+
+    /// An error in the place of the answer.
+    private func refused(_ error: APIError) -> Response {
+        note(error.status)
+        var reply = error.reply
+        reply.requestID = held.requestID
         return SandboxResponder.response(reply, for: request)
     }
 
