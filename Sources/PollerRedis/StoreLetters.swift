@@ -17,6 +17,8 @@ enum SignalLetter: String, CaseIterable {
     case erring = "e"
     case denied = "d"
     case stillFailing = "k"
+    case garbled = "g"
+    case stillGarbled = "i"
     case refused = "r"
 }
 

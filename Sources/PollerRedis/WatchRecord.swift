@@ -10,8 +10,8 @@ import Poller
 /// in `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch without
 /// one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
-/// seven characters), a further `|` and that (missing before the first poll); secret = the client secret where it is
-/// short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
+/// seven characters), a further `|` and that, and while answers say nothing of the payment another one and their
+/// ``AnswerStreak`` (missing before the first poll); secret = the client secret where it is short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
 /// one. Account and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch, _ form: EventForm) -> String {
@@ -199,6 +199,7 @@ enum WatchRecord: ItemRecord {
             step: step,
             failures: failures,
             malformed: malformed,
+            streak: parts.count > 8 ? AnswerStreak(packed: parts[8]) : nil,
             lastPolledAt: lastPolledAt.value,
             charge: parts.count > 6 ? progress(parts[6]) : .none
         )
@@ -206,6 +207,9 @@ enum WatchRecord: ItemRecord {
 
     /// What most watches do not have.
     private static func tail(_ state: WatchState) -> [String] {
+        if let streak = state.streak {
+            return [charge(state.charge), state.detail, streak.packed]
+        }
         if !state.detail.isEmpty { return [charge(state.charge), state.detail] }
         return state.charge == .none ? [] : [charge(state.charge)]
     }

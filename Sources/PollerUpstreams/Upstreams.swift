@@ -69,6 +69,14 @@ package struct StripePayments: PaymentReader {
 
 /// What a response says its body is.
 enum ContentType {
+    /// Why a body with such headers is not the JSON that was requested; nil when it may be.
+    static func objection(to type: String?, encodedAs encoding: String?) -> String? {
+        guard isJSON(type) else { return "the content type is not JSON" }
+        // Requests accept no encoding: it is the work of something between us and the upstream.
+        guard let encoding, encoding.lowercased() != "identity" else { return nil }
+        return "the body is encoded as \(encoding.prefix(20)), which was not asked for"
+    }
+
     /// Whether a body claims to be JSON; a missing header is no claim to the contrary.
     static func isJSON(_ header: String?) -> Bool {
         guard let header else { return true }

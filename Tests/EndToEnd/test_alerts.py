@@ -223,7 +223,8 @@ class Watched:
 
 
 def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos):
-    cluster = chaos(workers=0, notifiers=0, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"})
+    env = {"POLLER_STRIPE_SWEEP": "1s", "POLLER_QUARANTINE_AFTER": "0s"}
+    cluster = chaos(workers=0, notifiers=0, listen=False, env=env)
     it = Watched(cluster)
     try:
         it.receivers_fail()

@@ -28,7 +28,8 @@ def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
     config = path.parent / "poller.yaml"
     config.write_text(f"upstreams:\n  bank:\n    url: {receivers.url}/bank/{{id}}\n    status: /state\n    final: [settled]\n"
                       "accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
-    env = {"POLLER_API_KEYS_FILE": str(path), "POLLER_CONFIG_FILE": str(config), "ACME_KEY": "pk_test_acme"}
+    env = {"POLLER_API_KEYS_FILE": str(path), "POLLER_CONFIG_FILE": str(config), "ACME_KEY": "pk_test_acme",
+           "POLLER_QUARANTINE_AFTER": "0s"}
     with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
         shop = Shop(cluster, keys["admin"], receivers)
         shop.sells()

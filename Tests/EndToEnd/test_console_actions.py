@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this mach
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Shop]:
-    with Cluster(workers=1, notifiers=1, listen=False) as cluster:
+    env = {"POLLER_QUARANTINE_AFTER": "0s"}
+    with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
         shop = Shop(cluster)
         yield shop
         shop.close()

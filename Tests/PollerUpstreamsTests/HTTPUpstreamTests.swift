@@ -191,6 +191,18 @@ struct HTTPUpstreamTests {
             server.answer(page)
             let result = try await poll(source(server))
             #expect(result.name == "malformed")
+            let packed = StubServer.Answer(
+                headers: [("content-type", "application/json"), ("content-encoding", "gzip")],
+                body: #"{"payment":{"state":"paid"}}"#
+            )
+            server.answer(packed)
+            guard case .malformed(let reason) = try await poll(source(server)) else {
+                Issue.record("an encoded body was read")
+                return
+            }
+            #expect(reason.contains("encoded as gzip"))
+            let accepted = server.requests.last?.headers.first(name: "accept-encoding")
+            #expect(accepted == "identity")
             server.answer("\"" + String(repeating: "x", count: 1 << 20) + "\"")
             let large = try await poll(source(server))
             #expect(large.name == "malformed")

@@ -111,18 +111,20 @@ struct StripeUpstreamTests {
                 Issue.record("\(known)")
                 return
             }
-            guard case .malformed(let reason) = await rig.poll(key: "pk_test_1") else {
-                Issue.record("not malformed")
+            guard case .unaskable(let reason) = await rig.poll(key: "pk_test_1") else {
+                Issue.record("it was asked")
                 return
             }
             #expect(reason.contains("client_secret"))
         }
     }
 
-    @Test("404 is gone")
+    @Test("404 is gone, where Stripe says so")
     func gone() async throws {
         try await UpstreamRig.run { rig in
             #expect(await rig.poll("src_unknown") == .gone)
+            try await rig.fault("not_yet", ",\"delay_ms\":300000")
+            #expect(await rig.poll() == .gone)
         }
     }
 
@@ -186,7 +188,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("5xx and 409 are unavailable", arguments: [409, 500, 502, 503, 504])
+    @Test("5xx, 408, 409 and 425 are unavailable", arguments: [408, 409, 425, 500, 502, 503, 504])
     func unavailable(status: Int) async throws {
         try await UpstreamRig.run { rig in
             try await rig.fault("status", ",\"status\":\(status)")
@@ -211,7 +213,7 @@ struct StripeUpstreamTests {
     @Test(
         "what cannot be understood is malformed",
         arguments: [
-            "half_json", "html", "huge_body", "wrong_type", "wrong_content_type",
+            "half_json", "html", "huge_body", "wrong_type", "wrong_content_type", "gzip",
         ]
     )
     func malformed(mode: String) async throws {

@@ -110,6 +110,14 @@ private final class Handler: ChannelInboundHandler {
 struct Control: Sendable {
     let base: String
 
+    /// Deletes something and returns the status.
+    func delete(_ path: String) async throws -> Int {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .DELETE
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        return Int(response.status.code)
+    }
+
     /// Posts JSON and returns the status.
     func post(_ path: String, json: String) async throws -> Int {
         var request = HTTPClientRequest(url: base + path)

@@ -11,6 +11,26 @@ struct UpstreamRig: Sendable {
     let source: String
     let clientSecret: String
 
+    private init(base: String, sandbox: StripeClient, source: String, clientSecret: String) {
+        self.base = base
+        self.sandbox = sandbox
+        self.source = source
+        self.clientSecret = clientSecret
+    }
+
+    /// A rig without a sandbox, whose source `src_1` is whatever a server says.
+    init(stub server: StubServer) {
+        let base = "http://127.0.0.1:\(server.port)"
+        self.init(
+            base: base,
+            sandbox: StripeClient(
+                configuration: StripeClientConfiguration(key: StripeKey("sk_test_1"), baseURL: base)
+            ),
+            source: "src_1",
+            clientSecret: "src_client_secret_1"
+        )
+    }
+
     /// Runs `body` with a sandbox and a fresh iDEAL source in it.
     static func run(_ body: @escaping @Sendable (UpstreamRig) async throws -> Void) async throws {
         try await Sandbox.withRunning { base in
@@ -42,6 +62,12 @@ struct UpstreamRig: Sendable {
         guard reply == 201 else { throw RigFailure(description: "fault \(mode): \(reply)") }
     }
 
+    /// Ends every fault.
+    func clearFaults() async throws {
+        let reply = try await Control(base: base).delete("/_sandbox/faults")
+        guard reply == 200 else { throw RigFailure(description: "faults: \(reply)") }
+    }
+
     /// Sets the source's status.
     func set(_ status: String) async throws {
         let path = "/_sandbox/sources/\(source)/status"
@@ -57,15 +83,29 @@ struct UpstreamRig: Sendable {
         clientSecret: String? = nil,
         timeout: Duration = .seconds(8)
     ) async -> PollResult {
-        let upstream = StripeUpstream(
+        let watch = watch(id, kind: kind, clientSecret: clientSecret)
+        return await upstream(key: key).poll(watch, timeout: timeout)
+    }
+
+    /// What asks the sandbox, with a clock that stands still.
+    func upstream(key: String = "sk_test_1") -> StripeUpstream {
+        StripeUpstream(
             accounts: StripeAccounts([
                 .main: StripeClientConfiguration(key: StripeKey(key), baseURL: base)
             ]),
             resolver: SystemResolver(clock: ContinuousClock()),
             wallClock: { Timestamp(ms: 1_795_000_000_000) }
         )
+    }
+
+    /// A watch of the source, or of something else.
+    func watch(
+        _ id: String? = nil,
+        kind: SourceKind = .source,
+        clientSecret: String? = nil
+    ) -> Watch {
         let start = Timestamp(ms: 1_795_000_000_000)
-        let watch = Watch(
+        return Watch(
             key: WatchKey(
                 account: .main,
                 source: SourceID(unchecked: id ?? source),
@@ -78,7 +118,6 @@ struct UpstreamRig: Sendable {
             seq: 0,
             clientSecret: clientSecret.map(Poller.ClientSecret.init(unchecked:))
         )
-        return await upstream.poll(watch, timeout: timeout)
     }
 
     private struct Made: Decodable {

@@ -129,7 +129,7 @@ package enum RetryAfter {
     }
 
     /// The three forms RFC 9110 §5.6.7 obliges a recipient to read.
-    private static func date(_ text: some StringProtocol) -> Timestamp? {
+    package static func date(_ text: some StringProtocol) -> Timestamp? {
         guard text.utf8.count <= 40 else { return nil }
         let words = text.split { $0 == " " || $0 == "," || $0 == ":" || $0 == "-" }
         let months = [

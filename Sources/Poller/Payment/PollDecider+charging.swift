@@ -37,7 +37,7 @@ extension PollDecider {
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = turn.polledState
-        state.malformed = 0
+        state.understood()
         switch result {
         case .made(let charge):
             let look = turn.look(observation, charge: charge)
@@ -111,7 +111,8 @@ extension PollDecider {
         guard let last = turn.watch.state.status else {
             // The source itself was never seen.
             var state = turn.polledState
-            (state.failures, state.malformed, state.step) = (0, 0, 0)
+            state.understood()
+            (state.failures, state.step) = (0, 0)
             let change = WatchChange(state: state, payment: look?.memory)
             return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
         }
@@ -134,7 +135,8 @@ extension PollDecider {
         _ seen: Observation
     ) -> Decision<WatchChange> {
         var state = turn.polledState
-        (state.failures, state.malformed) = (0, 0)
+        state.understood()
+        state.failures = 0
         let events = turn.events(
             look,
             nil,

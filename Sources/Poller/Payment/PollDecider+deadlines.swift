@@ -163,7 +163,7 @@ extension PollDecider {
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = turn.polledState
-        state.malformed = 0
+        state.understood()
         let act = acted.act
         switch acted.result {
         case .done:

@@ -119,7 +119,7 @@ extension PollDecider {
         unauthenticated secure: SecureTry?
     ) -> Decision<WatchChange> {
         var state = turn.polledState
-        state.malformed = 0
+        state.understood()
         state.failures = 0
         state.step = 0
         state.charge = .failed

@@ -90,6 +90,13 @@ package enum LaneSignal: Hashable, Sendable {
     /// Our credentials were refused again for an item that had no usable answer before: alone it does
     /// not concern the lane. While the circuit is open already, it is held for as long as last time.
     case stillFailing
+    /// An answer that makes no sense, for an item whose last one made sense, or that was never asked for:
+    /// counted as ``failing``, and holds grow as slowly as those of ``denied``. It may be one item, or a
+    /// proxy that answers for an upstream that is down.
+    case garbled
+    /// An answer that makes no sense again, for an item whose last one did not either: alone it does not
+    /// concern the lane. While the circuit is open already, it is held for as long as last time.
+    case stillGarbled
     /// Nothing will work before a person acts: the circuit opens at once, for this long.
     case refused(Duration)
 
@@ -117,6 +124,9 @@ package struct LaneTrouble: Hashable, Sendable {
     /// Attempts in a row without an answer.
     package let failures: Int
     /// The first attempt that failed since one succeeded, by the store's clock.
+    ///
+    /// Of a lane of watches it is not kept: such a lane is in trouble while its circuit is open, since
+    /// 1970.
     package let since: Timestamp
 
     /// Puts it together, as a store does.
@@ -141,7 +151,8 @@ package struct CircuitHold: Hashable, Sendable {
     /// For a customer's endpoint, which may be away for days: 96 probes a day.
     package static let endpoint = CircuitHold(first: .seconds(30), longest: .seconds(900))
 
-    /// Denials of different items that double the hold of a circuit that only they keep open.
+    /// Denials of different items, or answers that make no sense, that double the hold of a circuit that only
+    /// they keep open.
     ///
     /// Behind some that a key may not see others wait that it may; a key that was revoked still
     /// comes to holds of a minute after a quarter of an hour.

@@ -6,15 +6,17 @@ import JSONText
 /// observed, news           ─▶ event; final? close(settled) : goal? close(reached) : look again soon
 /// observed, nothing new    ─▶ look again, each time later
 /// rate limited             ─▶ the lane waits, then goes on at half its rate; the watch has not failed
+/// object limited           ─▶ this watch backs off
 /// lock timeout             ─▶ this watch waits a moment
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
-/// malformed                ─▶ full-jitter backoff; five times in a row: close(dead)
+/// malformed                ─▶ full-jitter backoff; from many watches the circuit; after hours close(dead)
 /// unauthorized             ─▶ full-jitter backoff; of different watches, enough in a row open the circuit
 /// unserved                 ─▶ this watch backs off, and another worker goes first
-/// gone                     ─▶ close(gone)
+/// gone                     ─▶ asked again, soon after the enqueue for some seconds; then close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
+/// hint after dead          ─▶ goes on as before, where only its answers were not understood
 /// hint of money after an answer ─▶ one look, which tells of the payment alone what is new
 /// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
 /// ```
@@ -45,16 +47,18 @@ package struct PollDecider: Sendable {
     static let rateLimitHold = Duration.seconds(1)
     /// The most a receiver's `Retry-After` may ask for.
     static let retryAfterMax = Duration.seconds(3600)
-    /// Answers in a row that nobody understands before a person must look.
-    static let malformedMax = 5
-
     /// The longest that a watch outlives its deadline for want of an answer.
     static func grace(timeout: Duration) -> Duration {
         min(timeout / 10, .seconds(600))
     }
 
-    /// Makes a decider; it holds nothing.
-    package init() {}
+    /// How long answers that make no sense are no verdict about an object.
+    let quarantineAfter: Duration
+
+    /// A decider that gives an object up once its answers made no sense for so long.
+    package init(quarantineAfter: Duration = Self.quarantineAfter) {
+        self.quarantineAfter = quarantineAfter
+    }
 
     /// Decides what follows from what the upstream has answered.
     package func decide(
@@ -63,7 +67,12 @@ package struct PollDecider: Sendable {
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = turn.polledState
-        if case .malformed = result {} else { state.malformed = 0 }
+        state.streak = turn.streak(with: result)
+
+        switch result {
+        case .malformed, .unaskable: break
+        default: state.malformed = 0
+        }
 
         switch result {
         case .observed(let observation):
@@ -84,9 +93,10 @@ package struct PollDecider: Sendable {
             state.step += 1
             return again(turn, outlook, state, look, error: nil, &chance)
 
-        case .gone:
-            let error = "the upstream does not know this source (404): check id, account and mode"
-            return closed(turn, .gone, state, error: error)
+        case .gone: return absent(turn, state, &chance)
+        case .malformed(let reason): return malformed(turn, state, reason, &chance)
+        case .unaskable(let reason): return unaskable(turn, state, reason, &chance)
+        case .objectLimited(let wait): return objectLimited(turn, state, wait, &chance)
 
         case .rateLimited(let retryAfter):
             // A `Retry-After: 0` must not make the lane spin.
@@ -121,26 +131,7 @@ package struct PollDecider: Sendable {
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
             return failed(turn, state, wait, error: reason, isAnswer ? .erring : .failing)
-
-        case .malformed(let reason):
-            state.failures += 1
-            state.malformed += 1
-            if state.malformed >= Self.malformedMax {
-                let error = "not understood \(state.malformed) times: \(reason)"
-                return closed(turn, .dead, state, error: error)
-            }
-            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            return failed(turn, state, wait, error: reason)
         }
-    }
-
-    /// Decides on a watch whose every holder died: it is not polled again before a person looks.
-    package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> Decision<WatchChange> {
-        let error =
-            "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
-            + "again before somebody redrives it"
-        let turn = PollTurn(watch, due: now, polledAt: now, now: now)
-        return closed(turn, .dead, watch.state, error: error)
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.
@@ -325,10 +316,11 @@ package struct PollDecider: Sendable {
     func backoff(
         failures: Int,
         atLeast least: Duration?,
+        atMost most: Duration = Self.failureWaitMax,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
         let doubled = Double(1 << min(max(failures, 0), 20))
-        let ceiling = min(doubled, Self.failureWaitMax.inSeconds)
+        let ceiling = min(doubled, most.inSeconds)
         let seconds = Double.random(in: 0.1...ceiling, using: &chance)
         let wait = Duration.milliseconds(saturating: seconds * 1000)
         return max(wait, least ?? .zero)
@@ -338,7 +330,7 @@ package struct PollDecider: Sendable {
         retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 
-    private func jittered(
+    func jittered(
         _ wait: Duration,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {

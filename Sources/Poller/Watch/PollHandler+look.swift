@@ -83,6 +83,7 @@ extension PollHandler {
             due: leased.lease.due,
             polledAt: polledAt,
             now: leased.now,
+            isLaneDown: leased.lease.trouble?.isProbed ?? false,
             payments: payments
         )
     }
@@ -112,8 +113,8 @@ extension PollHandler {
             var chance = SystemRandomNumberGenerator()
             let decision = decider.decide(turn, following: charge, result, using: &chance)
             return decision.change.events.isEmpty
-        case .unavailable, .rateLimited, .lockTimeout: return false
-        case .unauthorized, .unserved, .gone, .malformed: return true
+        case .unavailable, .rateLimited, .objectLimited, .lockTimeout: return false
+        case .unauthorized, .unserved, .unaskable, .gone, .malformed: return true
         }
     }
 

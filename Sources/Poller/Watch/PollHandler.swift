@@ -28,7 +28,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let orders: OrderBook?
     private let secureTries: SecureTries?
     let timeout: Duration
-    let decider = PollDecider()
+    let decider: PollDecider
     let metrics = PollMetrics()
     private let tracer: (any WorkTracer)?
     let logger: Logger
@@ -39,7 +39,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// a watch asks for; without a reader of payments
     /// only statuses are told; without a book each source is charged, whatever order it pays;
     /// without `secureTries` what 3-D Secure is done with is made and not watched; without a tracer what
-    /// a watch carries of a trace is passed on as it is.
+    /// a watch carries of a trace is passed on as it is. An object whose answers make no sense for
+    /// `quarantineAfter` is given up.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
@@ -48,9 +49,11 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         orders: OrderBook? = nil,
         secureTries: SecureTries? = nil,
         timeout: Duration,
+        quarantineAfter: Duration = PollDecider.quarantineAfter,
         tracer: (any WorkTracer)? = nil,
         logger: Logger
     ) {
+        decider = PollDecider(quarantineAfter: quarantineAfter)
         self.tracer = tracer
         self.upstream = upstream
         self.charger = charger

@@ -43,9 +43,8 @@ struct PollMetrics: Sendable {
 extension PollResult {
     /// Every ``name`` there is.
     package static let names = [
-        "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "unserved",
-        "gone",
-        "malformed",
+        "observed", "rate_limited", "object_limited", "lock_timeout", "unavailable",
+        "unauthorized", "unserved", "unaskable", "gone", "malformed",
     ]
 
     /// The class of the result, for logs and metrics.
@@ -53,10 +52,12 @@ extension PollResult {
         switch self {
         case .observed: "observed"
         case .rateLimited: "rate_limited"
+        case .objectLimited: "object_limited"
         case .lockTimeout: "lock_timeout"
         case .unavailable: "unavailable"
         case .unauthorized: "unauthorized"
         case .unserved: "unserved"
+        case .unaskable: "unaskable"
         case .gone: "gone"
         case .malformed: "malformed"
         }

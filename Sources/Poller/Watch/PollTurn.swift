@@ -12,6 +12,9 @@ package struct PollTurn: Sendable {
     package let polledAt: Timestamp
     /// When the answer had come.
     package let now: Timestamp
+    /// The circuit of the lane was open when the watch was claimed: its upstream gives no other watch an
+    /// answer of use either.
+    package let isLaneDown: Bool
     /// The money was to go back in this turn, as what an order was paid with a second time: whether it
     /// does; nil when nothing was asked for, or may be again.
     package var isDuplicateBack: Bool?
@@ -26,12 +29,14 @@ package struct PollTurn: Sendable {
         due: Timestamp,
         polledAt: Timestamp,
         now: Timestamp,
+        isLaneDown: Bool = false,
         payments: (any PaymentReader)? = nil
     ) {
         self.watch = watch
         self.due = due
         self.polledAt = polledAt
         self.now = now
+        self.isLaneDown = isLaneDown
         self.payments = payments
     }
 
@@ -41,6 +46,17 @@ package struct PollTurn: Sendable {
         state.attempts += 1
         state.lastPolledAt = polledAt
         return state
+    }
+
+    /// The streak that an answer belongs to; `nil` when it ends every streak.
+    ///
+    /// A run that has begun since has a streak of its own.
+    func streak(with result: PollResult) -> AnswerStreak? {
+        guard let kind = AnswerStreak.Kind(result) else { return nil }
+        if let known = watch.state.streak, known.kind == kind, known.since >= watch.createdAt {
+            return known
+        }
+        return AnswerStreak(kind, since: polledAt)
     }
 
     /// What an answer says of the payment; nil when nobody can tell.

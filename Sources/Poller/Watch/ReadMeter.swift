@@ -155,7 +155,10 @@ package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Durat
         // Only Stripe counts reads; other systems have their own limits.
         guard watch.key.kind != .http else { return result }
         // The upstream was not asked.
-        if case .unserved = result { return result }
+        switch result {
+        case .unserved, .unaskable: return result
+        default: break
+        }
         meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
         guard case .observed(var observation) = result else { return result }
         observation.stretch = meter.stretch(watch.key.account)

@@ -35,6 +35,8 @@ package enum PollResult: Hashable, Sendable {
     case observed(Observation)
     /// It wants everybody of this account and endpoint to slow down (429).
     case rateLimited(retryAfter: Duration?)
+    /// It limits requests for this one object (429); others are not concerned.
+    case objectLimited(retryAfter: Duration?)
     /// This one object is busy (429 with code `lock_timeout`); others are not concerned.
     case lockTimeout
     /// It is down or cannot be reached: network, timeout, or 5xx, with which it has answered.
@@ -44,9 +46,13 @@ package enum PollResult: Hashable, Sendable {
     /// The upstream was not asked: this process lacks the key or the upstream, and another may
     /// have it.
     case unserved(String)
+    /// The upstream was not asked, and no process can ask it: the watch lacks its client secret, or names
+    /// what no URL can be made of.
+    case unaskable(String)
     /// It does not know the source (404).
     case gone
-    /// It answered what cannot be understood.
+    /// It answered what cannot be understood, or something else in its place did: a page of a proxy, a
+    /// redirect, half a body.
     case malformed(String)
 }
 

@@ -156,6 +156,8 @@ package struct WatchState: Hashable, Sendable {
     package var failures: Int
     /// Answers in a row that nobody understood.
     package var malformed: Int
+    /// What the last answers have in common, when they say nothing of the payment.
+    package var streak: AnswerStreak?
     /// When the upstream was last asked.
     package var lastPolledAt: Timestamp?
     /// How far the charge has come, when there is to be one.
@@ -169,6 +171,7 @@ package struct WatchState: Hashable, Sendable {
         step: Int = 0,
         failures: Int = 0,
         malformed: Int = 0,
+        streak: AnswerStreak? = nil,
         lastPolledAt: Timestamp? = nil,
         charge: ChargeProgress = .none
     ) {
@@ -178,8 +181,15 @@ package struct WatchState: Hashable, Sendable {
         self.step = SafeInteger.count(step)
         self.failures = SafeInteger.count(failures)
         self.malformed = SafeInteger.count(malformed)
+        self.streak = streak
         self.lastPolledAt = lastPolledAt
         self.charge = charge
+    }
+
+    /// Notes that the upstream has answered something that was understood.
+    mutating func understood() {
+        malformed = 0
+        streak = nil
     }
 }
 
@@ -241,14 +251,16 @@ package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
     case cancelled
     /// The upstream does not know the source (404).
     case gone
-    /// The upstream's answers could not be understood, again and again; a person must look.
+    /// The upstream's answers could not be understood for hours, or the watch has ended its workers again
+    /// and again; a person must look.
     case dead
 
     /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
     /// news of it may have come since.
     ///
     /// A status that is final has no news, a goal that was reached asks for none, and what a person
-    /// has stopped, or must look at, waits for a person.
+    /// has stopped waits for a person. So does what has ended its workers; a watch that is `dead` because
+    /// no answer was understood is opened, too, and goes on (``WatchSnapshot/opensOnHint``).
     package var opensOnHint: Bool {
         switch self {
         case .expired, .gone: true

@@ -10,7 +10,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
 
     /// Makes an open watch due now, or right after the poll in flight; and opens one again that ended without an
-    /// answer (``ClosedReason/opensOnHint``), or with one that the news of the hint may change (``HintNews``).
+    /// answer (``WatchSnapshot/opensOnHint``), or with one that the news of the hint may change (``HintNews``).
     ///
     /// News of an open watch is kept until a look has seen it (``Watch/news``): where the one that closes
     /// the watch was begun before the hint, or did not see the money (``WatchChange/seesMoney``), the

@@ -148,8 +148,7 @@ struct ReturnPageRoutes {
                 Self.isSameMode(visit["livemode"], snapshot)
             else { return page.neutral(in: spoken(to: request)) }
             // The return is a hint: the bank has an answer by now.
-            let opens = snapshot.closed?.opensOnHint ?? true
-            if opens, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
+            if snapshot.opensOnHint, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
                 _ = try await watches.hint(key)
             }
             return Response(

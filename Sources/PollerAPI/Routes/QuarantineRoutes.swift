@@ -5,9 +5,9 @@ import PollerWire
 /// Watches that a person must look at.
 ///
 /// They are closed watches like others, so the list is that of watches with one filter, and whoever
-/// redrives one reopens it with the span it had at first. Nothing is redriven by itself: what put it
-/// there, answers nobody understands or a poll that took the worker down, would do so again. What is not
-/// worth another look is dismissed, so that the quarantine tells of nothing but what somebody is to look at.
+/// redrives one reopens it with the span it had at first. A hint reopens one whose answers were not
+/// understood; what took its workers down would do so again, and waits for a person. What is not
+/// worth another look is dismissed, so that the quarantine lists nothing but what a person must look at.
 struct QuarantineRoutes {
     private static let list = Route(
         .get,

@@ -186,9 +186,11 @@ local function claim(request, now, back, gap, reply)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
           -- A lane without trouble ends the list before its last two.
-          -- Time in which no claim was made does not count against an endpoint.
+          -- Time in which no claim was made does not count against an endpoint. Since when an upstream
+          -- fails is not kept: of its lanes the list says only that the circuit is open.
           local trouble = lane.failingSince
           if trouble and trouble < gap[2] then trouble = min(trouble + gap.sum, gap[2]) end
+          if not trouble and (lane.failures or 0) >= FAILURES_MAX then trouble = 0 end
           reply[#reply + 1] = { id, token, text(due_at - back), start - back, name, private, w,
             trouble, lane.failures or 0 }
           ids[#ids + 1] = id

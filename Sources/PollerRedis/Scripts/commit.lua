@@ -6,8 +6,8 @@
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
 --          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '' (=
 --          leaves the one there is),
---          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, r refused; in
---          capitals of an endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
+--          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, g garbled, i still
+--          garbled, r refused; in capitals of an endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
 --          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
 --          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
 --          by side; and then by the events, each as JSON and packed or ''. Without events seq and channel are a line for the
@@ -80,7 +80,10 @@ local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 local FAILURES = {
   [SIGNAL.failing] = FAILURE.silent, [SIGNAL.erring] = FAILURE.erring, [SIGNAL.refused] = FAILURE.erring,
   [SIGNAL.denied] = FAILURE.denied, [SIGNAL.stillFailing] = FAILURE.denied,
+  [SIGNAL.garbled] = FAILURE.erring, [SIGNAL.stillGarbled] = FAILURE.erring,
 }
+-- Failures of an item whose last attempt has failed in the same way: they do not count.
+local REPEATED = { [SIGNAL.stillFailing] = true, [SIGNAL.stillGarbled] = true }
 
 -- What the attempt says about its whole lane (`LaneSignal`).
 local function hear(lane, signal, span)
@@ -93,10 +96,10 @@ local function hear(lane, signal, span)
   end
   if FAILURES[kind] then set(lane, LANE.lastFailure, FAILURES[kind]) end
   if isFailure then
-    if kind ~= SIGNAL.stillFailing then set(lane, LANE.failures, (lane.failures or 0) + 1) end
+    if not REPEATED[kind] then set(lane, LANE.failures, (lane.failures or 0) + 1) end
     lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
-    lane.isSilent, lane.isDenied = lane.isSilent or kind == SIGNAL.failing or kind == SIGNAL.erring,
-      lane.isDenied or kind == SIGNAL.denied
+    lane.isSilent = lane.isSilent or kind == SIGNAL.failing or kind == SIGNAL.erring
+    lane.isDenied = lane.isDenied or kind == SIGNAL.denied or kind == SIGNAL.garbled
   else
     set(lane, LANE.heldUntil, max(lane.heldUntil or 0, now + span))
   end
@@ -111,7 +114,8 @@ local function hear(lane, signal, span)
 end
 
 -- Opens the circuit of a lane whose attempts got no answer, longer each time; as long as last time
--- when only items failed that had failed before. Who denies is not silent: its holds grow apart.
+-- when only items failed that had failed before. Who denies, or answers what makes no sense, is not silent:
+-- its holds grow apart.
 local function judge(lane)
   if not lane.isFailing or (lane.failures or 0) < FAILURES_MAX or now < (lane.heldUntil or 0) then return end
   local first, longest = unpack(lane.isFailing)
@@ -184,7 +188,7 @@ for _, index in ipairs(held) do
   local due
   local reason = wait ~= '' and wait or CLOSED.settled
   local isReopened = verdict == VERDICT.close
-    and has_missed_news(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '')
+    and has_missed_news(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '', ARGV[at + 5])
   if isReopened or (isMarked and verdict ~= VERDICT.close) then
     due, wheel = now, URGENT
   elseif verdict == VERDICT.next then

@@ -1,24 +1,25 @@
 #!lua flags=allow-oom
 -- Makes an open item due now; one that is leased becomes due right after its commit. One that was
--- closed without an answer, or with one that the news may change, is opened again (opening.lua). News
--- of an open item is kept: the look that closes it may not have seen it.
+-- closed without an answer, with one that the news may change, or because no answer was understood, is
+-- opened again (opening.lua). News of an open item is kept: the look that closes it may not have seen it.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, news (a anything, o an outcome, m money)
 -- RETURNS  1, or 0 when no such item is open or may be opened
 -- USES     opening
--- COST     four reads, five writes; to open again, eleven
+-- COST     four reads, five writes; to open again, twelve
 local now, wall = clocks()
 local before = head_of_partition()
 local id, news = ARGV[1], ARGV[2]
 local item = key(KEY.item, id)
-local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.payment)
+local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.payment, ITEM.state)
 if not w[1] then return 0 end
 local closed = w[2]
 if closed then
-  if not is_opened_by(news, closed, w[4]) then return 0 end
+  if not is_opened_by(news, closed, w[4], w[5]) then return 0 end
   reopen(id, closed, wall)
   call('ZREM', key(KEY.closed), id)
+  if closed == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
 else
   call('HSET', item, ITEM.hinted, int(wall))
 end

@@ -11,9 +11,13 @@ local GRAVITY = { [HINT.anything] = 1, [HINT.outcome] = 2, [HINT.money] = 3 }
 
 -- Whether news opens an item that is closed for a reason (ClosedReason, HintNews).
 --
--- What is remembered of a payment has a fourth value once there was money.
-local function is_opened_by(news, reason, payment)
+-- What is remembered of a payment has a fourth value once there was money. An item that is in quarantine
+-- because nobody understood the answers about it counts them in the sixth value of its state (WatchRecord);
+-- one that has ended its workers has none, and waits for a person.
+local MISUNDERSTOOD = '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[1-9]'
+local function is_opened_by(news, reason, payment, state)
   if reason == CLOSED.expired or reason == CLOSED.gone then return true end
+  if reason == CLOSED.dead then return state and find(state, MISUNDERSTOOD) ~= nil end
   if reason ~= CLOSED.settled and reason ~= CLOSED.reached then return false end
   if not payment or news == HINT.anything then return false end
   return news == HINT.money or not find(payment, '^[^|]*|[^|]*|[^|]*|[^|]')
@@ -29,16 +33,17 @@ local function keep_news(item, news, token)
   call('HSET', item, ITEM.news, news .. (token or '0'))
 end
 
--- Whether the look of a lease may have missed news which opens what it closes; what it has seen is
--- forgotten. `isOfMoney`: it has looked at the money.
-local function has_missed_news(item, token, reason, isOfMoney)
+-- Whether the look of a lease may have missed news which opens what it closes with a state; what it has
+-- seen is forgotten. `isOfMoney`: it has looked at the money.
+local function has_missed_news(item, token, reason, isOfMoney, state)
   local news = call('HGET', item, ITEM.news)
   if not news then return false end
   local kind, isBefore = sub(news, 1, 1), sub(news, 2) ~= token
-  local isSeen = isBefore and (isOfMoney or reason == CLOSED.expired or reason == CLOSED.gone)
+  local isUnanswered = reason == CLOSED.expired or reason == CLOSED.gone or reason == CLOSED.dead
+  local isSeen = isBefore and (isOfMoney or isUnanswered)
   -- Who does not know what the news is does not doubt that the source is gone.
   if reason == CLOSED.gone and kind == HINT.anything then isSeen = true end
-  if not isSeen and is_opened_by(kind, reason, call('HGET', item, ITEM.payment)) then
+  if not isSeen and is_opened_by(kind, reason, call('HGET', item, ITEM.payment), state) then
     return true
   end
   call('HDEL', item, ITEM.news)
@@ -52,13 +57,19 @@ local function forget_seen_news(item, token)
 end
 
 -- Opens an item again that ended for a reason, as it was and with the span it had at first: a new run,
--- which remembers the seq that had been recorded before it. Its place is the caller's to give.
+-- which remembers the seq that had been recorded before it. One that was in quarantine goes on like any
+-- other: nobody has seen how it ends. Its place is the caller's to give.
 local function reopen(id, reason, wall)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq)
   local span = number(w[2] or 0) - number(w[1] or 0)
   call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
-    ITEM.run, int((w[3] or 1) + 1), ITEM.reopenedSeq, w[4] or 0, ITEM.hinted, int(wall))
+    ITEM.run, int((w[3] or 1) + 1), ITEM.hinted, int(wall))
+  if reason == CLOSED.dead then
+    call('HDEL', item, ITEM.reopenedSeq)
+  else
+    call('HSET', item, ITEM.reopenedSeq, w[4] or 0)
+  end
   call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes, ITEM.news)
   if reason == CLOSED.settled or reason == CLOSED.reached then
     call('HSET', item, ITEM.endedAs, reason)

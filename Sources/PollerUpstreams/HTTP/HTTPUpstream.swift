@@ -14,7 +14,8 @@ import ServiceLifecycle
 /// | 404, 410 | `gone` |
 /// | 429 | `rateLimited`, with `Retry-After` when there is one |
 /// | 408, 409, 425, 5xx, no answer in time, no address | `unavailable` |
-/// | anything else: 3xx (not followed), no JSON, no status, an address that may not be reached | `malformed` |
+/// | an id that no URL can be made of: nobody is asked | `unaskable` |
+/// | anything else: 3xx (not followed), no JSON, an encoded body, no status, an address that may not be reached | `malformed` |
 ///
 /// What the request has carried in confidence is taken out of the object (``Redaction``); the status is read from
 /// the answer as it came.
@@ -82,7 +83,7 @@ package struct HTTPUpstream: Upstream, Service {
         do throws(InvalidInput) {
             target = try source.template.target(of: watch.key.source)
         } catch {
-            return .malformed("\(error.field) \(error.message)")
+            return .unaskable("\(error.field) \(error.message)")
         }
         let route: GuardedClient.Route
         do throws(RequestFailure) {
@@ -94,7 +95,9 @@ package struct HTTPUpstream: Upstream, Service {
         } catch {
             return Self.result(of: error, target)
         }
-        var headers: HTTPHeaders = ["accept": "application/json", "user-agent": "poller/1"]
+        var headers: HTTPHeaders = [
+            "accept": "application/json", "accept-encoding": "identity", "user-agent": "poller/1",
+        ]
         for header in source.headers {
             headers.replaceOrAdd(name: header.name, value: header.value)
         }
@@ -133,8 +136,11 @@ package struct HTTPUpstream: Upstream, Service {
     }
 
     private func observed(_ answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
-        guard ContentType.isJSON(answer.headers.first(name: "content-type")) else {
-            return .malformed("the content type is not JSON")
+        if let reason = ContentType.objection(
+            to: answer.headers.first(name: "content-type"),
+            encodedAs: answer.headers.first(name: "content-encoding")
+        ) {
+            return .malformed(reason)
         }
         guard String(validating: answer.body, as: UTF8.self) != nil else {
             return .malformed("the answer is not UTF-8")
@@ -168,7 +174,7 @@ package struct HTTPUpstream: Upstream, Service {
                 "the address of \(target.host) may not be reached: use https to a public host, or "
                     + "add it to POLLER_ALLOW_CIDRS"
             )
-        case .unusable: .malformed("the URL cannot be requested")
+        case .unusable: .unaskable("the URL cannot be requested")
         case .tooLarge: .malformed("the answer exceeds \(bodyBytesMax) bytes")
         default: .unavailable(reason(failure), retryAfter: nil)
         }

@@ -14,15 +14,19 @@ import Synchronization
 /// | 2xx with an object of this id | `observed` |
 /// | 401, 403 | `unauthorized` |
 /// | no key for the account: nobody is asked | `unserved` |
-/// | 404 | `gone` |
+/// | a publishable key and no client secret: nobody is asked | `unaskable` |
+/// | 404 with Stripe's error object | `gone` |
 /// | 429 with code `lock_timeout` | `lockTimeout` |
-/// | any other 429 | `rateLimited`, with `Retry-After` when there is one |
-/// | 409, 5xx, no answer in time, connection lost | `unavailable` |
-/// | anything else: other 4xx, 3xx, no JSON, a wrong type, a body beyond 1 MiB | `malformed` |
+/// | 429 with the reason `resource-specific` | `objectLimited`, with `Retry-After` when there is one |
+/// | any other 429 | `rateLimited`, likewise |
+/// | within a second of a 429 with the reason `global-…`, for any object of the account | `rateLimited`: nobody is asked |
+/// | 408, 409, 425, 5xx, no answer in time, connection lost | `unavailable` |
+/// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private var accounts: StripeAccounts
     private let polls: StripePolls
     private var expiry: SourceExpiry
+    private let limited = LimitedAccounts()
     private let wallClock: @Sendable () -> Timestamp
 
     /// Asks with the credentials of each watch's account.
@@ -59,12 +63,15 @@ package struct StripeUpstream: Upstream {
                     + "accounts: in its configuration"
             )
         }
+        if let left = limited.left(of: watch.key.account, at: wallClock()) {
+            return .rateLimited(retryAfter: left)
+        }
         do throws(StripeError) {
             let head = try head.get()
             var path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
             if head.isPublishable {
                 guard let secret = watch.clientSecret?.reveal else {
-                    return .malformed(
+                    return .unaskable(
                         "a publishable key needs the client_secret: enqueue the source again with it"
                     )
                 }
@@ -132,21 +139,37 @@ package struct StripeUpstream: Upstream {
             headers: reply.headers,
             body: reply.body
         )
+        let failure = response.failure
         switch response.status {
-        case 401, 403: return .unauthorized("\(response.failure)")
-        case 404: return .gone
-        case 429:
-            let isLocked = response.failure.error?.code == "lock_timeout"
-            return isLocked
-                ? .lockTimeout
-                : .rateLimited(retryAfter: retryAfter(response))
-        case 409, 500...:
-            return .unavailable(
-                "\(response.failure)",
-                retryAfter: retryAfter(response),
-                isAnswer: true
-            )
-        default: return .malformed("\(response.failure)")
+        case 401, 403: return .unauthorized("\(failure)")
+        // A proxy without a way to Stripe says 404, too.
+        case 404 where failure.error != nil: return .gone
+        case 429: return refused(response, failure, watch)
+        case 408, 409, 425, 500...:
+            let wait = retryAfter(response)
+            return .unavailable("\(failure)", retryAfter: wait, isAnswer: true)
+        case 300..<400: return .malformed("\(failure): redirects are not followed")
+        default:
+            let author = failure.error == nil ? ", which is no answer of Stripe's" : ""
+            return .malformed("\(failure)\(author)")
+        }
+    }
+
+    /// What a 429 limits, by the reason that it gives (``StripeLimitReason``).
+    private func refused(
+        _ response: StripeResponse,
+        _ failure: APIFailure,
+        _ watch: Watch
+    ) -> PollResult {
+        if failure.error?.code == "lock_timeout" { return .lockTimeout }
+        let wait = retryAfter(response)
+        switch response.headers.limitReason {
+        case .resourceSpecific: return .objectLimited(retryAfter: wait)
+        case .globalRate, .globalConcurrency:
+            limited.note(watch.key.account, until: wallClock() + max(wait ?? .zero, .seconds(1)))
+            return .rateLimited(retryAfter: wait)
+        // Of the endpoint, which is the lane; and whatever is yet to come.
+        default: return .rateLimited(retryAfter: wait)
         }
     }
 
@@ -155,8 +178,11 @@ package struct StripeUpstream: Upstream {
     }
 
     private func observed(_ reply: HTTPReply, _ watch: Watch) -> PollResult {
-        guard ContentType.isJSON(reply.headers.first(name: "content-type")) else {
-            return .malformed("the content type is not JSON")
+        if let reason = ContentType.objection(
+            to: reply.headers.first(name: "content-type"),
+            encodedAs: reply.headers.first(name: "content-encoding")
+        ) {
+            return .malformed(reason)
         }
         let bytes = Array(reply.body.readableBytesView)
         let facts: ObjectFacts
@@ -177,7 +203,10 @@ package struct StripeUpstream: Upstream {
         } catch {
             return .malformed("\(error)")
         }
-        let now = wallClock()
+        // What ends by Stripe's clock is reckoned from what that shows now, however ours is set.
+        let isTimed = watch.key.kind == .source
+        let date = isTimed ? reply.headers.first(name: "date") : nil
+        let now = date.flatMap { RetryAfter.date($0) } ?? wallClock()
         return .observed(
             Observation(
                 status: status,

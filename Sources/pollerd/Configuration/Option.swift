@@ -187,6 +187,12 @@ struct Option: Sendable {
         ),
         Option("poll_timeout", "POLLER_POLL_TIMEOUT", "8s", "the longest one poll may take"),
         Option(
+            "quarantine_after",
+            "POLLER_QUARANTINE_AFTER",
+            "12h",
+            "how long answers about one source make no sense until it is set aside for a person"
+        ),
+        Option(
             "lane_rate",
             "POLLER_LANE_RATE",
             "20",

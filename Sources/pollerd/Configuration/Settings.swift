@@ -62,6 +62,7 @@ struct Settings: Sendable {
     let workerConcurrency: Int
     let lease: Duration
     let pollTimeout: Duration
+    let quarantineAfter: Duration
     /// Nil when no replica is waited for.
     let durability: RedisDurability?
     let lane: LaneLimit
@@ -174,6 +175,7 @@ struct Settings: Sendable {
         workerConcurrency = try read.count("worker_concurrency", 1...10_000)
         lease = try read.span("lease", from: .seconds(1), to: .seconds(600))
         pollTimeout = try read.span("poll_timeout", from: .milliseconds(100), to: .seconds(300))
+        quarantineAfter = try read.span("quarantine_after", from: .zero, to: .seconds(2_592_000))
         let replicas = try read.count("wait_replicas", 0...10)
         let patience = try read.span("wait_timeout", from: .milliseconds(1), to: .seconds(1))
         durability = replicas > 0 ? RedisDurability(replicas: replicas, timeout: patience) : nil

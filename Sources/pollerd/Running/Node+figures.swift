@@ -92,7 +92,9 @@ extension RedisReach {
 
 extension Activity {
     /// Polls that told nothing: no answer, or one that says nothing; being slowed down is none.
-    private static let failedPolls = ["unavailable", "unauthorized", "unserved", "malformed"]
+    private static let failedPolls = [
+        "unavailable", "unauthorized", "unserved", "unaskable", "malformed",
+    ]
     /// Fates of a delivery in which the receiver has not taken it.
     private static let failedDeliveries = ["failed", "given_up", "rejected"]
 

@@ -95,6 +95,7 @@ extension Node {
                 )
             ),
             timeout: self.settings.pollTimeout,
+            quarantineAfter: self.settings.quarantineAfter,
             tracer: traces?.tracer,
             logger: log("worker")
         )

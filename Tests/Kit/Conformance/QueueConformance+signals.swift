@@ -254,7 +254,8 @@ extension QueueConformance {
             let story: [(LaneSignal, LaneFailure?)] = [
                 (.failing, .silent), (.erring, .erring), (.hold(.zero), .erring),
                 (.denied, .denied),
-                (.erring, .erring), (.stillFailing, .denied), (.fine, nil),
+                (.erring, .erring), (.stillFailing, .denied), (.stillGarbled, .erring),
+                (.fine, nil),
             ]
             for (signal, wanted) in story {
                 try await bench.attempt(keys[0], signal)

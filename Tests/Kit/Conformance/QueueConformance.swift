@@ -6,7 +6,8 @@ package enum QueueConformance {
         + references + fanOut + reading + deliveries + outcomes + priorities + turns + ahead
         + control + slowing
         + circuits + poison
-        + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
+        + quarantine + doubt + explaining + fusing + members + registry + clocks + payments
+        + afterlife
         + orders + news + notices + notes + accessKeys + searching + company + trail + spending
         + activity + incidents + namedRequests + accounts + fading + restoring + suspects
 }

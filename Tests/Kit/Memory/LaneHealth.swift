@@ -6,7 +6,7 @@ struct LaneHealth: Sendable {
     private enum Failed: Int, Comparable, Sendable {
         /// Only items that had failed before.
         case again
-        /// Our credentials were refused for another item.
+        /// Our credentials were refused for another item, or the answer about it made no sense.
         case denied
         case silent
 
@@ -40,7 +40,10 @@ struct LaneHealth: Sendable {
 
     /// What a claim tells about it; what nobody has seen pass does not count against it.
     func trouble(_ gap: ClockGap) -> LaneTrouble? {
-        failingSince.map { since in
+        if failingSince == nil, isProbed, !flaws.contains(.hidesOpenCircuits) {
+            return LaneTrouble(failures: failures, since: Timestamp(ms: 0))
+        }
+        return failingSince.map { since in
             let counted = since < gap.end ? min(since + gap.span, gap.end) : since
             return LaneTrouble(failures: failures, since: counted)
         }
@@ -94,12 +97,13 @@ struct LaneHealth: Sendable {
         case .failing, .erring:
             failures += 1
             failed = .silent
-        case .denied:
+        case .denied, .garbled:
             failures += 1
             failed = max(failed ?? .again, .denied)
-        case .stillFailing where flaws.contains(.blamesTheLaneForOneItem):
+        case .stillFailing where flaws.contains(.blamesTheLaneForOneItem),
+            .stillGarbled where flaws.contains(.blamesTheLaneForOneItem):
             apply(.failing, now: now)
-        case .stillFailing:
+        case .stillFailing, .stillGarbled:
             failed = failed ?? .again
         case .refused(let span):
             failures = max(failures, LaneSignal.failuresMax)
@@ -134,7 +138,7 @@ extension LaneSignal {
         switch self {
         case .fine, .hold, .slow: nil
         case .failing: .silent
-        case .erring, .refused: .erring
+        case .erring, .garbled, .stillGarbled, .refused: .erring
         case .denied, .stillFailing: .denied
         }
     }
@@ -143,7 +147,7 @@ extension LaneSignal {
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false
-        case .failing, .erring, .denied, .stillFailing: true
+        case .failing, .erring, .denied, .stillFailing, .garbled, .stillGarbled: true
         case .hold(let span), .slow(let span), .refused(let span): span > .zero
         }
     }

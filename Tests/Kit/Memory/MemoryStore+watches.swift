@@ -61,10 +61,9 @@ extension MemoryStore {
             var isReview = false
             switch item.phase {
             case .closed(let reason, _):
-                let payment = item.record.payment
-                guard Self.opens(reason, news, payment, state.flaws) else { return false }
+                guard Self.opens(reason, news, item.record, state.flaws) else { return false }
                 state.queue[partition].update(key.id) { $0.reopen(from: reason, now: now) }
-                isReview = !reason.opensOnHint
+                isReview = reason == .settled || reason == .reached
             case .waiting: break
             case .leased: token = item.token
             }
@@ -80,16 +79,19 @@ extension MemoryStore {
     fileprivate static func opens(
         _ reason: ClosedReason,
         _ news: HintNews,
-        _ payment: PaymentMemory?,
+        _ record: WatchRecord,
         _ flaws: Set<QueueFlaw>
     ) -> Bool {
         switch reason {
         case .expired, .gone: return !flaws.contains(.leavesExpiredClosed)
         case .settled, .reached:
             if flaws.contains(.opensWhatIsSettled) { return true }
-            guard let payment, !flaws.contains(.hearsNothingOfMoney) else { return false }
+            guard let payment = record.payment, !flaws.contains(.hearsNothingOfMoney) else {
+                return false
+            }
             return news == .money || (news == .outcome && payment.money == nil)
-        case .cancelled, .dead: return false
+        case .dead: return record.state.malformed > 0 || flaws.contains(.opensWhatEndsWorkers)
+        case .cancelled: return false
         }
     }
 
@@ -260,7 +262,7 @@ extension MemoryStore.State {
         var isOpened = false
         queue[ref.partition].update(ref.id) { record in
             let missed = record.takeMissed(by: ref.token, closing: reason, seesMoney: seesMoney)
-            guard let missed, MemoryStore.opens(reason, missed, record.payment, flaws) else {
+            guard let missed, MemoryStore.opens(reason, missed, record, flaws) else {
                 return
             }
             record.reopen(from: reason, now: now)

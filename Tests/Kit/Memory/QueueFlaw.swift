@@ -52,6 +52,10 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case leavesExpiredClosed
     /// A hint opens whatever was closed.
     case opensWhatIsSettled
+    /// A hint opens what has ended its workers.
+    case opensWhatEndsWorkers
+    /// A claim does not say that the circuit of a lane is open.
+    case hidesOpenCircuits
     /// What an archive has takes the place of what is there.
     case restoresOverOthers
     /// What is put back is told once more.
@@ -119,7 +123,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
             .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
             .restoresOverOthers, .tellsWhatIsRestored, .takesLateLooks, .tellsNothingOfIncidents,
-            .recallsWhatIsHeld:
+            .recallsWhatIsHeld, .hidesOpenCircuits:
             true
         default: false
         }

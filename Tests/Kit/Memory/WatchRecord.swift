@@ -222,13 +222,14 @@ struct WatchRecord: Sendable {
 
     /// Opens a watch that has ended again, with the span it had and all it knows.
     mutating func reopen(from reason: ClosedReason, now: Timestamp) {
-        endedAs = reason.opensOnHint ? nil : reason
+        endedAs = reason == .settled || reason == .reached ? reason : nil
         deadline = now + (deadline - createdAt)
         createdAt = now
         run += 1
         lastError = nil
         news = nil
-        reopenedSeq = seq
+        // Nobody has seen how it ends: it goes on as if it had not.
+        reopenedSeq = reason == .dead ? nil : seq
     }
 
     /// Keeps the news of a hint; the gravest, of several.
@@ -249,7 +250,8 @@ struct WatchRecord: Sendable {
         let kept = news
         news = nil
         guard let kept else { return nil }
-        let isSeen = kept.token != token && (seesMoney || reason.opensOnHint)
+        let isUnanswered = reason.opensOnHint || reason == .dead
+        let isSeen = kept.token != token && (seesMoney || isUnanswered)
         // Who does not know what the news is does not doubt that the source is gone.
         if reason == .gone, kept.kind == .anything { return nil }
         return isSeen ? nil : kept.kind

@@ -92,6 +92,10 @@ struct SimulatedLane {
                 (failures, isShaken, isDenied) = (failures + 1, true, true)
                 lastFailure = .denied
             case .stillFailing: (isShaken, lastFailure) = (true, .denied)
+            case .garbled:
+                (failures, isShaken, isDenied) = (failures + 1, true, true)
+                lastFailure = .erring
+            case .stillGarbled: (isShaken, lastFailure) = (true, .erring)
             case .refused(let span):
                 lastFailure = .erring
                 failures = max(failures, 10)

@@ -197,12 +197,14 @@ private struct SimulatedWorld {
 
     private mutating func signal() -> LaneSignal {
         let isTypical = number(16) > 0
-        switch (spell, number(6)) {
+        switch (spell, number(8)) {
         case (.fair, _) where isTypical: return .fine
         case (.down, 0) where isTypical: return .refused(.milliseconds(number(500)))
         case (.down, 1) where isTypical: return .stillFailing
         case (.down, 2) where isTypical: return .denied
         case (.down, 3) where isTypical: return .erring
+        case (.down, 4) where isTypical: return .garbled
+        case (.down, 5) where isTypical: return .stillGarbled
         case (.down, _) where isTypical: return .failing
         case (.limited, _) where isTypical: return .slow(.milliseconds(number(1000)))
         case (_, 0): return .hold(.milliseconds(number(1000)))

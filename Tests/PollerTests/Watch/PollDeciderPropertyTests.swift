@@ -35,7 +35,8 @@ struct PollDeciderPropertyTests {
                 ? .seconds(Int64.random(in: -10...100_000, using: &chance)) : nil
             let results: [PollResult] = [
                 .pending, .status("chargeable"), .status("failed", final: true),
-                .rateLimited(retryAfter: retryAfter), .lockTimeout,
+                .rateLimited(retryAfter: retryAfter), .objectLimited(retryAfter: retryAfter),
+                .lockTimeout, .unaskable("no secret"),
                 .unavailable("503", retryAfter: retryAfter), .unauthorized("401"), .gone,
                 .malformed("half"),
             ]
@@ -77,7 +78,9 @@ struct PollDeciderPropertyTests {
             let context: Comment = "\(chance): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
             switch decision.signal {
-            case .fine, .failing, .erring, .denied, .stillFailing, .hold(.zero): break
+            case .fine, .failing, .erring, .denied, .stillFailing, .garbled, .stillGarbled,
+                .hold(.zero):
+                break
             case .hold(let hold), .slow(let hold), .refused(let hold):
                 #expect(hold > .zero && hold <= .seconds(3600), context)
             }

@@ -195,40 +195,6 @@ struct PollDeciderTests {
         #expect(decision.change.lastError == "no key")
     }
 
-    @Test("a source the upstream does not know is gone, with the last status repeated")
-    func gone() throws {
-        let decision = decide(.gone, Sample.watch(status: "pending", seq: 1))
-        #expect(decision.verdict == .close(.gone))
-        let event = try #require(decision.change.event)
-        #expect(event.type == "watch.gone")
-        // Not the payment's end, only ours: a consumer of `final` books nothing here.
-        #expect(!event.final && event.closed == .gone)
-        #expect(event.status?.description == "pending")
-        #expect(decision.change.state.status?.description == "pending")
-    }
-
-    @Test("an outage before it does not make one misunderstood answer deadly")
-    func malformedAfterOutage() {
-        let watch = Sample.watch(failures: 12)
-        #expect(decide(.malformed("HTML"), watch).change.event == nil)
-        let decision = decide(.unavailable("503", retryAfter: nil), Sample.watch(malformed: 4))
-        #expect(decision.change.state.malformed == 0)
-    }
-
-    @Test("four answers nobody understands are tried again, the fifth is dead")
-    func malformed() throws {
-        for malformed in 0..<4 {
-            let decision = decide(.malformed("HTML"), Sample.watch(malformed: malformed))
-            #expect(decision.change.event == nil)
-            #expect(try wait(decision) >= .milliseconds(100))
-        }
-        let decision = decide(.malformed("HTML"), Sample.watch(status: "pending", malformed: 4))
-        #expect(decision.verdict == .close(.dead))
-        let event = try #require(decision.change.event)
-        #expect(event.type == "watch.dead")
-        #expect(event.status?.description == "pending")
-    }
-
     @Test("after a hint a watch is looked at every second, for a minute")
     func eager() throws {
         let hinted = Sample.watch(status: "pending", step: 9, hintedAt: start)

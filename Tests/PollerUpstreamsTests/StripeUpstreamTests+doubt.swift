@@ -1,0 +1,111 @@
+import NIOHTTP1
+import Poller
+import Testing
+
+@testable import PollerUpstreams
+
+extension StripeUpstreamTests {
+    @Test(
+        "what a proxy answers in the place of Stripe says nothing of an object",
+        arguments: [301, 302, 307, 400, 402, 404, 405, 413, 451]
+    )
+    func proxied(status: Int) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault("html", ",\"status\":\(status)")
+            let result = await rig.poll()
+            #expect(result.name == "malformed", "\(result)")
+        }
+    }
+
+    @Test(
+        "429 concerns whom its reason says",
+        arguments: [
+            ("global-rate", "rate_limited"), ("global-concurrency", "rate_limited"),
+            ("endpoint-rate", "rate_limited"), ("endpoint-concurrency", "rate_limited"),
+            ("resource-specific", "object_limited"), ("Resource-Specific", "object_limited"),
+            ("something-new", "rate_limited"),
+        ]
+    )
+    func limitReasons(reason: String, name: String) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault("rate_limit", ",\"reason\":\"\(reason)\"")
+            #expect(await rig.poll().name == name)
+        }
+    }
+
+    @Test("a limit of one object has the time that it names")
+    func objectLimit() async throws {
+        try await UpstreamRig.run { rig in
+            let headers = #"{"Stripe-Rate-Limited-Reason":"resource-specific","Retry-After":"7"}"#
+            try await rig.fault("status", ",\"status\":429,\"headers\":\(headers)")
+            #expect(await rig.poll() == .objectLimited(retryAfter: .seconds(7)))
+        }
+    }
+
+    @Test("a limit of the account holds its other lanes, for a second; one of an endpoint does not")
+    func accountLimits() async throws {
+        try await UpstreamRig.run { rig in
+            let upstream = rig.upstream()
+            let others = rig.watch("pi_unknown", kind: .paymentIntent)
+            try await rig.fault("rate_limit", ",\"reason\":\"endpoint-rate\"")
+            #expect(await upstream.poll(rig.watch(), timeout: .seconds(8)).name == "rate_limited")
+            #expect(await upstream.poll(others, timeout: .seconds(8)) == .gone)
+            try await rig.clearFaults()
+            try await rig.fault("rate_limit", ",\"reason\":\"global-rate\"")
+            #expect(await upstream.poll(rig.watch(), timeout: .seconds(8)).name == "rate_limited")
+            let held = await upstream.poll(others, timeout: .seconds(8))
+            #expect(held == .rateLimited(retryAfter: .seconds(1)))
+            // Another process does not know of it.
+            #expect(await rig.poll("pi_unknown", kind: .paymentIntent) == .gone)
+        }
+    }
+
+    @Test("a body that something has compressed says so, and nothing asked for that")
+    func encoded() async throws {
+        try await StubServer.run { server in
+            server.answer(
+                StubServer.Answer(
+                    headers: [("content-type", "application/json"), ("content-encoding", "gzip")],
+                    body: #"{"id":"src_1","status":"pending"}"#
+                )
+            )
+            let rig = UpstreamRig(stub: server)
+            guard case .malformed(let reason) = await rig.poll() else {
+                Issue.record("it was read")
+                return
+            }
+            #expect(reason.contains("encoded as gzip"))
+            let sent = try #require(server.requests.first)
+            #expect(sent.headers.first(name: "accept-encoding") == "identity")
+        }
+    }
+
+    @Test("the end of a source is reckoned by Stripe's clock, however ours is set")
+    func stripesClock() async throws {
+        // iDEAL: an hour. Stripe's clock shows half an hour after the source was made; ours, days later.
+        let made: Int64 = 794_000_000
+        let date = "Tue, 28 Feb 1995 20:03:20 GMT"
+        try await StubServer.run { server in
+            for (header, left) in [(date, 1800), ("yesterday", nil)] as [(String, Int64?)] {
+                server.answer(
+                    StubServer.Answer(
+                        headers: [("content-type", "application/json"), ("date", header)],
+                        body: """
+                            {"id":"src_1","type":"ideal","status":"pending","created":\(made),\
+                            "usage":"single_use"}
+                            """
+                    )
+                )
+                guard case .observed(let seen) = await UpstreamRig(stub: server).poll() else {
+                    Issue.record("not observed")
+                    return
+                }
+                let now = Timestamp(ms: 0)
+                let end = try #require(seen.told(at: now).expiresAt)
+                // Without a date of Stripe's it is our own clock that counts.
+                let ours = made + 3600 - 1_795_000_000
+                #expect(end - now == .seconds(left ?? ours), "\(header)")
+            }
+        }
+    }
+}
