@@ -107,6 +107,30 @@ def test_what_cannot_be_is_refused_with_the_field(calm: Cluster):
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+def test_a_hold_lasts_as_long_as_its_method_says(chaos, tmp_path):
+    clock = FakedClock(tmp_path / "clock")
+    cluster: Cluster = chaos(listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
+    source = intent(cluster, held=False, **{"payment_method_types[]": "klarna", "capture_method": "manual"})
+    form = {"payment_method_data[type]": "klarna", "return_url": "https://shop.example.com/thanks"}
+    cluster.sandbox._stripe("POST", f"/v1/payment_intents/{source}/confirm", form)
+    cluster.sandbox._call("POST", f"/_sandbox/payment_intents/{source}/status", json={"status": "requires_capture"})
+    watch(cluster, source, authorisation="cancel")
+    cluster.wait_status(source, "requires_capture")
+    # A card's would be over: this one lasts four weeks, which only its method says.
+    passed = 0.0
+    for day in (6.5, 8, 24):
+        advance(cluster, (day - passed) * DAY_S)
+        passed = day
+        clock.set(int(day * DAY_S))
+        looked_at(cluster, source)
+        assert "cancel" not in posts(cluster, source), day
+    advance(cluster, (25.5 - passed) * DAY_S)
+    clock.set(int(25.5 * DAY_S))
+    assert closed(cluster, source)["payment"]["state"] == "cancelled"
+    assert posts(cluster, source)[-1] == "cancel"
+
+
+@pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
 def test_a_hold_is_captured_or_let_go_before_it_ends_also_after_a_downtime(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     config = tmp_path / "poller.yaml"

@@ -13,14 +13,21 @@ package struct DeadlineForecast: Sendable {
 
     /// One sentence for each thing that is to be done; none for a closed watch.
     package func sentences(of snapshot: WatchSnapshot) -> [String] {
-        let watch = snapshot.watch
+        var watch = snapshot.watch
         guard snapshot.closed == nil, watch.key.kind.isIntent else { return [] }
         let acts = watch.acts.filled(by: settler.standing(for: watch.key.account))
+        watch.acts = acts
         var sentences: [String] = []
         if let act = acts.ofHold, watch.key.kind == .paymentIntent {
             if watch.state.status == .requiresCapture {
-                let when = actsAt(snapshot).map { "at \($0)" } ?? "before the hold ends"
-                sentences.append("it is \(act.participle) \(when), if nobody has done so by then")
+                let plan = actsAt(snapshot).map { instant in
+                    "it is \(act.participle) at \(instant), if nobody has done so by then"
+                }
+                sentences.append(
+                    plan
+                        ?? "it is not \(act.participle) automatically: neither the charge nor its "
+                        + "method says when the hold ends"
+                )
             } else {
                 sentences.append(
                     "once its money is held, it is \(act.participle) when a tenth of the hold is left"
@@ -28,7 +35,7 @@ package struct DeadlineForecast: Sendable {
             }
         }
         if let act = acts.ofAbandoned, watch.state.status?.awaitsPayer ?? true {
-            sentences.append("if nobody has paid it by \(watch.deadline), it is \(act.participle)")
+            sentences.append("if nobody has paid it by \(watch.end), it is \(act.participle)")
         }
         return sentences
     }

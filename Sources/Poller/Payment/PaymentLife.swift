@@ -3,22 +3,21 @@
 /// | word | the upstream ends it | it is looked at | the shop must act |
 /// |---|---|---|---|
 /// | `awaiting_customer`, `partially_paid` | when its source or its voucher ends | until then; else 30 days | |
-/// | `authorised` | when the source ceases to be chargeable, or the hold ends | until then; else 30 days | before that |
+/// | `authorised`, and any other while an intent holds money | when the source ceases to be chargeable, or the hold ends | until then; else 30 days | before that |
 /// | `processing` | | for as long as its bank may take to answer; 30 days where it answers at once | |
 /// | `failed`, `expired` of an intent that may be tried again | | 30 days | |
 /// | `paid` and what follows it | | no more: news of it makes it looked at, as long as it may come back | |
 /// | `unknown` | | 30 days | |
 /// | any other | | no more | |
 ///
+/// A hold ends when its charge says (`capture_before`), else when its method says (``MethodTraits/hold``). Where
+/// neither does, no end is known: no one is warned, and nothing is captured or cancelled.
+///
 /// *Source*: the tables of ``MethodTraits`` and ``SourceKind/life``; for a source what an operator has said
 /// of its method, ``PaymentFacts/sourceLife``.
 package struct PaymentLife: Hashable, Sendable {
     /// How long a payment is looked at when nothing shorter is known.
     static let most = Duration.seconds(30 * 86_400)
-    /// How long money is held of which nobody tells the end: that of a card, for a purchase online.
-    ///
-    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>.
-    static let hold = Duration.seconds(7 * 86_400)
     /// How long a dispute may go on.
     ///
     /// Stripe says of the side of the payer's bank that it takes 30 to 90 days; ten more for the shop's
@@ -40,19 +39,27 @@ package struct PaymentLife: Hashable, Sendable {
     /// and when a tenth is left.
     package let warnings: [Timestamp]
     /// When money that is held is taken or let go, by whoever was told to: when a tenth of the hold is
-    /// left; nil when nothing is held by an intent.
+    /// left; nil when nothing is held by an intent, and when nobody knows the end of the hold.
     package let actsAt: Timestamp?
+    /// Until when the payer of an intent can pay by what they were shown, a voucher or a code with an end of
+    /// its own, and the bank may take to report that; nil when there is no such thing.
+    package let payableUntil: Timestamp?
 
     /// The life of a payment that was seen so; `now` is the store's clock.
     package init(_ facts: PaymentFacts, _ payment: Payment, now: Timestamp) {
         let begun = facts.created ?? facts.seenAt ?? now
         // A hold begins when the payer has agreed, which may be long after the intent was made.
-        let held = facts.kind == .paymentIntent ? facts.charge?.created ?? begun : begun
+        let held = facts.charge?.created ?? begun
         let traits = payment.method?.traits ?? .unknown
-        expiresAt = Self.expiry(facts, payment, traits, now: now)
+        // One that was captured in part still holds the rest.
+        let isHeld =
+            facts.holdsMoney && (payment.state == .authorised || payment.state == .partiallyPaid)
+        expiresAt =
+            isHeld ? facts.holdEnd(payment) : Self.expiry(facts, payment, traits, now: now)
+        payableUntil = isHeld ? nil : Self.payable(facts, payment)
         switch payment.state {
+        case .partiallyPaid where isHeld, .authorised: endsAt = expiresAt ?? held + Self.most
         case .awaitingCustomer, .partiallyPaid, .unknown: endsAt = expiresAt ?? begun + Self.most
-        case .authorised: endsAt = expiresAt ?? max(begun + Self.most, held + Self.hold)
         case .processing:
             let asked = facts.charge?.created ?? facts.seenAt ?? now
             endsAt = asked + (traits.settles > .zero ? traits.settles : Self.most)
@@ -70,20 +77,20 @@ package struct PaymentLife: Hashable, Sendable {
         case .disputed:
             let decided = (facts.seenAt ?? now) + Self.dispute
             newsUntil = max(comesBackUntil ?? decided, decided)
-        case .processing, .authorised, .partiallyPaid: newsUntil = endsAt
-        case .awaitingCustomer, .failed, .expired, .cancelled, .unknown: newsUntil = nil
+        case .processing, .authorised: newsUntil = endsAt
+        case .partiallyPaid: newsUntil = [endsAt, payableUntil].compactMap(\.self).max()
+        case .awaitingCustomer: newsUntil = payableUntil
+        case .failed, .expired, .cancelled, .unknown: newsUntil = nil
         }
-        if payment.state == .authorised, let expiresAt, expiresAt > held {
-            let window = expiresAt - held
-            warnings = [held + window / 2, held + window * 9 / 10]
+        // The window of a source begins with the source, that of a hold with its charge.
+        let opened = isHeld ? held : begun
+        if isHeld || payment.state == .authorised, let expiresAt, expiresAt > opened {
+            let window = expiresAt - opened
+            warnings = [opened + window / 2, opened + window * 9 / 10]
         } else {
             warnings = []
         }
-        if payment.state == .authorised, facts.kind == .paymentIntent {
-            actsAt = warnings.last ?? held + Self.hold * 9 / 10
-        } else {
-            actsAt = nil
-        }
+        actsAt = isHeld && facts.kind == .paymentIntent ? warnings.last : nil
     }
 
     private static func expiry(
@@ -99,11 +106,38 @@ package struct PaymentLife: Hashable, Sendable {
         case .awaitingCustomer, .partiallyPaid:
             guard facts.kind == .source else { return facts.step.until }
             return source.flatMap { life.end(of: .pending, created: $0, now: now) }
-        case .authorised:
-            guard facts.kind == .source else { return facts.charge?.captureBefore }
-            return source.flatMap { life.end(of: .chargeable, created: $0, now: now) }
+        case .authorised: return source.flatMap { life.end(of: .chargeable, created: $0, now: now) }
         default: return nil
         }
+    }
+
+    private static func payable(_ facts: PaymentFacts, _ payment: Payment) -> Timestamp? {
+        guard facts.kind == .paymentIntent,
+            payment.state == .awaitingCustomer || payment.state == .partiallyPaid,
+            let until = facts.step.until
+        else { return nil }
+        // Where several methods are allowed the intent does not name the one that was chosen.
+        let known = payment.method.flatMap { $0.isKnown ? $0.traits : nil }
+        if case .payVoucher = facts.step {
+            return until + max(known?.settles ?? .zero, MethodTraits.voucher.settles)
+        }
+        return until + (known?.settles ?? .zero)
+    }
+}
+
+extension PaymentFacts {
+    /// Whether money is held that the shop has not taken.
+    fileprivate var holdsMoney: Bool {
+        kind == .paymentIntent ? status == .requiresCapture : charge?.status == .succeeded
+    }
+
+    /// When money that is held goes back to the payer; nil where neither the charge nor its method says.
+    fileprivate func holdEnd(_ payment: Payment) -> Timestamp? {
+        guard let charge else { return nil }
+        if let end = charge.captureBefore { return end }
+        let method = charge.method ?? payment.method
+        guard let created = charge.created, let life = method?.traits.hold else { return nil }
+        return created + life
     }
 }
 

@@ -11,7 +11,8 @@ import SafeNumbers
 /// ```
 /// The first three are fingerprints: of what the object showed, and of what was told last; then sums
 /// and an instant in base 36, the letter of a ``DisputeState``, and the marks `r` when the bank has
-/// taken the money back and `d` when it was given back as a duplicate; last the day until which there
+/// taken the money back, `d` when it was given back as a duplicate, and `p` while the payer can pay until
+/// the last day; last the day until which there
 /// may be news, in days since 1970 and base 36, which purge.lua reads. Evidence without money is not
 /// kept: the object shows it again.
 /// *Who reads it*: releases before this one pass over it and leave it as it is.
@@ -31,6 +32,8 @@ package struct PaymentMemory: Hashable, Sendable {
     /// The last day on which news of the money may come (``PaymentLife/newsUntil``), counted from
     /// 1970-01-01 in UTC; nil when none is to be expected.
     package var lastDay: Int64?
+    /// Whether the payer can pay until ``lastDay`` by what they were shown (``PaymentLife/payableUntil``).
+    package var isPayable: Bool
 
     /// When ``lastDay`` is over.
     package var newsUntil: Timestamp? {
@@ -49,12 +52,14 @@ package struct PaymentMemory: Hashable, Sendable {
         payment: String = "",
         step: String = "",
         money: ChargeFacts? = nil,
-        newsUntil: Timestamp? = nil
+        newsUntil: Timestamp? = nil,
+        isPayable: Bool = false
     ) {
         self.object = object
         self.payment = payment
         self.step = step
         self.money = money
+        self.isPayable = isPayable
         lastDay = newsUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
     }
 
@@ -74,6 +79,7 @@ package struct PaymentMemory: Hashable, Sendable {
         payment = part(1)
         step = part(2)
         lastDay = Int64(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
+        isPayable = part(8).contains("p")
         func sum(_ at: Int) -> Amount? {
             Int(part(at), radix: 36).flatMap { Amount(nonNegative: $0) }
         }
@@ -105,8 +111,12 @@ package struct PaymentMemory: Hashable, Sendable {
                 (money.isReturned ? "r" : "") + (money.isDuplicate ? "d" : ""),
             ]
         }
+        if isPayable {
+            parts += Array(repeating: "", count: max(0, 9 - parts.count))
+            parts[8] += "p"
+        }
         if let lastDay {
-            parts += Array(repeating: "", count: 9 - parts.count)
+            parts += Array(repeating: "", count: max(0, 9 - parts.count))
             parts.append(String(lastDay, radix: 36))
         }
         while parts.last?.isEmpty ?? false { parts.removeLast() }
@@ -128,6 +138,8 @@ package struct PaymentLook: Hashable, Sendable {
     package let warnings: [Timestamp]
     /// When it is captured or released by whoever was told to (``PaymentLife/actsAt``).
     package let actsAt: Timestamp?
+    /// Until when it can be paid by what the payer was shown (``PaymentLife/payableUntil``).
+    package let payableUntil: Timestamp?
     /// Whether real money is meant; nil when the object does not say.
     package let isLive: Bool?
     /// What to remember, once the news is recorded.
@@ -157,6 +169,7 @@ package struct PaymentLook: Hashable, Sendable {
         let life = now.map { PaymentLife(facts, seen, now: $0) }
         warnings = life?.warnings ?? []
         actsAt = life?.actsAt
+        payableUntil = life?.payableUntil
         let warned = warnings.count(where: { $0 <= now ?? $0 })
         payment = warned > 0 ? seen.closing : seen
         step = NextStep(facts, payment)
@@ -187,7 +200,8 @@ package struct PaymentLook: Hashable, Sendable {
             payment: word,
             step: asked,
             money: facts.evidence,
-            newsUntil: life?.newsUntil
+            newsUntil: life?.newsUntil,
+            isPayable: life?.payableUntil != nil
         )
     }
 }

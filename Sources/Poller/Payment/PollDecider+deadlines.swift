@@ -8,14 +8,18 @@ import Metrics
 //   nothing is new any more                     ─▶ capture or release it; look again at once
 // nobody has paid, and the watch is at its end  ─▶ cancel it; look again at once
 // done                 ─▶ the look tells what is true: payment.paid, payment.cancelled, payment.expired
+// done, not seen yet   ─▶ again, each time later
 // outrun, unknown      ─▶ the look tells what is true
 // postponed            ─▶ later
 // refused              ─▶ a hold: an hour later; what was abandoned: the watch ends as without being told
 // ```
 //
 // *Why so late*: a shop captures when it ships, and a customer may come back. Whoever told the watch to act
-// wants it done rather than lost, not soon. A hold whose end nobody tells is taken for one of a card, which
-// lasts a week.
+// wants it done rather than lost, not soon.
+//
+// *Never on a guess*: nothing is done about a hold whose end neither the charge nor its method tells
+// (``PaymentLife/actsAt``), nor about a payment whose payer can still pay by a voucher
+// (``PaymentLife/payableUntil``), whatever the deadline of the watch.
 //
 // *Exactly once*: an act follows a look that has just seen the status, as it was told before; nothing is
 // told of the act itself. Whoever dies between act and commit leaves a payment that has another status, and
@@ -30,15 +34,16 @@ extension PollTurn {
             let look = look(seen), !look.isNews
         else { return nil }
         switch look.payment.state {
-        case .authorised:
+        // What was captured in part is held for the rest.
+        case .authorised, .partiallyPaid:
             guard seen.status == .requiresCapture, let instant = look.actsAt, polledAt >= instant
             else { return nil }
             return watch.acts.ofHold
         // What has been paid in part is not abandoned.
         case .awaitingCustomer, .failed, .expired:
-            guard seen.status.awaitsPayer, outlook(seen, look).isOver(at: polledAt) else {
-                return nil
-            }
+            guard seen.status.awaitsPayer, outlook(seen, look).isOver(at: polledAt),
+                look.payableUntil.map({ polledAt >= $0 }) ?? true
+            else { return nil }
             return watch.acts.ofAbandoned
         default: return nil
         }
@@ -156,6 +161,11 @@ extension PollDecider {
     /// How long a refusal is left to a person before the same is tried again.
     static let refusedWait = Duration.seconds(3600)
 
+    /// One second, doubled for each repetition, a minute at most.
+    private func doubling(_ repetitions: Int) -> Duration {
+        min(.seconds(1 << min(max(repetitions - 1, 0), 6)), Self.failureWaitMax)
+    }
+
     /// Decides what follows from an act: nothing is told of it, the next look tells what is true.
     func decide(
         _ turn: PollTurn,
@@ -167,10 +177,13 @@ extension PollDecider {
         let act = acted.act
         switch acted.result {
         case .done:
-            state.failures = 0
+            // What is read may be older than what was done, for some seconds: then it is done again, which
+            // changes nothing, but not at once.
+            let wait = state.failures == 0 ? Duration.zero : doubling(state.failures)
+            state.failures += 1
             state.step = 0
             return Decision(
-                verdict: .next(after: .zero),
+                verdict: .next(after: wait),
                 change: WatchChange(state: state),
                 isUrgent: true
             )

@@ -86,7 +86,11 @@ package struct PollTurn: Sendable {
 /// itself sets to an object that keeps its status.
 ///
 /// A watch looks at the very instant of that expiry, and once more ``expiryGrace`` later; then it
-/// is as far as it can ever get and is closed as expired, however far its own deadline is.
+/// is as far as it can ever get and is closed as expired, however far its own deadline is. One whose
+/// deadline is the default goes on until then, also beyond it.
+///
+/// An object that keeps its status although its end was over before the watch began has no end that we
+/// know: the clocks differ, or its method lives longer than documented. Its watch goes on to the deadline.
 struct PollOutlook: Hashable, Sendable {
     /// What the upstream may take to act on an expiry; a last look before it would miss the
     /// final status by seconds.
@@ -108,8 +112,10 @@ struct PollOutlook: Hashable, Sendable {
         // When the upstream ends a source, a charge that was made already goes on; and a hint may
         // come after everything that was known.
         let isCharged = if case .pending = watch.state.charge { true } else { false }
-        expiresAt = isCharged || watch.isOnlyLooking ? nil : observation.expiresAt
-        deadline = min(watch.end, expiresAt.map { $0 + Self.expiryGrace } ?? watch.end)
+        let told = observation.expiresAt.flatMap { $0 > watch.createdAt ? $0 : nil }
+        expiresAt = isCharged || watch.isOnlyLooking ? nil : told
+        let last = expiresAt.map { $0 + Self.expiryGrace }
+        deadline = last.map { watch.followsObject ? $0 : min(watch.end, $0) } ?? watch.end
         stretch = max(1, observation.stretch)
     }
 

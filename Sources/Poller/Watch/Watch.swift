@@ -82,19 +82,36 @@ package struct Watch: Hashable, Sendable {
 }
 
 extension Watch {
-    /// The instant of the last look: the deadline, or as long after it as a bank may take while it
-    /// has not answered a charge of ours, or as a hold may last that we are to act on: what its method
-    /// takes (``PaymentLife/newsUntil``).
+    /// The instant of the last look.
     ///
-    /// A deadline is how long the payer is waited for; the payer has then done everything. What a
+    /// | what is waited for | the end |
+    /// |---|---|
+    /// | the bank's answer to a charge of ours | the deadline, or when its method must have answered |
+    /// | a hold that we are to act on | the deadline, or when the hold has ended |
+    /// | the payer, who has a voucher or a code with an end of its own | the deadline, or that end and what the bank may take to report the money, where the watch ``followsObject`` |
+    /// | anything else | the deadline |
+    ///
+    /// The ends are ``PaymentLife/newsUntil``, by the day. A deadline is how long the payer is waited for;
+    /// in the first two cases the payer has then done everything. What a
     /// hint has opened again is looked at for as long as a hint makes eager, however short its span.
     package var end: Timestamp {
         let isCharged = if case .pending = state.charge { true } else { false }
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
-        let life = payment?.newsUntil ?? deadline + PaymentLife.most
-        let end = isCharged || isHeld ? max(deadline, life) : deadline
+        var end = deadline
+        if isCharged || isHeld {
+            end = max(end, payment?.newsUntil ?? deadline + PaymentLife.most)
+        } else if followsObject, payment?.isPayable == true, state.status?.awaitsPayer == true {
+            end = max(end, payment?.newsUntil ?? deadline)
+        }
         guard isOnlyLooking, let hintedAt else { return end }
         return max(end, hintedAt + PollDecider.eagerness)
+    }
+
+    /// Whether the watch goes on for as long as its object can be paid, beyond its own deadline: because
+    /// no one has chosen a shorter span than the longest there is by default, or because the object is to be
+    /// cancelled at the end, and a payer may hold a voucher for it.
+    package var followsObject: Bool {
+        deadline - createdAt >= PaymentLife.most || acts.ofAbandoned != nil
     }
 
     /// Whether a hint has opened it again and nothing new was seen since: it ends as it had ended,

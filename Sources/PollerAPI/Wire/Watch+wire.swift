@@ -201,7 +201,8 @@ extension PollerWire.Watch {
         run = watch.run
         attempts = state.attempts
         createdAt = Time(watch.createdAt)
-        deadlineAt = Time(watch.deadline)
+        // An open watch may outlive its deadline; a closed one keeps what it was made with.
+        deadlineAt = Time(snapshot.closed == nil ? watch.end : watch.deadline)
         nextPollAt = snapshot.nextPollAt.map { Time($0) }
         lastPolledAt = state.lastPolledAt.map { Time($0) }
         lastError = snapshot.lastError

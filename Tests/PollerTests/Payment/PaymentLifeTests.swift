@@ -127,15 +127,53 @@ struct PaymentLifeTests {
             let acted = agreed + .seconds(7 * 86_400 * 9 / 10)
             #expect(card.actsAt == acted && card.warnings.last == acted)
             #expect(card.warnings.first == agreed + .seconds(7 * 86_400 / 2))
-            // Where nobody tells the end it is as long, and it is looked at until then.
-            let other = life(.paymentIntent, "requires_capture", "klarna") { facts in
-                var charge = ChargeFacts(status: .succeeded)
-                charge.created = agreed
-                facts.charge = charge
+            // A charge that does not tell the end has that of its method.
+            for (method, length) in [("klarna", 28), ("afterpay_clearpay", 13), ("card", 7)] {
+                let span = Duration.seconds(length * 86_400)
+                let other = held(by: method, since: agreed)
+                #expect(other.expiresAt == agreed + span, "\(method)")
+                #expect(other.actsAt == agreed + span * 9 / 10, "\(method)")
+                #expect(other.warnings.count == 2 && other.newsUntil == agreed + span)
             }
-            #expect(other.actsAt == acted)
-            #expect((other.newsUntil ?? begun) > acted)
+            // Where that is not known either, nobody acts or warns, and it is watched for long.
+            for method in ["affirm", "newpay", nil] {
+                let other = held(by: method, since: agreed)
+                #expect(other.actsAt == nil && other.warnings.isEmpty)
+                #expect(other.newsUntil == agreed + .seconds(30 * 86_400))
+            }
         }
+        // Of an intent without its charge nobody knows when the hold began.
+        let blind = life(.paymentIntent, "requires_capture", "card")
+        #expect(blind.actsAt == nil && blind.expiresAt == nil)
+    }
+
+    private func held(by method: String?, since agreed: Timestamp) -> PaymentLife {
+        life(.paymentIntent, "requires_capture", method) { facts in
+            var charge = ChargeFacts(status: .succeeded)
+            charge.created = agreed
+            facts.charge = charge
+        }
+    }
+
+    @Test("a voucher can be paid until its own end, and be reported some days later")
+    func vouchers() {
+        func waiting(_ method: String?, _ step: NextStep) -> PaymentLife {
+            life(.paymentIntent, "requires_action", method) { $0.step = step }
+        }
+        let until = begun + .seconds(60 * 86_400)
+        var voucher = NextStep.Voucher()
+        voucher.until = until
+        for method in ["boleto", "konbini", "oxxo", nil] {
+            let life = waiting(method, .payVoucher(voucher))
+            #expect(life.payableUntil == until + .seconds(6 * 86_400))
+            #expect(life.newsUntil == life.payableUntil && life.expiresAt == until)
+        }
+        var code = NextStep.Code()
+        code.until = until
+        #expect(waiting("pix", .scanCode(code)).payableUntil == until)
+        #expect(waiting("card", .returnToShop).payableUntil == nil)
+        #expect(waiting("customer_balance", .transfer(NextStep.Transfer())).payableUntil == nil)
+        #expect(life(.source, "pending", "multibanco").payableUntil == nil)
     }
 
     @Test("what China settles by the day ends before its midnight")

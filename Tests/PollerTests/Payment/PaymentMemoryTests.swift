@@ -50,6 +50,8 @@ struct PaymentMemoryTests {
             PaymentMemory(money: money { $0.dispute = .over }),
             PaymentMemory(newsUntil: Timestamp(ms: 1_796_083_200_125)),
             PaymentMemory(money: money(), newsUntil: Timestamp(ms: 1_796_083_200_125)),
+            PaymentMemory(newsUntil: Timestamp(ms: 1_796_083_200_125), isPayable: true),
+            PaymentMemory(money: money { $0.isDuplicate = true }, isPayable: true),
         ] {
             let read = PaymentMemory(packed: memory.packed, charge: ChargeID(unchecked: "ch_1"))
             #expect(read == memory, "\(memory.packed)")

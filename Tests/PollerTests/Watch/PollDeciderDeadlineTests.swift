@@ -82,6 +82,41 @@ struct PollDeciderDeadlineTests {
         #expect(decision.change.lastError != nil)
     }
 
+    private func wait(_ watch: Watch, expiresAt: Duration, at now: Duration) -> Duration? {
+        var chance = SeededGenerator(seed: 7)
+        let seen = Observation(
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            object: nil,
+            expiresAt: start + expiresAt
+        )
+        let instant = start + now
+        let turn = PollTurn(watch, due: instant, polledAt: instant, now: instant)
+        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        guard case .next(let wait) = decision.verdict else { return nil }
+        return wait
+    }
+
+    @Test("an object that should have ended before its watch began is watched on")
+    func endedBefore() {
+        // Its clock and ours differ by hours, or it ends such objects later than it says.
+        #expect(wait(watch, expiresAt: .seconds(-3600), at: .seconds(120)) != nil)
+        #expect(wait(watch, expiresAt: .zero, at: .seconds(120)) != nil)
+        #expect(wait(watch, expiresAt: .seconds(30), at: .seconds(120)) == nil)
+        #expect(wait(watch, expiresAt: .seconds(-3600), at: .seconds(3600)) == nil)
+    }
+
+    @Test("an object that outlives the default of watches is watched for as long as it lives")
+    func longLived() {
+        let day = 86_400
+        let plain = Sample.watch(status: "pending", timeout: .seconds(30 * day), step: 9)
+        #expect(wait(plain, expiresAt: .seconds(60 * day), at: .seconds(45 * day)) != nil)
+        #expect(wait(plain, expiresAt: .seconds(60 * day), at: .seconds(61 * day)) == nil)
+        // A span that somebody has chosen is the span.
+        let chosen = Sample.watch(status: "pending", timeout: .seconds(10 * day), step: 9)
+        #expect(wait(chosen, expiresAt: .seconds(60 * day), at: .seconds(11 * day)) == nil)
+    }
+
     @Test("the grace is a tenth of the timeout, ten minutes at most")
     func graceSpan() {
         #expect(PollDecider.grace(timeout: .seconds(100)) == .seconds(10))

@@ -1,0 +1,79 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+/// Nothing is done on a guess: how long a hold lasts, and until when a payer can pay.
+extension DeadlineActTests {
+    @Test("a charge that does not tell its end is acted on by what its method lasts")
+    func byMethod() {
+        for authorisation in [DeadlineActs.Authorisation.capture, .cancel] {
+            let acts = DeadlineActs(authorisation: authorisation)
+            let week = 7 * Self.day * 9 / 10
+            #expect(minutes(acts, "card", at: [0, 1, week - 1, week, week]) == [week])
+            // Klarna holds for four weeks: nothing is done after six days.
+            let month = 28 * Self.day * 9 / 10
+            #expect(minutes(acts, "klarna", at: [0, week, week, month, month]) == [month])
+        }
+    }
+
+    @Test("nothing is done about a hold whose end nobody knows")
+    func endless() {
+        for authorisation in [DeadlineActs.Authorisation.capture, .cancel] {
+            let acts = DeadlineActs(authorisation: authorisation)
+            let looks = [0, 1, 6, 7, 13, 28, 29].map { $0 * Self.day }
+            #expect(minutes(acts, "endless", at: looks) == [])
+        }
+    }
+
+    @Test("an act that reads do not show yet is repeated ever later")
+    func staleReads() throws {
+        var watch = watch(DeadlineActs(abandoned: .cancel), status: "requires_action")
+        var waits: [Duration] = []
+        for _ in 0..<5 {
+            let begun = seen("requires_action", "begun")
+            let decision = acted(watch, .abandon, begun, .done, minute: Self.day)
+            guard case .next(let wait) = decision.verdict else { break }
+            waits.append(wait)
+            watch = kept(watch, decision)
+        }
+        #expect(waits == [.zero, .seconds(1), .seconds(2), .seconds(4), .seconds(8)])
+    }
+
+    @Test("what can still be paid by a voucher is watched until then, and not cancelled before")
+    func vouchers() {
+        let acts = DeadlineActs(abandoned: .cancel)
+        let voucher = seen("requires_action", "voucher")
+        var watch = look(watch(acts), voucher, minute: 0).next
+        for day in [1, 2, 29, 31, 59, 65] as [Int64] {
+            let (act, decision, next) = look(watch, voucher, minute: day * Self.day)
+            guard act == nil, case .next = decision.verdict else {
+                Issue.record("day \(day): \(act as Any) \(decision.verdict)")
+                return
+            }
+            watch = next
+        }
+        // The voucher ends after 60 days, and is reported within six more.
+        #expect(look(watch, voucher, minute: 67 * Self.day).act == .abandon)
+        // Without an answer it goes on as well.
+        var chance = SeededGenerator(seed: 7)
+        let silence = PollResult.unavailable("503", retryAfter: nil)
+        let turn = turn(watch, minute: 40 * Self.day)
+        guard case .next = PollDecider().decide(turn, silence, using: &chance).verdict else {
+            Issue.record("it has ended without an answer")
+            return
+        }
+    }
+
+    @Test("a span that somebody has chosen is kept, and the longest by default follows the voucher")
+    func spans() {
+        let voucher = seen("requires_action", "voucher")
+        let short = look(watch(.unsaid), voucher, minute: 0).next
+        #expect(short.end == short.deadline)
+        let plain = look(watch(.unsaid, span: .seconds(30 * 86_400)), voucher, minute: 0).next
+        #expect(plain.end >= start + .seconds(66 * 86_400))
+        #expect(plain.end <= start + .seconds(68 * 86_400))
+        let paid = watch(.unsaid, status: "succeeded", span: .seconds(30 * 86_400))
+        #expect(paid.end == paid.deadline)
+    }
+}
