@@ -179,7 +179,15 @@ INTENT = {"object": "payment_intent", "amount": 2000}
         ([("object", source("chargeable"))], "authorised"),
         # Used up, and nothing was charged: not paid.
         ([("object", source("consumed"))], "processing"),
-        ([("object", source("consumed", usage="reusable"))], "unknown"),
+        ([("object", source("consumed", usage="reusable"))], "processing"),
+        # Taken from its customer, whom it does not name any more.
+        (
+            [
+                ("object", source("chargeable", usage="reusable") | {"customer": "cus_1"}),
+                ("object", source("consumed", usage="reusable") | {"customer": None}),
+            ],
+            "unknown",
+        ),
         ([("object", source("failed"))], "failed"),
         ([("object", source("canceled"))], "expired"),
         ([("object", source("consumed")), ("charge", {"id": "ch_1", "status": "pending", "amount": 9})], "processing"),
@@ -187,9 +195,10 @@ INTENT = {"object": "payment_intent", "amount": 2000}
         ([("charge", PAID | {"captured": False, "amount_captured": 0})], "authorised"),
         ([("charge", PAID | {"captured": False, "amount_captured": 0, "refunded": True})], "cancelled"),
         (
-            [("charge", PAID | {"captured": False, "amount_captured": 0, "refunded": True, "expired": True})],
+            [("charge", PAID | {"captured": False, "amount_captured": 0, "expired": True})],
             "expired",
         ),
+        ([("charge", PAID | {"captured": False, "amount_captured": 400})], "partially_paid"),
         ([("object", INTENT | {"status": "requires_payment_method"})], "awaiting_customer"),
         ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {}})], "awaiting_customer"),
         ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {"code": "x"}})], "failed"),
@@ -214,9 +223,10 @@ def test_what_can_be_used_again_waits_for_its_next_order():
 
 
 def test_what_was_reserved_beyond_what_was_captured_was_never_paid():
-    part = PAID | {"amount_captured": 700, "amount_refunded": 399}
+    part = PAID | {"amount_captured": 700, "amount_refunded": 0}
     assert story((1, "charge", part)).last("src_1") == {Truth("paid", 700)}
-    assert story((1, "charge", part | {"amount_refunded": 1099})).last("src_1") == {Truth("refunded", 700, 700)}
+    assert story((1, "charge", part | {"amount_refunded": 399})).last("src_1") == {Truth("partially_refunded", 700, 399)}
+    assert story((1, "charge", part | {"amount_refunded": 700})).last("src_1") == {Truth("refunded", 700, 700)}
 
 
 def test_a_final_word_that_nobody_was_told_is_missed():

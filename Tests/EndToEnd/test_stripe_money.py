@@ -234,26 +234,30 @@ def test_an_authorisation_lapses_and_ends_its_intent(lab):
     assert reserved.payment_method_details.card.capture_before - reserved.created in (7 * DAY, 7 * DAY - 1)
     lab.advance(7 * DAY + 1)
     after = lab.v1.payment_intents.retrieve(made.id, {"expand": ["latest_charge.refunds"]})
-    assert (after.status, after.cancellation_reason, after.amount_received) == ("canceled", "automatic", 0)
-    assert after.latest_charge.refunded and not after.latest_charge.captured
-    assert [refund.reason for refund in after.latest_charge.refunds.data] == ["expired_uncaptured_charge"]
+    assert (after.status, after.cancellation_reason, after.amount_received) == ("canceled", "expired", 0)
+    assert not after.latest_charge.refunded and not after.latest_charge.captured
+    assert after.latest_charge.refunds.data == []
     assert lab.events(reserved)[-1] == "charge.expired" and lab.events(made)[-1] == "payment_intent.canceled"
     assert balance(lab, reserved) == []
 
 
-def test_what_is_not_captured_counts_as_refunded_and_never_was_ours(lab):
+def test_what_is_not_captured_is_no_refund_and_never_was_ours(lab):
     charge = paid(lab, amount=1000, capture=False)
     lab.v1.charges.capture(charge.id, {"amount": 700})
     after = lab.v1.charges.retrieve(charge.id, {"expand": ["refunds"]})
-    assert (after.amount_captured, after.amount_refunded, after.refunded) == (700, 300, False)
-    assert [refund.amount for refund in after.refunds.data] == [300]
-    assert balance(lab, charge, after.refunds.data[0]) == [("charge", 700)]
+    assert (after.amount_captured, after.amount_refunded, after.refunded) == (700, 0, False)
+    assert after.refunds.data == [] and balance(lab, charge) == [("charge", 700)]
+    lab.v1.refunds.create({"charge": charge.id})
+    whole = lab.again(charge)
+    assert (whole.amount_refunded, whole.refunded) == (700, True)
 
 
 def test_an_authorisation_ends_by_control(lab):
     charge = paid(lab, capture=False)
     lab.control(f"charges/{charge.id}/expire")
-    assert lab.again(charge).refunded and lab.events(charge)[-1] == "charge.expired"
+    ended = lab.again(charge)
+    assert (ended.captured, ended.refunded, ended.amount_refunded) == (False, False, 0)
+    assert lab.events(charge)[-1] == "charge.expired"
 
 
 # Transfers and 3D Secure.

@@ -66,12 +66,15 @@ class Holding:
     transferred: int = 0
     # What each charge had taken at the most: one that fails after it was money was taken back.
     taken: dict[str, int] = field(default_factory=dict)
+    # Whether a source belonged to a customer at some time: being taken from one consumes it.
+    was_kept: bool = False
 
     def after(self, entry: Entry) -> "Holding":
         facts = entry.facts
         match entry.kind:
             case "object":
-                return replace(self, object=self.object | facts)
+                was_kept = self.was_kept or bool(facts.get("customer"))
+                return replace(self, object=self.object | facts, was_kept=was_kept)
             case "charge":
                 charges = self.charges | {facts["id"]: self.charges.get(facts["id"], {}) | facts}
                 taken = max(self.taken.get(facts["id"], 0), captured(charges[facts["id"]]))
@@ -116,14 +119,10 @@ class Holding:
     def _of_charge(self, charge: dict) -> Truth | None:
         status, taken = charge["status"], self.taken[charge["id"]]
         if taken:
-            refunded = charge.get("amount_refunded", 0)
-            # What was authorised beyond what was captured goes back as a refund, and was never taken.
-            beyond = charge.get("amount", taken) - taken
-            if refunded >= beyond:
-                refunded -= beyond
-            return Truth(*self._of_money(charge["id"], status, taken, min(refunded, taken)))
+            # Since 2025-03-31.basil what was authorised beyond what was captured is no refund.
+            return Truth(*self._of_money(charge, status, taken, min(charge.get("amount_refunded", 0), taken)))
         if status == "succeeded":
-            if charge.get("refunded") or charge.get("amount_refunded"):
+            if charge.get("expired") or charge.get("refunded") or charge.get("amount_refunded"):
                 return None if self.is_intent else Truth("expired" if charge.get("expired") else "cancelled")
             return None if self.object.get("status") == "canceled" else Truth("authorised")
         if status == "pending":
@@ -131,17 +130,19 @@ class Holding:
         is_tried_again = self.is_intent and self.object.get("status") != "requires_payment_method"
         return None if is_tried_again else Truth("failed")
 
-    def _of_money(self, charge: str, status: str, taken: int, refunded: int) -> tuple[str, int, int]:
-        disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge]
+    def _of_money(self, charge: dict, status: str, taken: int, refunded: int) -> tuple[str, int, int]:
+        disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge["id"]]
         lost = sum(dispute.get("amount", taken) for dispute in disputes if dispute["status"] == "lost")
         if lost:
             return "reversed", taken, min(taken, refunded + lost)
         if status == "failed":
             return "reversed", taken, taken
-        if refunded == taken:
-            return "refunded", taken, refunded
         if any(dispute["status"] in ("needs_response", "under_review") for dispute in disputes):
             return "disputed", taken, refunded
+        if charge.get("captured") is False:
+            return "partially_paid", taken, refunded
+        if refunded == taken:
+            return "refunded", taken, refunded
         return "partially_refunded" if refunded else "paid", taken, refunded
 
     def _of_object(self) -> Truth:
@@ -156,8 +157,9 @@ class Holding:
             case "chargeable":
                 return Truth("partially_paid", came) if part else Truth("authorised")
             case "consumed":
-                # Used up without a charge: by whatever it was, no money came of it.
-                return Truth("unknown" if self.object.get("usage") == "reusable" else "processing")
+                # Used up, and nobody has seen a charge: one of a customer by being taken from them, perhaps.
+                is_detached = self.was_kept and self.object.get("usage") == "reusable"
+                return Truth("unknown" if is_detached else "processing")
             case "failed":
                 return Truth("failed")
             case "canceled":
@@ -184,9 +186,10 @@ class Holding:
 
 def captured(charge: dict) -> int:
     """What a charge has taken."""
-    if charge["status"] != "succeeded" or not charge.get("captured", True):
+    if charge["status"] != "succeeded":
         return 0
-    return charge.get("amount_captured", charge.get("amount", 0))
+    whole = charge.get("amount", 0) if charge.get("captured", True) else 0
+    return charge.get("amount_captured", whole)
 
 
 def came_back(refund: dict) -> int:

@@ -38,6 +38,7 @@ struct APIRequest {
                             ?? Form(),
                     body: body,
                     idempotencyKey: idempotencyKey,
+                    version: version,
                     account: account,
                     base: base
                 )
@@ -75,6 +76,8 @@ struct APICall: Sendable {
     /// The body of a POST, what an idempotency key is tied to.
     let body: ByteBuffer
     let idempotencyKey: String?
+    /// `Stripe-Version`; nil is the account's own, today's.
+    let version: String?
     /// The connected account acted for; nil is the platform's own.
     var account: String?
     /// Scheme and authority for URLs that point back at the sandbox.

@@ -142,8 +142,8 @@ extension SandboxState {
 
     /// Answers one admitted call: idempotency first, then the route.
     mutating func answer(_ call: APICall, requestID: String) -> APIReply {
-        cause = (requestID, call.idempotencyKey)
-        defer { cause = (nil, nil) }
+        cause = (requestID, call.idempotencyKey, call.version)
+        defer { cause = (nil, nil, nil) }
         guard let name = IdempotencyTable.name(of: call) else { return route(call) }
         if call.idempotencyKey?.utf8.count ?? 0 > 255 {
             return APIError.invalid("Idempotency keys are at most 255 characters.").reply

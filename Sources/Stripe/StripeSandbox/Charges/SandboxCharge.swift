@@ -33,11 +33,13 @@ struct SandboxCharge: RenderedObject, Codable {
     var outcome = ChargeOutcome.succeeds
     /// Whether the money was taken, or is only reserved.
     var isCaptured = true
-    /// What was captured; meaningless while nothing is.
+    /// What was captured so far; meaningless while nothing is (``taken``).
     var capturedAmount: Int
     /// When reserved money is let go, seconds since 1970; nil of what was never only reserved.
     var captureBefore: Int?
-    /// What went back, or was let go: what an authorisation was too large by counts as refunded.
+    /// What became of money that was only reserved at first; nil of any other.
+    var hold: SandboxHold?
+    /// What went back.
     var refundedAmount = 0
     /// Its refunds, oldest first.
     var refunds: [String] = []
@@ -64,20 +66,37 @@ struct SandboxCharge: RenderedObject, Codable {
         capturedAmount = amount
     }
 
-    var isRefunded: Bool { refundedAmount >= amount && amount > 0 }
+    /// What was captured so far.
+    var taken: Int {
+        guard status == "succeeded" else { return 0 }
+        return isCaptured || hold?.captures ?? 0 > 0 ? capturedAmount : 0
+    }
 
-    /// Whether the money is ours.
-    var isTaken: Bool { status == "succeeded" && isCaptured }
+    /// Whether the money, or a part of it, is ours.
+    var isTaken: Bool { taken > 0 }
+
+    /// Whether money is reserved that may be captured.
+    var isHeld: Bool {
+        status == "succeeded" && !isCaptured && !(hold?.isReleased ?? false) && !isRefunded
+    }
+
+    /// What can be given back: what was captured; of a hold of which nothing was, all of it.
+    var refundable: Int { isTaken ? taken + (hold?.refundedRest ?? 0) : amount }
+
+    /// Whether all of it went back, which it has not while more may be captured.
+    var isRefunded: Bool {
+        amount > 0 && refundedAmount >= refundable && (isCaptured || !isTaken)
+    }
 
     /// The line of the balance that it made.
     var balanceTransaction: String { "txn_\(id.dropFirst(3))" }
 
     func render() -> [UInt8] { render(refunds: nil) }
 
-    /// With its refunds where they were asked for (`expand[]=refunds`).
-    func render(refunds: [SandboxRefund]?) -> [UInt8] {
+    /// With its refunds and the line of the balance where they were asked for (`expand[]=refunds`).
+    func render(refunds: [SandboxRefund]?, line: ByteBuffer? = nil) -> [UInt8] {
         JSONWriter.object { writer in
-            render(into: &writer)
+            render(into: &writer, line)
             guard let refunds else { return }
             writer.key("refunds")
             writer.object { writer in
@@ -94,18 +113,22 @@ struct SandboxCharge: RenderedObject, Codable {
         }
     }
 
-    private func render(into writer: inout JSONWriter) {
+    private func render(into writer: inout JSONWriter, _ line: ByteBuffer?) {
         let isPaid = status == "succeeded"
         writer.field("id", id)
         writer.field("object", "charge")
         writer.field("amount", amount)
-        writer.field("amount_captured", isPaid && isCaptured ? capturedAmount : 0)
+        writer.field("amount_captured", taken)
         writer.field("amount_refunded", refundedAmount)
         writer.nulls("application")
         let hasFee = isPaid && sharing.feeAmount != nil
         writer.field("application_fee", hasFee ? "fee_\(id.dropFirst(3))" : nil)
         sharing.render(into: &writer)
-        writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
+        if let line {
+            writer.field("balance_transaction", raw: line.readableBytesView)
+        } else {
+            writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
+        }
         writer.key("billing_details")
         writer.object { writer in
             writer.key("address")
@@ -176,6 +199,12 @@ struct SandboxCharge: RenderedObject, Codable {
                 writer.field("exp_year", card.expiryYear)
                 writer.field("funding", "credit")
                 writer.field("last4", card.last4)
+                if let hold {
+                    writer.key("multicapture")
+                    writer.object {
+                        $0.field("status", hold.mayBeCapturedAgain ? "available" : "unavailable")
+                    }
+                }
                 writer.field("network", card.brand.lowercased())
                 writer.key("three_d_secure")
                 if methodType == "three_d_secure" {

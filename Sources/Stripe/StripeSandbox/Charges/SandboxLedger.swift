@@ -156,10 +156,18 @@ extension SandboxState {
     }
 
     /// Books a charge whose money has just been taken, and lets its test number object to it.
-    mutating func moneyTaken(by id: String) {
-        guard let charge = charges[id], charge.isTaken, ledger[charge.balanceTransaction] == nil
-        else { return }
-        book(.charge, charge.capturedAmount, about: id, of: charge, id: charge.balanceTransaction)
+    ///
+    /// - Parameters:
+    ///   - id: The charge.
+    ///   - amount: What was taken now, where several captures take it; all of it once unless given.
+    mutating func moneyTaken(by id: String, amount: Int? = nil) {
+        guard let charge = charges[id], charge.isTaken, amount ?? 1 > 0 else { return }
+        guard ledger[charge.balanceTransaction] == nil else {
+            if let amount { book(.charge, amount, about: id, of: charge) }
+            return
+        }
+        let line = charge.balanceTransaction
+        book(.charge, amount ?? charge.taken, about: id, of: charge, id: line)
         if case .isDisputed = charge.outcome { soon(.dispute(id)) }
     }
 }

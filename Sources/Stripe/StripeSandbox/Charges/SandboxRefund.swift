@@ -149,7 +149,7 @@ extension SandboxState {
                 code: "charge_disputed"
             )
         }
-        let left = charge.amount - charge.refundedAmount
+        let left = charge.refundable - charge.refundedAmount
         let amount = try form.positive("amount") ?? left
         guard left > 0 else {
             throw APIError.invalid(
@@ -219,36 +219,6 @@ extension SandboxState {
                 moveDispute(dispute.id, to: "warning_closed")
             }
         }
-    }
-
-    /// Lets reserved money go: all that was not taken, which Stripe shows as a refund.
-    ///
-    /// - Returns: Whether there was any.
-    @discardableResult
-    mutating func release(_ id: String, reason: String? = nil) -> Bool {
-        guard var charge = charges[id] else { return false }
-        let left =
-            charge.amount - (charge.isCaptured ? charge.capturedAmount : 0) - charge.refundedAmount
-        guard left > 0 else { return false }
-        let refund = SandboxRefund(
-            id: ids.make("re_"),
-            account: charge.account,
-            charge: id,
-            paymentIntent: charge.paymentIntent,
-            amount: left,
-            currency: charge.currency,
-            created: nowSeconds,
-            reason: reason,
-            waitsForSource: nil,
-            metadata: [:],
-            status: "succeeded"
-        )
-        refunds[refund.id] = refund
-        charge.refundedAmount += left
-        charge.refunds.append(refund.id)
-        charge.changed()
-        charges[id] = charge
-        return true
     }
 
     /// A refund that waited arrives.

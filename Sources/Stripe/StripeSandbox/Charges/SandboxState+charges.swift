@@ -2,15 +2,6 @@ import HTTPTypes
 import NIOCore
 
 extension SandboxState {
-    /// How long an authorisation can be captured, by method; a week of those that are not here.
-    ///
-    /// Only charges of cards say so themselves (`capture_before`).
-    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>; of Klarna and Afterpay
-    /// their own documentation.
-    static let captureLifeDays: [String: Int64] = [
-        "card": 7, "card_present": 2, "klarna": 28, "afterpay_clearpay": 13,
-    ]
-
     /// `/v1/charges`, `/v1/charges/{id}`, `…/capture`, `…/refund` and `…/refunds`.
     mutating func routeCharges(_ call: APICall) throws(APIError) -> APIReply {
         try Self.requireSecretKey(call)
@@ -24,8 +15,17 @@ extension SandboxState {
         else { throw APIError.noSuch("charge", id) }
         switch (call.method, call.segments.count, call.segment(2)) {
         case (.get, 2, _):
-            let isExpanded = call.form.list("expand").contains("refunds")
-            return APIReply(body: chargeJSON(id, withRefunds: isExpanded))
+            let expanded = call.form.list("expand")
+            let line =
+                expanded.contains("balance_transaction") ? ledger[charge.balanceTransaction] : nil
+            if let line {
+                let list =
+                    expanded.contains("refunds") ? charge.refunds.compactMap { refunds[$0] } : nil
+                return APIReply(
+                    body: charge.render(refunds: list, line: line.json(now: nowSeconds))
+                )
+            }
+            return APIReply(body: chargeJSON(id, withRefunds: expanded.contains("refunds")))
         case (.post, 2, _): return try updateCharge(call, charge)
         case (.post, 3, "capture"): return try captureCharge(call, charge)
         case (.post, 3, "refund"), (.post, 3, "refunds"):
@@ -98,57 +98,16 @@ extension SandboxState {
             "statement_descriptor", "statement_descriptor_suffix", "transfer_data",
             "transfer_group",
         ])
-        guard charge.status == "succeeded", !charge.isCaptured, !charge.isRefunded else {
+        guard charge.isHeld else {
             throw APIError.invalid(
-                charge.isRefunded
-                    ? "Charge \(charge.id) has expired or was refunded and cannot be captured."
-                    : "Charge \(charge.id) has already been captured.",
-                code: charge.isRefunded
-                    ? "charge_expired_for_capture" : "charge_already_captured"
+                charge.isCaptured
+                    ? "Charge \(charge.id) has already been captured."
+                    : "Charge \(charge.id) has expired or was refunded and cannot be captured.",
+                code: charge.isCaptured ? "charge_already_captured" : "charge_expired_for_capture"
             )
         }
         try capture(charge.id, amount: try call.form.positive("amount"))
         return APIReply(body: chargeJSON(charge.id))
-    }
-
-    /// Takes the reserved money, or a part; the rest is released.
-    mutating func capture(_ id: String, amount: Int?) throws(APIError) {
-        guard var charge = charges[id] else { return }
-        let captured = amount ?? charge.amount
-        guard captured <= charge.amount else {
-            throw APIError.invalid(
-                "You cannot capture a charge for an amount larger than it already has.",
-                code: "amount_too_large",
-                param: "amount"
-            )
-        }
-        charge.isCaptured = true
-        charge.capturedAmount = captured
-        charge.changed()
-        charges[id] = charge
-        release(id)
-        moneyTaken(by: id)
-        emit("charge.captured", chargeJSON(id), account: charge.account)
-    }
-
-    /// Releases reserved money that nobody captured in time, and ends the intent it was reserved for.
-    mutating func expireCharge(_ id: String) {
-        guard let charge = charges[id], charge.status == "succeeded", !charge.isCaptured,
-            release(id, reason: "expired_uncaptured_charge")
-        else { return }
-        emit("charge.expired", chargeJSON(id), account: charge.account)
-        guard let intent = charge.paymentIntent, intents[intent]?.status == "requires_capture"
-        else { return }
-        intents[intent]?.cancellationReason = "automatic"
-        settleIntent(intent, to: "canceled")
-    }
-
-    /// Sets when reserved money is let go.
-    mutating func setCaptureEnd(of charge: inout SandboxCharge) {
-        guard charge.status == "succeeded", !charge.isCaptured else { return }
-        let endMs = nowMs + (Self.captureLifeDays[charge.methodType] ?? 7) * 24 * 3_600_000
-        charge.captureBefore = Int(clamping: endMs / 1000)
-        timers.set(.expireCharge(charge.id), atMs: endMs)
     }
 
     /// The bank answers for a charge, and so for the intent it belongs to.

@@ -58,7 +58,7 @@ extension SandboxState {
         if isAsynchronous { charge.status = "pending" }
         consume(source, amount: amount)
         charge.source = .init(id: source.id, json: sourceJSON(source.id))
-        setCaptureEnd(of: &charge)
+        hold(&charge)
         charges[charge.id] = charge
         note(charge.id, from: nil, to: charge.status)
         moneyTaken(by: charge.id)

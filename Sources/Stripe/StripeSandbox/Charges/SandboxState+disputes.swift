@@ -24,7 +24,7 @@ extension SandboxState {
         status: String? = nil
     ) -> String? {
         guard let charge = charges[id], charge.isTaken,
-            amount ?? 0 <= charge.capturedAmount
+            amount ?? 0 <= charge.taken
         else { return nil }
         let isFinal = Self.finalTypes.contains(charge.methodType)
         let isCard = charge.id.hasPrefix("ch_")
@@ -34,7 +34,7 @@ extension SandboxState {
             account: charge.account,
             charge: id,
             paymentIntent: charge.paymentIntent,
-            amount: amount ?? charge.capturedAmount,
+            amount: amount ?? charge.taken,
             currency: charge.currency,
             created: nowSeconds,
             reason: reason
@@ -107,7 +107,7 @@ extension SandboxState {
     mutating func bounceCharge(_ id: String) {
         guard var charge = charges[id], charge.status == "succeeded" else { return }
         if charge.isTaken {
-            let left = max(0, charge.capturedAmount - charge.refundedAmount)
+            let left = max(0, charge.refundable - charge.refundedAmount)
             if left > 0 { book(.chargeFailure, left, about: id, of: charge) }
         }
         charge.status = "failed"

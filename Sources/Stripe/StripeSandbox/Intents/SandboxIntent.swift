@@ -32,6 +32,8 @@ struct SandboxIntent: ConfirmableObject, Codable {
     /// Whether Stripe picks the methods, so that any may be used.
     let isAutomatic: Bool
     var isManualCapture = false
+    /// `payment_method_options[card][request_multicapture]`: `if_available` or `never`.
+    var multicapture: String?
     let isManualConfirmation: Bool
     var description: String?
     var customer: String?
@@ -80,6 +82,12 @@ struct SandboxIntent: ConfirmableObject, Codable {
         self.isManualConfirmation = isManualConfirmation
     }
 
+    /// Whether a capture may leave the rest of the hold for others.
+    var mayBeCapturedAgain: Bool { multicapture == "if_available" && method?.type == "card" }
+
+    /// What may be captured.
+    var capturable: Int { status == "requires_capture" ? amount - receivedAmount : 0 }
+
     func render() -> [UInt8] { render(withMetadata: true) }
 
     /// Publishable keys never see metadata; `expand[]=latest_charge` puts the charge in the place of its id.
@@ -88,7 +96,7 @@ struct SandboxIntent: ConfirmableObject, Codable {
             writer.field("id", id)
             writer.field("object", "payment_intent")
             writer.field("amount", amount)
-            writer.field("amount_capturable", status == "requires_capture" ? amount : 0)
+            writer.field("amount_capturable", capturable)
             writer.key("amount_details")
             writer.object { writer in
                 writer.key("tip")

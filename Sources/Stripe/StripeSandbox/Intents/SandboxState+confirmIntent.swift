@@ -150,9 +150,9 @@ extension SandboxState {
             makeCharge(for: id, status: status == "processing" ? "pending" : "succeeded")
         case "succeeded":
             if previous == "requires_capture", let charge = intent.latestCharge {
-                let amount = intent.receivedAmount > 0 ? intent.receivedAmount : nil
-                // The amount was checked before; nothing else can be wrong with it.
-                try? capture(charge, amount: amount)
+                // It is captured already, where a request or the end of the hold did so.
+                if charges[charge]?.isHeld == true { try? capture(charge, amount: nil) }
+                intents[id]?.receivedAmount = charges[charge]?.taken ?? 0
             } else if previous == "processing", let charge = intent.latestCharge {
                 settleCharge(charge, succeeds: true)
             } else {
@@ -161,9 +161,8 @@ extension SandboxState {
             if intent.receivedAmount == 0 { intents[id]?.receivedAmount = intent.amount }
             intents[id]?.changed()
         case "canceled":
-            // Reserved money is released.
-            if previous == "requires_capture", let charge = intent.latestCharge, release(charge) {
-                emit("charge.refunded", chargeJSON(charge), account: intent.account)
+            if previous == "requires_capture", let charge = intent.latestCharge {
+                releaseHold(charge)
             }
         default: break
         }
@@ -287,7 +286,7 @@ extension SandboxState {
         charge.failure = failure
         charge.sharing = intent.sharing
         charge.outcome = intent.method?.outcome ?? .succeeds
-        setCaptureEnd(of: &charge)
+        hold(&charge, mayBeCapturedAgain: intent.mayBeCapturedAgain)
         charges[charge.id] = charge
         intents[id]?.latestCharge = charge.id
         intents[id]?.changed()

@@ -60,20 +60,42 @@ extension SandboxState {
         return APIReply(body: intentJSON(id))
     }
 
-    /// Takes reserved money, all of it or a part; the rest is released.
+    /// Takes reserved money, all of it or a part; after the last capture the rest is released.
     private mutating func captureIntent(_ call: APICall, _ id: String) throws(APIError) {
         try requireStatus(id, ["requires_capture"], doing: "capture")
-        let amount = try call.form.positive("amount_to_capture")
-        guard let intent = intents[id] else { return }
-        guard amount ?? 0 <= intent.amount else {
+        let isLast = try call.form.flag("final_capture") ?? true
+        // Only a last capture may take nothing more, after others.
+        let isNothing = call.form["amount_to_capture"] == "0" && isLast
+        guard let intent = intents[id], let charge = intent.latestCharge.flatMap({ charges[$0] })
+        else { return }
+        let amount =
+            try isNothing && charge.isTaken ? 0 : call.form.positive("amount_to_capture")
+        guard amount ?? 0 <= intent.capturable else {
             throw APIError.invalid(
                 "The amount to capture is larger than the amount of the PaymentIntent.",
                 code: "amount_too_large",
                 param: "amount_to_capture"
             )
         }
-        intents[id]?.receivedAmount = amount ?? intent.amount
-        settleIntent(id, to: "succeeded")
+        let captures = charge.hold?.captures ?? 0
+        guard isLast || intent.mayBeCapturedAgain && captures < SandboxHold.capturesMax - 1 else {
+            throw APIError.invalid(
+                "This PaymentIntent cannot be captured multiple times.",
+                param: "final_capture"
+            )
+        }
+        try capture(charge.id, amount: amount, isLast: isLast)
+        intents[id]?.receivedAmount = charges[charge.id]?.taken ?? 0
+        intents[id]?.changed()
+        if intent.mayBeCapturedAgain {
+            emit(
+                "payment_intent.amount_capturable_updated",
+                intentJSON(id),
+                account: intent.account,
+                previous: JSONWriter.object { $0.field("amount_capturable", intent.capturable) }
+            )
+        }
+        if isLast { settleIntent(id, to: "succeeded") }
     }
 
     private mutating func cancelIntent(_ call: APICall, _ id: String) throws(APIError) {
@@ -85,6 +107,12 @@ extension SandboxState {
             ],
             doing: "cancel"
         )
+        guard intents[id]?.receivedAmount ?? 0 == 0 else {
+            throw APIError.invalid(
+                "This PaymentIntent was captured in part. Release the rest with a final capture of 0.",
+                code: SandboxIntent.unexpectedState
+            )
+        }
         let reason = try call.form.choice(
             "cancellation_reason",
             ["abandoned", "duplicate", "fraudulent", "requested_by_customer"]
@@ -216,6 +244,9 @@ extension SandboxState {
         }
         let capture = try form.choice("capture_method", ["automatic", "automatic_async", "manual"])
         if let capture { intent.isManualCapture = capture == "manual" }
+        if let wish = form["payment_method_options", "card", "request_multicapture"] {
+            intent.multicapture = wish
+        }
         if let text = form["description"] { intent.description = text }
         if let text = form["receipt_email"] { intent.receiptEmail = text }
         if let text = form["statement_descriptor"] { intent.statementDescriptor = text }

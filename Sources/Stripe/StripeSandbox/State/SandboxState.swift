@@ -73,8 +73,8 @@ struct SandboxState: Sendable {
     /// Webhooks to post now; the store drains them after every call.
     var posts: [WebhookPost] = []
 
-    /// The request that causes the changes at hand, for the `request` of its events.
-    var cause: (requestID: String?, idempotencyKey: String?) = (nil, nil)
+    /// The request that causes the changes at hand, for the `request` of its events, and the version it asks for.
+    var cause: (requestID: String?, idempotencyKey: String?, version: String?) = (nil, nil, nil)
 
     /// Seconds since 1970, sandbox time.
     var nowSeconds: Int { Int(clamping: nowMs / 1000) }

@@ -1,0 +1,260 @@
+import NIOHTTP1
+import StripeAPI
+import StripeSandbox
+import Testing
+
+/// Holds as Stripe has had them since 2025-03-31.basil, and as a request with an older version still gets them.
+@Suite("Sandbox, money that is held")
+struct SandboxHoldTests {
+    private struct Held {
+        let probe: SandboxProbe
+        let client: StripeClient
+        let intent: String
+        let charge: String
+
+        init(_ probe: SandboxProbe, isRepeatable: Bool = false, version: String? = nil) async throws
+        {
+            self.probe = probe
+            var client = probe.client()
+            if let version { client.configuration.version = version }
+            self.client = client
+            let wish = isRepeatable ? "if_available" : "never"
+            let form = [
+                ("amount", "1000"), ("currency", "eur"), ("payment_method", "pm_card_visa"),
+                ("confirm", "true"), ("capture_method", "manual"),
+                ("payment_method_options[card][request_multicapture]", wish),
+            ]
+            let made = try await client.post("/v1/payment_intents", form: form)
+                .decode(PaymentIntent.self)
+            intent = made.id
+            charge = try #require(made.latestCharge)
+            #expect(made.status == .requiresCapture)
+        }
+
+        func capture(_ form: [(String, String)] = []) async throws -> PaymentIntent {
+            try await client.post("/v1/payment_intents/\(intent)/capture", form: form)
+                .decode(PaymentIntent.self)
+        }
+
+        func seen() async throws -> Charge { try await client.retrieveCharge(charge) }
+
+        func seenIntent() async throws -> PaymentIntent {
+            try await client.get("/v1/payment_intents/\(intent)").decode(PaymentIntent.self)
+        }
+
+        func refund(_ amount: Int) async throws {
+            let form = [("charge", charge), ("amount", "\(amount)")]
+            _ = try await client.post("/v1/refunds", form: form).decode(Refund.self)
+        }
+
+        /// The types of what happened, oldest first, from the first capture or end on.
+        func events() async throws -> [String] {
+            let all = try await client.listEvents().data.reversed().map(\.type)
+            let before = ["payment_intent.created", "charge.succeeded"]
+            let first = "payment_intent.amount_capturable_updated"
+            let rest = all.filter { !before.contains($0) }
+            return Array(rest.first == first ? rest.dropFirst() : rest[...])
+        }
+
+        func balance() async throws -> [Int] {
+            let list = try await client.get("/v1/balance_transactions")
+                .decode(StripeList<BalanceTransaction>.self)
+            return list.data.reversed().compactMap(\.amount)
+        }
+    }
+
+    private func code(_ work: () async throws -> Void) async -> String? {
+        do {
+            try await work()
+            return nil
+        } catch StripeError.api(let failure) {
+            return failure.error?.code ?? failure.error?.param
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("a capture of less makes no refund, and what went back is of the captured sum")
+    func less() async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe)
+            let captured = try await held.capture([("amount_to_capture", "600")])
+            #expect(captured.status == .succeeded && captured.amountReceived == 600)
+            var charge = try await held.seen()
+            #expect(charge.amountCaptured == 600 && charge.captured == true)
+            #expect(charge.amountRefunded == 0 && charge.refunded == false)
+            try await held.refund(500)
+            charge = try await held.seen()
+            #expect(charge.amountRefunded == 500 && charge.refunded == false)
+            let more = await code { try await held.refund(101) }
+            #expect(more == "amount_too_large")
+            try await held.refund(100)
+            charge = try await held.seen()
+            #expect(charge.amountRefunded == 600 && charge.refunded == true)
+            #expect(try await held.balance() == [600, -500, -100])
+            #expect(
+                try await held.events().prefix(2) == [
+                    "charge.captured", "payment_intent.succeeded",
+                ]
+            )
+        }
+    }
+
+    @Test("a request with an older version still refunds what it leaves, or lets go")
+    func older() async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe, version: "2025-02-24.acacia")
+            _ = try await held.capture([("amount_to_capture", "600")])
+            var charge = try await held.seen()
+            #expect(charge.amountRefunded == 400 && charge.refunded == false)
+            #expect(try await held.balance() == [1000, -400])
+            try await held.refund(600)
+            charge = try await held.seen()
+            #expect(charge.amountRefunded == 1000 && charge.refunded == true)
+            let other = try await Held(probe, version: "2025-02-24.acacia")
+            _ = try await other.client.post("/v1/payment_intents/\(other.intent)/cancel", form: [])
+            charge = try await other.seen()
+            #expect(charge.amountRefunded == 1000 && charge.refunded == true)
+        }
+    }
+
+    @Test(
+        "a hold that ends leaves its charge as it was, and its intent says why",
+        arguments: [true, false]
+    )
+    func ended(isExpired: Bool) async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe)
+            let before = try await held.seen()
+            if isExpired {
+                _ = try await probe.control(.POST, "charges/\(held.charge)/expire", "{}")
+            } else {
+                _ = try await held.client.post(
+                    "/v1/payment_intents/\(held.intent)/cancel",
+                    form: []
+                )
+            }
+            #expect(try await held.seen().allResponseFields == before.allResponseFields)
+            let intent = try await held.seenIntent()
+            #expect(intent.status == .canceled && intent.amountReceived == 0)
+            #expect(intent.cancellationReason == (isExpired ? "expired" : nil))
+            let ends = ["charge.expired", "payment_intent.canceled"]
+            #expect(try await held.events() == (isExpired ? ends : Array(ends.dropFirst())))
+            #expect(try await held.balance() == [])
+        }
+    }
+
+    @Test("a hold of a charge that has no intent ends, and cannot be captured any more")
+    func endedCharge() async throws {
+        try await SandboxProbe.run { probe in
+            let client = probe.client()
+            let source = try await probe.makeSource()
+            _ = try await probe.control(
+                .POST,
+                "sources/\(source.id)/status",
+                #"{"status":"chargeable"}"#
+            )
+            let form = [
+                ("source", source.id), ("amount", "1099"), ("currency", "eur"),
+                ("capture", "false"),
+            ]
+            let charge = try await client.post("/v1/charges", form: form).decode(Charge.self)
+            _ = try await probe.control(.POST, "charges/\(charge.id)/expire", "{}")
+            let seen = try await client.retrieveCharge(charge.id)
+            #expect(seen.captured == false && seen.refunded == false && seen.amountRefunded == 0)
+            let refused = await code {
+                _ = try await client.post("/v1/charges/\(charge.id)/capture", form: []).decode(
+                    Charge.self
+                )
+            }
+            #expect(refused == "charge_expired_for_capture")
+        }
+    }
+
+    @Test("several captures take a part each; the last one releases the rest")
+    func several() async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe, isRepeatable: true)
+            let first = try await held.capture([
+                ("amount_to_capture", "700"), ("final_capture", "false"),
+            ])
+            #expect(first.status == .requiresCapture)
+            #expect(first.amountReceived == 700 && first.amountCapturable == 300)
+            var charge = try await held.seen()
+            #expect(charge.amountCaptured == 700 && charge.captured == false)
+            try await held.refund(700)
+            charge = try await held.seen()
+            #expect(
+                charge.amountRefunded == 700 && charge.refunded == false,
+                "more may be captured"
+            )
+            let again = await code { try await held.refund(1) }
+            #expect(again == "charge_already_refunded")
+            let tooMuch = await code { _ = try await held.capture([("amount_to_capture", "301")]) }
+            #expect(tooMuch == "amount_too_large")
+            let cancelled = await code {
+                _ = try await held.client.post(
+                    "/v1/payment_intents/\(held.intent)/cancel",
+                    form: []
+                )
+                .decode(PaymentIntent.self)
+            }
+            #expect(cancelled == "payment_intent_unexpected_state")
+            let last = try await held.capture([
+                ("amount_to_capture", "200"), ("final_capture", "true"),
+            ])
+            #expect(last.status == .succeeded)
+            #expect(last.amountReceived == 900 && last.amountCapturable == 0)
+            charge = try await held.seen()
+            #expect(charge.amountCaptured == 900 && charge.captured == true)
+            #expect(charge.amountRefunded == 700 && charge.refunded == false)
+            #expect(try await held.balance() == [700, -700, 200])
+            let events = try await held.events().filter { !$0.contains("refund") }
+            #expect(
+                events == [
+                    "charge.updated", "payment_intent.amount_capturable_updated",
+                    "charge.captured", "payment_intent.amount_capturable_updated",
+                    "payment_intent.succeeded",
+                ]
+            )
+        }
+    }
+
+    @Test(
+        "a last capture of nothing releases the rest; so does the end of the hold",
+        arguments: [true, false]
+    )
+    func rest(isExpired: Bool) async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe, isRepeatable: true)
+            _ = try await held.capture([("amount_to_capture", "700"), ("final_capture", "false")])
+            if isExpired {
+                _ = try await probe.control(.POST, "charges/\(held.charge)/expire", "{}")
+            } else {
+                _ = try await held.capture([("amount_to_capture", "0"), ("final_capture", "true")])
+            }
+            let intent = try await held.seenIntent()
+            #expect(intent.status == .succeeded && intent.amountReceived == 700)
+            let charge = try await held.seen()
+            #expect(charge.captured == true && charge.amountCaptured == 700)
+            #expect(try await held.balance() == [700])
+            #expect(try await held.events().contains("charge.captured"))
+            #expect(try await !held.events().contains("charge.expired"))
+        }
+    }
+
+    @Test("without multicapture the first capture is the last")
+    func single() async throws {
+        try await SandboxProbe.run { probe in
+            let held = try await Held(probe)
+            let refused = await code {
+                _ = try await held.capture([
+                    ("amount_to_capture", "700"), ("final_capture", "false"),
+                ])
+            }
+            #expect(refused == "final_capture")
+            let nothing = await code { _ = try await held.capture([("amount_to_capture", "0")]) }
+            #expect(nothing == "parameter_invalid_integer")
+        }
+    }
+}
