@@ -36,8 +36,9 @@ package struct PayerNews: Hashable, Sendable {
         line["headline"] = title
         if let headline, !headline.values.isDisjoint(with: sums) { line["amount"] = nil }
         subject = words("mail.subject", line)
+        let charged = payment.isPartOfHold ? values["received"] : values["amount"]
         facts = [
-            values["amount"].map { PayerFact(words("label.amount"), $0) },
+            charged.map { PayerFact(words("label.amount"), $0) },
             purchase.order.map { PayerFact(words("label.order"), $0) },
             purchase.order == nil ? purchase.note.map { PayerFact(words("label.order"), $0) } : nil,
             values["method"].map { PayerFact(words("label.method"), $0) },
@@ -94,6 +95,9 @@ package struct PayerNews: Hashable, Sendable {
         if purchase.isSetup {
             subjects.append("setup.\(payment.state == .cancelled ? "expired" : state)")
         }
+        if payment.isPartOfHold { subjects.append("\(state).part") }
+        // That the shop must hurry is nothing to its customer.
+        if payment.isPartlyCaptured { subjects.append("\(state).\(PaymentReason.held.rawValue)") }
         if let reason = payment.reason { subjects.append("\(state).\(reason.rawValue)") }
         if payment.state == .awaitingCustomer, !isFirst { subjects.append("late") }
         return subjects + [state]

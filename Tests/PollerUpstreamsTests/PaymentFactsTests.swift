@@ -77,7 +77,7 @@ struct PaymentFactsTests {
                 "partially_refunded 1099/1099 -99"
             ),
             (
-                #""amount_received":600,"latest_charge":{"id":"ch_1","status":"succeeded","amount":1099,"amount_captured":600,"amount_refunded":499}"#,
+                #""amount_received":600,"latest_charge":{"id":"ch_1","status":"succeeded","amount":1099,"amount_captured":600,"amount_refunded":0}"#,
                 "paid 600/1099"
             ),
         ]

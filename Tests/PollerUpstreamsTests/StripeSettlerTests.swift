@@ -24,6 +24,25 @@ struct StripeSettlerTests {
         }
     }
 
+    @Test("of a hold that was captured in part the rest is captured, or let go")
+    func rest() async throws {
+        try await UpstreamRig.run { rig in
+            for (act, received) in [(DeadlineAct.capture, 2000), (.release, 500)] {
+                let intent = try await makeIntent(rig, isHeld: true)
+                let part = [("amount_to_capture", "500"), ("final_capture", "false")]
+                _ = try await rig.sandbox.post("/v1/payment_intents/\(intent)/capture", form: part)
+                #expect(try await look(rig, intent).status == "requires_capture")
+                var money = ChargeFacts(status: .succeeded)
+                money.captured = 500
+                money.mayCaptureMore = true
+                let memory = PaymentMemory(money: money)
+                #expect(await settle(rig, intent, act, memory) == .done)
+                let seen = try await look(rig, intent)
+                #expect(seen.status == "succeeded" && seen.received == received, "\(act)")
+            }
+        }
+    }
+
     @Test("what nobody has paid is cancelled as abandoned")
     func abandoned() async throws {
         try await UpstreamRig.run { rig in
@@ -82,7 +101,11 @@ struct StripeSettlerTests {
         }
     }
 
-    private func watch(_ intent: String, attempts: Int = 0) -> Watch {
+    private func watch(
+        _ intent: String,
+        attempts: Int = 0,
+        _ memory: PaymentMemory? = nil
+    ) -> Watch {
         let start = Timestamp(ms: 1_795_000_000_000)
         return Watch(
             key: WatchKey(
@@ -95,7 +118,8 @@ struct StripeSettlerTests {
             deadline: start + .seconds(3600),
             run: 1,
             seq: 0,
-            state: WatchState(attempts: attempts)
+            state: WatchState(attempts: attempts),
+            payment: memory
         )
     }
 
@@ -103,6 +127,7 @@ struct StripeSettlerTests {
         _ rig: UpstreamRig,
         _ intent: String,
         _ act: DeadlineAct,
+        _ memory: PaymentMemory? = nil,
         attempts: Int = 0
     ) async -> SettleResult {
         let configuration = StripeClientConfiguration(
@@ -110,16 +135,18 @@ struct StripeSettlerTests {
             baseURL: rig.base
         )
         return await StripeSettler(accounts: StripeAccounts([.main: configuration]))
-            .settle(watch(intent, attempts: attempts), by: act, timeout: .seconds(8))
+            .settle(watch(intent, attempts: attempts, memory), by: act, timeout: .seconds(8))
     }
 
     private struct Seen: Decodable {
         let id: String
         let status: String
+        let received: Int
         let reason: String?
 
         enum CodingKeys: String, CodingKey {
             case id, status
+            case received = "amount_received"
             case reason = "cancellation_reason"
         }
     }
@@ -132,6 +159,7 @@ struct StripeSettlerTests {
         var form = [
             ("amount", "2000"), ("currency", "eur"), ("payment_method_types[]", "card"),
             ("capture_method", "manual"),
+            ("payment_method_options[card][request_multicapture]", "if_available"),
         ]
         if isHeld { form += [("payment_method", "pm_card_visa"), ("confirm", "true")] }
         let made = try await rig.sandbox.post("/v1/payment_intents", form: form).decode(Seen.self)

@@ -70,6 +70,46 @@ struct PayerWordsTests {
     }
 
     @Test(
+        "what was captured and what was held are both named, in subject and text",
+        arguments: PayerLanguage.allCases
+    )
+    func partOfHold(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        func sum(_ amount: Amount) -> String { PayerMoney.text(amount, "eur", in: language) ?? "" }
+        for (state, reason) in [
+            (PaymentState.paid, nil), (.partiallyPaid, PaymentReason.held),
+            (.partiallyPaid, .windowClosing),
+        ] {
+            let payment = Payment(
+                state: state,
+                amount: 1000,
+                amountReceived: 600,
+                currency: "eur",
+                method: PaymentMethod("card"),
+                reason: reason
+            )
+            let news = PayerNews(payment, .none, of: Purchase(), for: .mail, in: words)
+            for part in [600, 1000] as [Amount] {
+                #expect(news.subject.contains(sum(part)), "\(news.subject)")
+            }
+            if state == .paid {
+                #expect(
+                    news.text.contains(sum(600)) && news.text.contains(sum(1000)),
+                    "\(news.text)"
+                )
+                #expect(news.facts.first?.value == sum(600))
+            } else {
+                // What is still held is nothing for the payer to send.
+                #expect(!news.text.contains(sum(400)), "\(news.text)")
+            }
+        }
+        // All of it was captured: one sum.
+        let whole = Payment(state: .paid, amount: 1000, amountReceived: 1000, currency: "eur")
+        let news = PayerNews(whole, .none, of: Purchase(), for: .mail, in: words)
+        #expect(news.title == PayerWords.in(language)("page.paid.title"))
+    }
+
+    @Test(
         "a debit is announced in every language, whatever is known of it",
         arguments: PayerLanguage.allCases
     )
@@ -157,7 +197,8 @@ struct PayerWordsTests {
             )
         }
         let states = Set(PaymentState.allCases.map(\.rawValue))
-        let reasons = Set(PaymentReason.allCases.map(\.rawValue))
+        // What is paid in part has words of its own without a reason.
+        let reasons = Set(PaymentReason.allCases.map(\.rawValue)).union(["part"])
         for key in words.keys where key.hasPrefix("page.") && key.hasSuffix(".text") {
             let parts = key.split(separator: ".").dropFirst().dropLast().map(String.init)
             guard let first = parts.first, !["step", "setup", "late", "nothing"].contains(first)

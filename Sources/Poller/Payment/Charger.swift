@@ -18,7 +18,7 @@ package protocol Charger: Sendable {
         timeout: Duration
     ) async -> ChargeResult
 
-    /// Looks for the charge that consumed a source.
+    /// Looks for the charge that consumed a source, or was made of one that stays chargeable.
     ///
     /// Answers `made`, `declined` when there is none (it has seen the end), or why it cannot tell.
     func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
@@ -202,9 +202,15 @@ enum ChargeStep: Hashable, Sendable {
     /// What is to be done now that the source was seen so.
     ///
     /// What has used up a source that nobody ordered to charge is looked for when its money may have
-    /// moved; and one whose charge was refused was used up by another, perhaps the shop's own.
+    /// moved; and one whose charge was refused was used up by another, perhaps the shop's own. A source that
+    /// stays chargeable does not show that it was charged: its charge is looked for when there is news of one
+    /// (``mayBeCharged(_:_:)``).
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
         if watch.state.charge == .failed, seen.status == .consumed { return .find }
+        let isKnown = watch.state.charge != .none && watch.state.charge != .failed
+        if watch.charge == nil, !isKnown, seen.isSteadySource, mayBeCharged(watch, seen) {
+            return .find
+        }
         if watch.isReview || watch.news == .money, watch.charge == nil, watch.state.charge == .none
         {
             return seen.status == .consumed ? .find : nil
@@ -221,4 +227,16 @@ enum ChargeStep: Hashable, Sendable {
         default: return nil
         }
     }
+
+    /// Whether a search for the charge of a source that stays chargeable is worth a request: a bank has answered, money
+    /// has moved, or this is the first poll of a source of an order, which may be charged already.
+    private static func mayBeCharged(_ watch: Watch, _ seen: Observation) -> Bool {
+        if watch.isReview || watch.news == .outcome || watch.news == .money { return true }
+        return watch.state.status == nil && watch.order != nil
+    }
+}
+
+extension Observation {
+    /// A reusable source of Stripe's that may be charged again and again.
+    var isSteadySource: Bool { status == .chargeable && rank == .steady }
 }

@@ -66,8 +66,11 @@ package struct OrderPayment: Hashable, Sendable {
             guard member.key != key else { return false }
             switch member.payment.state {
             case .paid, .partiallyRefunded, .disputed, .processing: return true
-            case .awaitingCustomer, .authorised, .partiallyPaid, .failed, .expired, .cancelled,
-                .refunded, .reversed, .unknown:
+            // The rest of a hold that was captured in part is the same shop's to capture.
+            case .partiallyPaid: return member.payment.isPartlyCaptured
+            case .awaitingCustomer, .authorised, .failed, .expired, .cancelled, .refunded,
+                .reversed,
+                .unknown:
                 return false
             }
         }

@@ -4,8 +4,10 @@
 // |---|---|---|
 // | money, a dispute lost | reversed | dispute_lost |
 // | money, and the charge has failed since | reversed | bank_returned |
+// | money, a dispute that is open, whatever was given back | disputed | |
+// | money captured from a hold, and the rest is still held | partially_paid | held |
 // | money, all of it given back | refunded | duplicate, if its order was paid twice |
-// | money, a dispute that is open | disputed | |
+// | money, a dispute of which no more is known | disputed | |
 // | money, part of it given back | partially_refunded | |
 // | money | paid | inquiry, if the bank only asks |
 // | an intent that is canceled | expired, cancelled | by its reason |
@@ -20,7 +22,8 @@
 //
 // Money is a charge that has succeeded and was captured; an intent that has succeeded; or a source that
 // a method settling at once has used up (``PaymentFacts/evidence``). No clock decides about a word: what
-// ends by time was seen to have ended.
+// ends by time was seen to have ended. The one exception is a hold without an intent: Stripe shows on its
+// charge when it ends (`capture_before`), and not that it has ended.
 
 extension Payment {
     /// What is true, by what was seen.
@@ -37,10 +40,12 @@ extension Payment {
             return
         }
         let word = Self.wordOfCharge(facts) ?? Self.wordOfObject(facts)
+        // What an intent says it has received counts once its charge agrees.
+        let isDenied = facts.kind == .paymentIntent && facts.charge?.status == .pending
         self.init(
             state: word.state,
             amount: facts.amount ?? facts.charge?.amount,
-            amountReceived: facts.received ?? .zero,
+            amountReceived: isDenied ? .zero : facts.received ?? .zero,
             amountReturned: facts.returned,
             currency: facts.currency,
             method: facts.paidBy,
@@ -79,9 +84,13 @@ extension Payment {
         } else if charge.isReturned {
             returned = captured
             word = (.reversed, .bankReturned)
+        } else if charge.dispute == .open {
+            word = (.disputed, nil)
+        } else if charge.mayCaptureMore {
+            word = (.partiallyPaid, .held)
         } else if refunded == captured {
             word = (.refunded, charge.isDuplicate ? .duplicate : nil)
-        } else if charge.dispute == .open || charge.dispute == .claimed {
+        } else if charge.dispute == .claimed {
             word = (.disputed, nil)
         } else if refunded > 0 {
             word = (.partiallyRefunded, nil)
@@ -111,6 +120,7 @@ extension Payment {
                 return facts.charge?.hasLapsed == true
                     ? (.expired, .authorisationExpired) : (.cancelled, .released)
             }
+            if !isIntent, hasLapsed(facts) { return (.expired, .authorisationExpired) }
             return (.authorised, nil)
         case .pending: return (.processing, nil)
         case .failed:
@@ -121,6 +131,15 @@ extension Payment {
         case nil: return nil
         }
     }
+
+    /// Whether the end of a hold has passed, of which its charge shows no more than when it is.
+    private static func hasLapsed(_ facts: PaymentFacts) -> Bool {
+        guard let end = facts.charge?.captureBefore, let seenAt = facts.seenAt else { return false }
+        return seenAt + holdTolerance >= end
+    }
+
+    /// How far the upstream's clock may be ahead of ours: the event that a hold has ended comes at its end.
+    private static let holdTolerance = Duration.seconds(60)
 
     private static func failed(_ failure: PaymentFacts.Failure?) -> Word {
         let reason = PaymentReason(code: failure?.code, decline: failure?.decline)
@@ -149,8 +168,9 @@ extension Payment {
             if isShort { return (.partiallyPaid, nil) }
             return (.authorised, facts.usage == .reusable && kept == 0 ? .saved : nil)
         case "consumed":
-            // By a charge nobody has seen; a reusable one also by being detached from its customer.
-            return facts.usage == .reusable ? (.unknown, .detached) : (.processing, nil)
+            // By a charge that nobody has seen yet; one of a customer also by being taken from them.
+            return facts.isAttached && facts.usage != .singleUse
+                ? (.unknown, .detached) : (.processing, nil)
         case "failed": return failed(facts.failure)
         case "canceled":
             let hadAgreed = facts.isAnswered || (facts.received ?? .zero) > 0
@@ -180,11 +200,14 @@ extension Payment {
     ///
     /// *Source*: <https://docs.stripe.com/api/payment_intents/object>, `cancellation_reason`.
     private static func cancelled(_ facts: PaymentFacts) -> Word {
-        // Stripe ends intents by itself when a hold is over, and after too many tries.
+        // Stripe ends intents by itself when a hold is over, and after too many tries. `expired` is said of holds
+        // alone, since 2025-03-31.basil (<doc:StripeVersions>); a try that has failed was none.
         let wasHeld = facts.charge?.status == .succeeded
+        let hasFailed =
+            facts.charge?.status == .failed || facts.charge == nil && facts.failure != nil
         return switch facts.cancellation {
         case "automatic": (.expired, wasHeld ? .authorisationExpired : nil)
-        case "expired": (.expired, .unused)
+        case "expired": (.expired, hasFailed ? .unused : .authorisationExpired)
         case "abandoned": (.expired, .abandoned)
         case "duplicate": (.cancelled, .duplicate)
         case "fraudulent": (.cancelled, .fraudulent)

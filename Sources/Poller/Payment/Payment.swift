@@ -68,6 +68,18 @@ package struct Payment: Hashable, Sendable {
         )
     }
 
+    /// Whether less was captured than was authorised, once and for all: the rest is not charged any more.
+    package var isPartOfHold: Bool {
+        state == .paid && amountReceived > 0 && amount.map { amountReceived < $0 } ?? false
+    }
+
+    /// Whether a part of a hold was captured, and the rest is still held.
+    ///
+    /// A warning that its window closes stands in the place of the reason.
+    package var isPartlyCaptured: Bool {
+        state == .partiallyPaid && (reason == .held || reason == .windowClosing)
+    }
+
     /// Six characters that change when there is news of the payment: another word, sum or reason.
     ///
     /// How and when it is paid is told with these, and is no news by itself: it may become known later
@@ -88,7 +100,7 @@ package struct Payment: Hashable, Sendable {
 /// | `processing` | a bank is at work, and may still refuse |
 /// | `authorised` | the customer has agreed; the shop has not taken the money yet |
 /// | `paid` | the money is there |
-/// | `partially_paid` | part of it has arrived, and the rest is waited for |
+/// | `partially_paid` | part of it has arrived, and the rest is waited for, or still held for the shop |
 /// | `failed` | this try has failed; nothing was taken |
 /// | `expired` | time ran out before it was paid or taken |
 /// | `cancelled` | somebody has called it off |
@@ -161,6 +173,8 @@ package enum PaymentReason: String, Hashable, Sendable, CaseIterable {
     case requested
     /// A way to pay is kept; no bank was asked yet.
     case saved
+    /// A part of a hold was captured, and the rest of it is still held for the shop.
+    case held
     /// The payer's bank has asked a question about it, and has taken nothing.
     case inquiry
     /// The payer's bank has taken it back, as banks may with debits.

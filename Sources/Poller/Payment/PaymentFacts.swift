@@ -16,6 +16,9 @@ package struct PaymentFacts: Hashable, Sendable {
     package var status: SourceStatus?
     /// Of a source.
     package var usage: Usage?
+    /// A source that belongs to a customer, now or when it was seen before: taking it from the customer
+    /// consumes it, and nothing is paid by that.
+    package var isAttached = false
     package var method: PaymentMethod?
     /// What is to be paid, in the currency's smallest unit.
     package var amount: Amount?
@@ -33,6 +36,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var isAnswered = false
     /// The charge that matters.
     package var charge: ChargeFacts?
+    /// The intent that a charge belongs to.
+    package var intent: SourceID?
     /// A charge of ours was refused before there was one.
     package var isRefused = false
     /// That was not now: it is remembered, and why it was is not.
@@ -80,7 +85,20 @@ package struct PaymentFacts: Hashable, Sendable {
         }
         var facts = self
         facts.charge = charge.map { $0.following(earlier) } ?? earlier
+        if kind == .paymentIntent, earlier.hasMoney { facts.captureMore(than: earlier) }
         return facts.dated
+    }
+
+    /// Adds what an intent says of the further captures of a hold of which a part was captured before.
+    private mutating func captureMore(than earlier: ChargeFacts) {
+        guard var charge, let status else { return }
+        // What was captured for the last time stays so.
+        charge.mayCaptureMore = earlier.mayCaptureMore && status == .requiresCapture
+        // Where the charge itself is not seen, the intent says how much was captured.
+        if earlier.mayCaptureMore, charge.captured == earlier.captured, let received {
+            charge.captured = max(received, charge.captured)
+        }
+        self.charge = charge
     }
 
     /// The same with the instant at which a charge of it was first seen to have succeeded.
@@ -103,12 +121,23 @@ package struct PaymentFacts: Hashable, Sendable {
 
     /// What proves that money has arrived; nil when nothing does.
     ///
-    /// The charge itself; else an intent that has succeeded; else a source that its one charge has
-    /// used up, when its method settles at once and no charge of it is known that says otherwise.
+    /// The charge itself; else an intent that has succeeded, or that has captured a part of its hold; else a
+    /// source that its one charge has used up, when its method settles at once and no charge of it is known that
+    /// says otherwise.
+    ///
+    /// An intent that has succeeded while its charge is pending contradicts itself, and proves nothing.
     var evidence: ChargeFacts? {
         if let charge, charge.hasMoney { return charge }
         switch (kind, status?.description) {
+        case (.paymentIntent, "requires_capture"):
+            guard charge == nil, let received, received > 0 else { return nil }
+            var proof = ChargeFacts(status: .succeeded)
+            proof.captured = received
+            proof.mayCaptureMore = amount.map { received < $0 } ?? true
+            proof.paidAt = seenAt
+            return proof
         case (.paymentIntent, "succeeded"):
+            guard charge?.status != .pending else { return nil }
             let sum = received ?? charge?.amount ?? amount ?? .zero
             guard sum > 0 else { return nil }
             var proof = charge ?? ChargeFacts(status: .succeeded)
@@ -145,10 +174,14 @@ package struct ChargeFacts: Hashable, Sendable {
     package var captured = Amount.zero
     /// What was given back.
     package var refunded = Amount.zero
+    /// Whether another sum may have been given back: what was seen of the charge does not show which.
+    package var isRefundDoubtful = false
     /// It was authorised and will not be taken any more.
     package var isReleased = false
     /// The bank, or nobody in time, has ended the authorisation.
     package var hasLapsed = false
+    /// A part of what was authorised is captured, and the rest is still held (multicapture).
+    package var mayCaptureMore = false
     /// It had succeeded, and the bank has taken it back.
     package var isReturned = false
     /// It was given back because its order was paid by another (``DuplicateRefunds``).
@@ -175,6 +208,22 @@ package struct ChargeFacts: Hashable, Sendable {
     /// Whether money was taken by it, whatever became of that.
     package var hasMoney: Bool { captured > 0 && (status == .succeeded || isReturned) }
 
+    /// Whether all that was taken was given back.
+    var isRefunded: Bool { captured > 0 && refunded >= captured }
+
+    /// A hold that was cancelled or has expired, which the charge itself does not show (<doc:StripeVersions>).
+    func endingHold(byLapse: Bool) -> ChargeFacts {
+        guard status == .succeeded, captured == 0 else { return self }
+        var facts = self
+        facts.isReleased = true
+        facts.hasLapsed = facts.hasLapsed || byLapse
+        return facts
+    }
+
+    /// Reasons with which Stripe cancels an intent whose hold has expired: today's, and the one used before
+    /// version 2025-03-31.basil.
+    static let lapses: Set<String> = ["expired", "automatic"]
+
     /// The same, joined to what was known before.
     ///
     /// | before | now | is |
@@ -184,6 +233,7 @@ package struct ChargeFacts: Hashable, Sendable {
     /// | succeeded | failed | returned by the bank, and stays so |
     /// | failed | pending | failed |
     /// | dispute won, lost or an inquiry | only `disputed` | what is known of it |
+    /// | all refunded, never disputed | only `disputed` | an open dispute: it began after the refund |
     ///
     /// Refunds are what is seen now: one can fail, and then the money is back with the shop
     /// (<https://docs.stripe.com/refunds#failed-refunds>).
@@ -203,12 +253,15 @@ package struct ChargeFacts: Hashable, Sendable {
         if earlier.hasMoney {
             facts.captured = max(captured, earlier.captured)
             facts.isReturned = earlier.isReturned || status == .failed
+            facts.mayCaptureMore = mayCaptureMore && earlier.mayCaptureMore
         }
         facts.isReleased = facts.captured == 0 && (isReleased || earlier.isReleased)
         facts.hasLapsed = facts.isReleased && (hasLapsed || earlier.hasLapsed)
         if dispute.isVague, !earlier.dispute.isVague {
             facts.dispute = earlier.dispute
             facts.disputed = disputed ?? earlier.disputed
+        } else if dispute == .claimed, earlier.isRefunded, earlier.dispute == .none {
+            facts.dispute = .open
         }
         return facts
     }

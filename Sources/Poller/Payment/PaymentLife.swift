@@ -95,14 +95,14 @@ package struct PaymentLife: Hashable, Sendable {
 
     private static func expiry(
         _ facts: PaymentFacts,
-        _ payment: Payment,
+        _ state: PaymentState,
         _ traits: MethodTraits,
         now: Timestamp
     ) -> Timestamp? {
         // A source that may be used again has no end of its own.
         let source = facts.kind == .source && facts.usage != .reusable ? facts.created : nil
         let life = facts.sourceLife ?? traits.sourceLife
-        switch payment.state {
+        switch state {
         case .awaitingCustomer, .partiallyPaid:
             guard facts.kind == .source else { return facts.step.until }
             return source.flatMap { life.end(of: .pending, created: $0, now: now) }

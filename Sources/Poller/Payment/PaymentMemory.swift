@@ -2,20 +2,21 @@ import SafeNumbers
 
 /// What is remembered of a payment between two looks: what was told of it, and what proves its money.
 ///
-/// *Shape*: ten values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
+/// *Shape*: fifteen values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
 /// take at most 64 bytes, so that an item stays in the small encoding of a hash
 /// (`hash-max-listpack-value`); for the largest sums ``bytesMax``:
 /// ```
-/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>
-/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>|<the payment>
+/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p|p|eurideal|un
 /// ```
 /// The first three are fingerprints: of what the object showed, and of what was told last; then sums
 /// and an instant in base 36, the letter of a ``DisputeState``, and the marks `r` when the bank has
-/// taken the money back, `d` when it was given back as a duplicate, and `p` while the payer can pay until
-/// the last day; last the day until which there
-/// may be news, in days since 1970 and base 36, which purge.lua reads. Evidence without money is not
-/// kept: the object shows it again.
-/// *Who reads it*: releases before this one pass over it and leave it as it is.
+/// taken the money back, `d` when it was given back as a duplicate, `h` when more of its hold may be captured,
+/// `a` when its source belongs to a customer and `p` while the payer can pay until the last day; then that last
+/// day on which a change is possible, in days since 1970 and base 36, which purge.lua reads. Evidence without money
+/// is not kept: the object shows it again. The last five values are the payment as it was told last
+/// (``RememberedPayment``): an event without a new answer repeats it.
+/// *Who reads it*: older releases read the first ten values, and drop the others when they write.
 package struct PaymentMemory: Hashable, Sendable {
     /// Three fingerprints, three sums of eleven digits, an instant of nine, a day of three, three letters and
     /// nine separators.
@@ -32,8 +33,12 @@ package struct PaymentMemory: Hashable, Sendable {
     /// The last day on which news of the money may come (``PaymentLife/newsUntil``), counted from
     /// 1970-01-01 in UTC; nil when none is to be expected.
     package var lastDay: Int64?
+    /// The source belongs to a customer (``PaymentFacts/isAttached``).
+    package var isAttached = false
     /// Whether the payer can pay until ``lastDay`` by what they were shown (``PaymentLife/payableUntil``).
-    package var isPayable: Bool
+    package var isPayable = false
+    /// The payment as it was told last; nil where an older release has told it.
+    package private(set) var told: RememberedPayment?
 
     /// When ``lastDay`` is over.
     package var newsUntil: Timestamp? {
@@ -53,14 +58,20 @@ package struct PaymentMemory: Hashable, Sendable {
         step: String = "",
         money: ChargeFacts? = nil,
         newsUntil: Timestamp? = nil,
-        isPayable: Bool = false
+        isPayable: Bool = false,
+        isAttached: Bool = false,
+        telling told: Payment? = nil
     ) {
         self.object = object
         self.payment = payment
         self.step = step
         self.money = money
         self.isPayable = isPayable
+        self.isAttached = isAttached
         lastDay = newsUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
+        guard let told else { return }
+        let room = RememberedPayment.room - parts.joined(separator: "|").utf8.count
+        self.told = RememberedPayment(told, besides: money, room: room)
     }
 
     /// Six characters (36 bits) that differ for what differs.
@@ -83,8 +94,11 @@ package struct PaymentMemory: Hashable, Sendable {
         func sum(_ at: Int) -> Amount? {
             Int(part(at), radix: 36).flatMap { Amount(nonNegative: $0) }
         }
+        let marks = part(8)
+        isAttached = marks.contains("a")
+        defer { told = RememberedPayment(parts: (10...14).map(part), besides: money) }
         guard let captured = sum(3), captured > 0 else { return }
-        let isReturned = part(8).contains("r")
+        let isReturned = marks.contains("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
         facts.captured = captured
         facts.refunded = sum(4) ?? .zero
@@ -92,35 +106,36 @@ package struct PaymentMemory: Hashable, Sendable {
         facts.disputed = sum(6)
         facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
         facts.isReturned = isReturned
-        facts.isDuplicate = part(8).contains("d")
+        facts.isDuplicate = marks.contains("d")
+        facts.mayCaptureMore = marks.contains("h")
         money = facts
     }
 
     /// The memory as a store keeps it.
     package var packed: String {
-        var parts = [object, payment, step]
-        if let money {
-            func text(_ sum: Amount) -> String {
-                sum == 0 ? "" : String(sum.minorUnits, radix: 36)
-            }
-            parts += [
-                text(money.captured), text(money.refunded),
-                money.dispute == .none ? "" : String(money.dispute.rawValue),
-                money.disputed.map { String($0.minorUnits, radix: 36) } ?? "",
-                money.paidAt.map { String($0.ms, radix: 36) } ?? "",
-                (money.isReturned ? "r" : "") + (money.isDuplicate ? "d" : ""),
-            ]
-        }
-        if isPayable {
-            parts += Array(repeating: "", count: max(0, 9 - parts.count))
-            parts[8] += "p"
-        }
-        if let lastDay {
-            parts += Array(repeating: "", count: max(0, 9 - parts.count))
-            parts.append(String(lastDay, radix: 36))
-        }
+        var parts = self.parts + (told?.parts(besides: money) ?? [])
         while parts.last?.isEmpty ?? false { parts.removeLast() }
         return parts.joined(separator: "|")
+    }
+
+    /// The first ten values.
+    private var parts: [String] {
+        func text(_ sum: Amount) -> String { sum == 0 ? "" : String(sum.minorUnits, radix: 36) }
+        var marks = ""
+        if let money {
+            marks += money.isReturned ? "r" : ""
+            marks += money.isDuplicate ? "d" : ""
+            marks += money.mayCaptureMore ? "h" : ""
+        }
+        marks += isAttached ? "a" : ""
+        marks += isPayable ? "p" : ""
+        let dispute = money.map { $0.dispute == .none ? "" : String($0.dispute.rawValue) }
+        return [
+            object, payment, step, text(money?.captured ?? .zero), text(money?.refunded ?? .zero),
+            dispute ?? "", money?.disputed.map { String($0.minorUnits, radix: 36) } ?? "",
+            money?.paidAt.map { String($0.ms, radix: 36) } ?? "", marks,
+            lastDay.map { String($0, radix: 36) } ?? "",
+        ]
     }
 }
 
@@ -163,7 +178,8 @@ package struct PaymentLook: Hashable, Sendable {
         after memory: PaymentMemory?,
         told: PaymentState? = nil
     ) {
-        let facts = facts.following(memory?.money)
+        var facts = facts.following(memory?.money)
+        facts.isAttached = facts.isAttached || memory?.isAttached ?? false
         let seen = Payment(facts)
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }
@@ -171,14 +187,20 @@ package struct PaymentLook: Hashable, Sendable {
         actsAt = life?.actsAt
         payableUntil = life?.payableUntil
         let warned = warnings.count(where: { $0 <= now ?? $0 })
-        payment = warned > 0 ? seen.closing : seen
+        let isTold = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
+        if isTold, let told = memory?.told, told.state == .failed {
+            // Why it was refused was told when it was, and is not seen any more.
+            payment = told.payment(paidAt: nil)
+        } else {
+            payment = warned > 0 ? seen.closing : seen
+        }
         step = NextStep(facts, payment)
         isLive = facts.isLive
         var word = payment.fingerprint
         // The second warning says what the first did, and is told as well.
         if warned > 1 { word = PaymentMemory.fingerprint(of: [word, "\(warned)"]) }
         var asked = step.fingerprint
-        if let memory, facts.isRefusedBefore, payment.state == .failed, facts.charge == nil {
+        if let memory, isTold {
             // What was refused, and why, was told when it was; only that it was is remembered.
             word = memory.payment
             asked = memory.step
@@ -201,7 +223,9 @@ package struct PaymentLook: Hashable, Sendable {
             step: asked,
             money: facts.evidence,
             newsUntil: life?.newsUntil,
-            isPayable: life?.payableUntil != nil
+            isPayable: life?.payableUntil != nil,
+            isAttached: facts.isAttached,
+            telling: payment
         )
     }
 }

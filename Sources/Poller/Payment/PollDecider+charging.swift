@@ -96,7 +96,9 @@ extension PollDecider {
         guard case .observed(let seen) = result else {
             return decide(turn, result, using: &chance)
         }
-        let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
+        // A charge that contradicts itself is not answered yet, whatever its status says.
+        let answer = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
+        let status = seen.rank == .final ? answer : .pending
         let look = turn.look(following: charge, seen)
         if turn.watch.state.charge == .succeeded(charge) {
             // That it was made was told when it was; only its money may have moved.

@@ -56,9 +56,9 @@ extension PollTurn {
     /// Whether the shop has a time in which to take the money: the same answer says something else
     /// when that time closes.
     private func hasWindow(_ seen: Observation) -> Bool {
-        guard let memory = watch.payment, memory.lastDay != nil, memory.money == nil else {
-            return false
-        }
+        guard let memory = watch.payment, memory.lastDay != nil,
+            memory.money?.mayCaptureMore ?? true
+        else { return false }
         return seen.expiresAt != nil || seen.status.description == "requires_capture"
     }
 
@@ -133,6 +133,8 @@ extension Watch {
     /// The payment as it is remembered, where nothing shows it; nil where nobody has looked at it.
     package var remembered: Payment? {
         guard let payment else { return nil }
+        if let told = payment.told { return told.payment(paidAt: payment.money?.paidAt) }
+        // A release before this one has told it, and kept the evidence of money alone.
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status
         facts.recall(state.charge, payment)

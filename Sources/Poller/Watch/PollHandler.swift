@@ -141,7 +141,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     ) async -> (Observation, ChargeResult)? {
         guard let charger, step == .source, case .observed(let seen) = result,
             let object = seen.object,
-            let action = ChargeStep.action(watch, seeing: seen) ?? proof(of: watch, seen)
+            let action = ChargeStep.action(watch, seeing: seen)
+                ?? proof(of: watch, seen, at: leased.now)
         else { return nil }
         // A poll that begins a moment before the lease ends could not be recorded.
         let limit = min(timeout, leased.remaining - Self.commitMargin)
@@ -171,14 +172,20 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         }
     }
 
-    /// A search for the charge that has just used up a source, where nobody knows it.
+    /// A search for the charge that has just used up a source, where nobody knows it; or for one of a source that
+    /// stays chargeable, at the last poll.
     ///
     /// It may be a hold, or not answered yet. The method is believed where nobody here may see charges.
-    private func proof(of watch: Watch, _ seen: Observation) -> ChargeStep.Action? {
-        guard watch.key.kind == .source, seen.status == .consumed, watch.state.status != .consumed,
-            watch.charge == nil, watch.state.charge == .none
-        else { return nil }
-        return .find
+    private func proof(
+        of watch: Watch,
+        _ seen: Observation,
+        at now: Timestamp
+    ) -> ChargeStep.Action? {
+        guard watch.key.kind == .source, watch.charge == nil, watch.state.charge == .none else {
+            return nil
+        }
+        if seen.status == .consumed { return watch.state.status == .consumed ? nil : .find }
+        return seen.isSteadySource && now >= watch.end ? .find : nil
     }
 
     /// Charges the source, if the order it pays may be charged by it.

@@ -61,15 +61,32 @@ package struct PollTurn: Sendable {
 
     /// What an answer says of the payment; nil when nobody can tell.
     func facts(_ key: WatchKey, _ seen: Observation, charge: RawJSON? = nil) -> PaymentFacts? {
-        seen.object.flatMap { object in
-            payments?.facts(
-                of: key,
-                in: object,
-                charge: charge,
-                disputes: seen.disputes ?? chargeSeen?.disputes,
-                seenAt: polledAt
-            )
+        guard let object = seen.object, let payments else { return nil }
+        var facts = payments.facts(
+            of: key,
+            in: object,
+            charge: seen.charge ?? charge,
+            disputes: seen.disputes ?? chargeSeen?.disputes,
+            seenAt: polledAt
+        )
+        if seen.hasLapsed || chargeSeen?.hasLapsed ?? false {
+            let ended = facts?.charge?.endingHold(byLapse: true)
+            facts?.charge = ended
         }
+        guard let intent = seen.intent ?? chargeSeen?.intent else { return facts }
+        let held = payments.facts(
+            of: WatchKey(account: key.account, source: key.source, kind: .paymentIntent),
+            in: intent,
+            charge: nil,
+            disputes: nil,
+            seenAt: polledAt
+        )
+        if let held, held.status?.description == "canceled" {
+            let byLapse = ChargeFacts.lapses.contains(held.cancellation ?? "")
+            let ended = facts?.charge?.endingHold(byLapse: byLapse)
+            facts?.charge = ended
+        }
+        return facts
     }
 
     /// How late the poll was.

@@ -60,7 +60,7 @@ package enum PollResult: Hashable, Sendable {
 package struct Observation: Hashable, Sendable {
     package let status: SourceStatus
     /// How near to its end the source is.
-    package let rank: StatusRank
+    package var rank: StatusRank
     /// The upstream's object as it came.
     package let object: RawJSON?
     /// A few characters that change when something changes that somebody waits for although the
@@ -74,6 +74,13 @@ package struct Observation: Hashable, Sendable {
     package let digest: String
     /// The upstream's list of the disputes of the object's charge; nil where nobody has asked for it.
     package var disputes: RawJSON?
+    /// The intent of a charge whose money is held, which says how the hold has ended; nil where nobody has asked
+    /// for it.
+    package var intent: RawJSON?
+    /// Whether the upstream has an event by which the hold of a charge has expired: the charge shows nothing of that.
+    package var hasLapsed = false
+    /// The charge of the object with more than is read as a rule; nil where that was enough.
+    package var charge: RawJSON?
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
     /// nobody knows.
     package private(set) var expiresAt: Timestamp?

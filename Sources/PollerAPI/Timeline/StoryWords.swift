@@ -38,6 +38,10 @@ enum StoryWords {
             case (.awaitingCustomer, _?): "Waits for the customer to pay \(whole)\(by)."
             case (.processing, _?): "The bank is working on \(whole)\(by)."
             case (.authorised, _?): "The customer has approved \(whole)\(by)."
+            case (.paid, _?) where payment.isPartOfHold:
+                "Paid: \(received) of \(whole) was captured\(by), and the rest released."
+            case (.partiallyPaid, _?) where payment.isPartlyCaptured:
+                "\(received) of \(whole) is captured\(by); the rest is still held."
             case (.paid, _) where payment.amountReceived > 0:
                 "Paid: \(received) has arrived\(by)."
             case (.partiallyPaid, _?): "\(received) of \(whole) has arrived\(by)."

@@ -73,7 +73,8 @@ struct MailNews: Hashable, Sendable {
     private static func isTold(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
         if step.asksForAccount { return false }
         return switch payment.state {
-        case .partiallyPaid, .expired, .cancelled, .refunded, .partiallyRefunded: true
+        case .expired, .cancelled, .refunded, .partiallyRefunded: true
+        case .partiallyPaid: payment.reason != .windowClosing
         // That a bank has asked a question was told to the shop; the payer has been told of the money.
         case .paid: payment.reason != .inquiry
         // A way to pay that is kept is news of its own only where nothing else was to come.

@@ -24,26 +24,49 @@ extension StripeCharger {
         }
     }
 
-    /// A search for what consumed a source; nil when nothing of this order can have.
+    /// How far Stripe's clock may be behind that of the store, as a negative span.
+    private static let clockTolerance = Duration.seconds(-60)
+
+    /// A search for the charge that a source was paid by, whoever has made it.
     ///
-    /// What has consumed a source may have failed since. A single-use source was consumed by its charge; a
-    /// reusable one is consumed by being detached as well, and its older charges were of other orders.
-    static func consumption(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch? {
-        if source.usage == .singleUse {
-            let id = source.id
-            return ChargeSearch(
-                name: "consumed:\(watch.key.account):\(id)",
-                customer: source.customer,
-                created: source.created
-            ) { $0.source?.id == id }
-        }
-        guard let order = watch.charge, let sum = order.sum(of: source) else { return nil }
+    /// | source | its payment is |
+    /// |---|---|
+    /// | single use | its one charge |
+    /// | reusable, of no customer | its one charge, which has consumed it |
+    /// | reusable, of a customer | the charge that names the order of the watch; else one that was made since the watch began, over its sum where that is known |
+    ///
+    /// A charge that names another order is never it. The charge may have failed since. A source of a customer is
+    /// charged again and again, and its older charges were of other orders; it is consumed by being detached as well,
+    /// and shows no customer any more then: its charges do.
+    /// *Source*: <https://docs.stripe.com/sources/customers>.
+    static func payment(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch {
         let id = source.id
+        let began = watch.isOnlyLooking ? watch.state.lastPolledAt : nil
+        let since = (began ?? watch.createdAt) + clockTolerance
+        let isNamed = watch.order != nil || watch.charge != nil
+        let isKept = source.usage != .singleUse && source.customer != nil
+        let earliest = isKept && !isNamed ? Int(clamping: since.ms / 1000) : source.created
         return ChargeSearch(
-            name: "consumed:\(name(watch, order, sum))",
+            name: "paid:\(watch.key.account):\(id):\(watch.run)"
+                + (watch.order.map { ":\($0)" } ?? ""),
             customer: source.customer,
-            created: source.created
-        ) { $0.source?.id == id && isOf(watch, order, sum, $0) }
+            created: earliest
+        ) { charge in
+            guard charge.source?.id == id || charge.paymentMethod == id else { return false }
+            if source.usage == .singleUse { return true }
+            if let order = watch.order, let named = charge.metadata?[purpose] {
+                return named == "\(order)"
+            }
+            if source.customer == nil, charge.customer == nil { return true }
+            if let order = watch.charge, let sum = order.sum(of: source),
+                isOf(watch, order, sum, charge)
+            {
+                return true
+            }
+            let amount = watch.charge?.amount?.minorUnits ?? source.amount
+            return Int64(clamping: charge.created ?? 0) >= since.ms / 1000
+                && (amount == nil || charge.amount == amount)
+        }
     }
 
     /// What a search is for: two orders of the same content have places of their own in the list.
@@ -60,7 +83,8 @@ extension StripeCharger {
     /// Whether a charge of the same source is of this order: the same sum and the same metadata, and
     /// ours unless the metadata says what it was for.
     ///
-    /// A charge that names an order is of no other one.
+    /// A charge that names an order is of no other one, and one of the same sum that names this one is of it,
+    /// whoever has made it.
     /// Charges of older releases carry the same mark and name no order, so an upgrade repeats none.
     private static func isOf(
         _ watch: Watch,
@@ -77,6 +101,10 @@ extension StripeCharger {
         let named = metadata.removeValue(forKey: purpose)
         // Whoever names no order may have left it out: money is rather not taken than taken twice.
         if let named, let name, named != name { return false }
+        let isNamed = named != nil && named == name
+        if isNamed, charge.amount == sum.amount.minorUnits, charge.currency == sum.currency {
+            return true
+        }
         return charge.amount == sum.amount.minorUnits && charge.currency == sum.currency
             && metadata == wanted && (isOurs || !order.metadata.isEmpty)
     }

@@ -172,9 +172,7 @@ package struct StripeCharger: Charger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         guard let source = Self.source(object) else { return Self.unreadable }
-        guard let search = Self.consumption(of: source, watch) else {
-            return .declined(code: "no_charge")
-        }
+        let search = Self.payment(of: source, watch)
         switch await search.run(client, until: end, elapsed, marks) {
         case .found(let charge): return Self.made(charge)
         case .nothing: return .declined(code: "no_charge")
@@ -253,6 +251,8 @@ package struct StripeCharger: Charger {
     static func made(_ charge: StripeAPI.Charge) -> ChargeResult {
         let status: ChargeSeen.Status =
             switch charge.status {
+            // One that contradicts itself is not answered yet.
+            case .succeeded where charge.paid == false: .pending
             case .succeeded: .succeeded
             case .failed: .failed
             default: .pending

@@ -212,6 +212,9 @@ extension StripeEvent {
             object["payment_intent"]?["id"]?.string, object["source"]?.string,
             object["source"]?["id"]?.string, object["charge"]?.string,
             object["charge"]?["id"]?.string,
+            // Sources charged by an intent, and the charge of a hold that was cancelled: it shows nothing of that.
+            type.hasPrefix("charge.") ? object["payment_method"]?.string : nil,
+            type == "payment_intent.canceled" ? object["latest_charge"]?.string : nil,
         ]
         var subjects: [SourceID] = []
         for text in texts.compactMap(\.self) {
@@ -260,7 +263,10 @@ extension StripeEvent {
         // A charge that has succeeded fails when the bank takes the money back; and what arrives at a
         // receiver that has ended has to go back from it.
         case "charge.expired", "charge.captured", "charge.failed",
-            "source.refund_attributes_required":
+            "source.refund_attributes_required", "payment_intent.amount_capturable_updated":
+            return .money
+        // A hold that was cancelled is not refunded any more (2025-03-31.basil).
+        case "payment_intent.canceled" where data.object["latest_charge"]?.string != nil:
             return .money
         case "charge.succeeded", "charge.pending", "payment_intent.succeeded",
             "payment_intent.payment_failed":

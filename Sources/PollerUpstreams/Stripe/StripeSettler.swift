@@ -14,7 +14,8 @@ import StripeAPI
 ///
 /// *Source*: <https://docs.stripe.com/api/payment_intents/capture>,
 /// <https://docs.stripe.com/api/payment_intents/cancel>,
-/// <https://docs.stripe.com/api/setup_intents/cancel>, <https://docs.stripe.com/error-codes>.
+/// <https://docs.stripe.com/api/setup_intents/cancel>, <https://docs.stripe.com/payments/multicapture>,
+/// <https://docs.stripe.com/error-codes>.
 package struct StripeSettler: Settler {
     /// The intent has another status than the act needs.
     private static let codesOfStatus: Set<String> = [
@@ -49,11 +50,16 @@ package struct StripeSettler: Settler {
                 retryAfter: StripeCharger.refusedPause
             )
         }
-        let verb = act == .capture ? "capture" : "cancel"
+        // Of a hold that was captured in part the rest is let go by a last capture of nothing: an intent with money is
+        // not cancelled any more.
+        let isRest = act == .release && watch.payment?.money != nil
+        let verb = act == .capture || isRest ? "capture" : "cancel"
+        var form: [(String, String)] = act == .abandon ? [("cancellation_reason", "abandoned")] : []
+        if isRest { form = [("amount_to_capture", "0"), ("final_capture", "true")] }
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)/\(verb)",
-                form: act == .abandon ? [("cancellation_reason", "abandoned")] : [],
+                form: form,
                 idempotencyKey: act.idempotencyKey(of: watch),
                 timeout: timeout
             )

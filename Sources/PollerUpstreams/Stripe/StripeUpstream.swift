@@ -24,7 +24,7 @@ import Synchronization
 /// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private var accounts: StripeAccounts
-    private let polls: StripePolls
+    let polls: StripePolls
     private var expiry: SourceExpiry
     private let limited = LimitedAccounts()
     private let wallClock: @Sendable () -> Timestamp
@@ -86,52 +86,15 @@ package struct StripeUpstream: Upstream {
             }
             let began = ContinuousClock.now
             let found = result(of: try await polls.get(path, head, timeout: timeout), for: watch)
-            guard !head.isPublishable, case .observed(let seen) = found,
-                let charge = disputed(seen, of: watch)
-            else { return found }
-            // Both within the time of one: what comes too late says nothing, and is asked again.
-            let left = max(timeout - began.duration(to: .now), .zero)
-            return try await withDisputes(seen, of: charge, watch, head, timeout: left)
+            guard case .observed(let seen) = found else { return found }
+            // All within the time of one: what comes too late says nothing, and is asked again.
+            return try await completed(seen, watch, head, until: began + timeout)
         } catch {
             return result(of: error)
         }
     }
 
-    /// What was seen of a charge, with the disputes there are.
-    private func withDisputes(
-        _ seen: Observation,
-        of charge: ChargeID,
-        _ watch: Watch,
-        _ head: StripePolls.Head,
-        timeout: Duration
-    ) async throws(StripeError) -> PollResult {
-        let list = "/v1/disputes?" + StripeClient.query([("charge", "\(charge)")])
-        let reply = try await polls.get(list, head, timeout: timeout)
-        if reply.status == 429 || reply.status >= 500 { return result(of: reply, for: watch) }
-        var seen = seen
-        // Whoever may not list disputes is told as much as the charge says: that there is one.
-        if (200..<300).contains(reply.status) {
-            let bytes = Array(reply.body.readableBytesView)
-            seen.disputes = String(validating: bytes, as: UTF8.self).flatMap { RawJSON($0) }
-        }
-        return .observed(seen)
-    }
-
-    /// The charge whose disputes are to be asked for: it says only that there is one, or was.
-    ///
-    /// An intent is read for it only where its money has come: what goes on says nothing of disputes.
-    private func disputed(_ seen: Observation, of watch: Watch) -> ChargeID? {
-        let isPaid =
-            watch.isReview || watch.news == .money || seen.status.description == "succeeded"
-        guard watch.key.kind == .charge || watch.key.kind == .paymentIntent && isPaid,
-            let object = seen.object,
-            let charge = PaymentFacts(watch.key.kind, object: object).charge,
-            charge.dispute == .claimed
-        else { return nil }
-        return charge.id
-    }
-
-    private func result(of reply: HTTPReply, for watch: Watch) -> PollResult {
+    func result(of reply: HTTPReply, for watch: Watch) -> PollResult {
         // All polls but a few are answered so: nothing is copied for them that is not needed.
         if (200..<300).contains(reply.status) { return observed(reply, watch) }
         let response = StripeResponse(

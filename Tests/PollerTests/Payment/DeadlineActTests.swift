@@ -47,6 +47,11 @@ struct DeadlineActTests {
             "begun": intent("requires_action"), "new": intent("requires_payment_method"),
             "partly": intent("requires_action") { $0.received = 500 },
             "paid": intent("succeeded") { $0.received = 2000 },
+            "half": intent("requires_capture") { facts in
+                facts = held(until: start + .seconds(10 * 86_400))
+                facts.charge?.captured = 500
+                facts.charge?.mayCaptureMore = true
+            },
         ])
     }
 
@@ -151,6 +156,16 @@ struct DeadlineActTests {
         let tenth = 9 * Self.day
         let looks = [0, 1, 5 * Self.day, tenth - 1, tenth, tenth, tenth + 1]
         #expect(minutes(acts, "held", at: looks) == [tenth, tenth + 1])
+    }
+
+    @Test(
+        "what is left of a hold after a first capture is acted on as the whole is",
+        arguments: [DeadlineActs.Authorisation.capture, .cancel]
+    )
+    func rest(_ authorisation: DeadlineActs.Authorisation) {
+        let acts = DeadlineActs(authorisation: authorisation)
+        let tenth = 9 * Self.day
+        #expect(minutes(acts, "half", at: [0, 1, tenth - 1, tenth, tenth]) == [tenth])
     }
 
     @Test("after a downtime it is acted on at the look after the one that tells")

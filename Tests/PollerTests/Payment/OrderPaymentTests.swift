@@ -102,6 +102,10 @@ struct OrderPaymentTests {
             let isForbidden = OrderPayment.forbidsCharging(asking.key, [asking, other])
             #expect(isForbidden == expected.contains(state), "\(state)")
         }
+        // A part of its money was captured from a hold, and the rest is held.
+        let held = Payment(state: .partiallyPaid, amountReceived: 400, reason: .held)
+        let other = OrderPayment.Member(key: member("src_2", .paid).key, payment: held)
+        #expect(OrderPayment.forbidsCharging(asking.key, [asking, other]))
         // What it has begun itself it may end.
         #expect(!OrderPayment.forbidsCharging(asking.key, [member("src_1", .processing)]))
     }

@@ -128,6 +128,66 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.closed == .settled && story.watch.state.charge == .succeeded(found.id))
     }
 
+    @Test("a dispute on a payment that was refunded before is told when it opens")
+    func disputedAfterTheRefund() {
+        var story = PaymentStory(.paymentIntent)
+        func intent(refunded: Amount, _ dispute: DisputeState) -> PaymentFacts {
+            var facts = PaymentFacts(kind: .paymentIntent)
+            facts.status = SourceStatus(unchecked: "succeeded")
+            facts.amount = 1099
+            facts.charge = charge(.succeeded).charge
+            facts.charge?.refunded = refunded
+            facts.charge?.dispute = dispute
+            return facts
+        }
+        story.reader.known = [
+            "s": intent(refunded: 0, .none), "r": intent(refunded: 1099, .none),
+            "o": intent(refunded: 1099, .open), "c": intent(refunded: 1099, .claimed),
+            "w": intent(refunded: 1099, .over), "l": intent(refunded: 1099, .lost),
+        ]
+        _ = story.look("succeeded", "s", rank: .final)
+        var unread = story
+        for (object, told) in [
+            ("r", ["payment.refunded"]), ("o", ["payment.disputed"]), ("o", []),
+            ("w", ["payment.refunded"]), ("l", ["payment.reversed"]), ("l", []),
+        ] {
+            story.reopen()
+            #expect(story.look("succeeded", object, rank: .final) == told, "\(object)")
+            #expect(story.told.last?.payment?.amountReturned == 1099)
+        }
+        // A key that may not list disputes sees only that there is one: it has begun after the refund.
+        for (object, told) in [("r", ["payment.refunded"]), ("c", ["payment.disputed"]), ("c", [])]
+        {
+            unread.reopen()
+            #expect(unread.look("succeeded", object, rank: .final) == told, "\(object)")
+        }
+    }
+
+    @Test("a charge of a source that stays chargeable is found when there is news of one")
+    func foundWhileChargeable() {
+        var story = PaymentStory()
+        story.reader.known = [
+            "k": source("chargeable", "card") { $0.usage = .reusable }, "ok": charge(.succeeded),
+        ]
+        let seen = story.seen("chargeable", "k", rank: .steady)
+        #expect(ChargeStep.action(story.watch, seeing: seen) == nil)
+        #expect(
+            story.look("chargeable", "k", rank: .steady)
+                == ["payment.authorised", "source.chargeable"]
+        )
+        #expect(story.closed == .settled)
+        story.reopen()
+        #expect(ChargeStep.action(story.watch, seeing: seen) == .find)
+        let id = ChargeID(unchecked: "ch_1")
+        let made = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("ok"))
+        #expect(story.charge(.made(made), "chargeable", "k", rank: .steady) == ["payment.paid"])
+        #expect(story.closed == .settled && story.step == .source)
+        // From then on its charge is followed, and no other is looked for.
+        story.reopen()
+        #expect(story.step == .charge(id))
+        #expect(ChargeStep.action(story.watch, seeing: seen) == nil)
+    }
+
     @Test("a charge that is found disputed is asked how, before anybody is told")
     func foundDisputed() {
         var story = PaymentStory()

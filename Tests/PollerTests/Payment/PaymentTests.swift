@@ -4,7 +4,7 @@ import Testing
 @Suite("Payment")
 struct PaymentTests {
     /// A charge over 1,000 of which so much was taken and given back.
-    private static func charge(
+    static func charge(
         _ status: ChargeSeen.Status = .succeeded,
         captured: Amount = 0,
         refunded: Amount = 0,
@@ -18,7 +18,7 @@ struct PaymentTests {
         return charge
     }
 
-    private static func facts(
+    static func facts(
         _ status: String?,
         of kind: SourceKind = .source,
         charge: ChargeFacts? = nil,
@@ -82,12 +82,32 @@ struct PaymentTests {
             1000
         ),
         Row(
-            "refunded in full before the dispute ended",
+            "refunded in full, and a dispute that is open",
             facts(
                 "consumed",
                 charge: charge(captured: 1000, refunded: 1000) { $0.dispute = .open }
             ),
+            "disputed",
+            1000,
+            1000
+        ),
+        Row(
+            "refunded in full, and a dispute of which nothing is known",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000, refunded: 1000) { $0.dispute = .claimed }
+            ),
             "refunded",
+            1000,
+            1000
+        ),
+        Row(
+            "refunded in full, and a dispute that was lost",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000, refunded: 1000) { $0.dispute = .lost }
+            ),
+            "reversed dispute_lost",
             1000,
             1000
         ),
@@ -155,126 +175,6 @@ struct PaymentTests {
             "paid",
             1000
         ),
-    ]
-
-    static let noMoney: [Row] = [
-        Row("nothing seen", facts(nil), "unknown"),
-        Row("a new word", facts("levitating"), "unknown"),
-        Row("another service", facts("succeeded", of: .http), "unknown"),
-        Row("used up, settles late", facts("consumed"), "processing"),
-        Row(
-            "used up, and its charge was refused",
-            facts("consumed") {
-                $0.method = PaymentMethod("ideal")
-                $0.isRefused = true
-            },
-            "failed declined"
-        ),
-        Row(
-            "used up by a charge that is pending",
-            facts("consumed", charge: charge(.pending)) { $0.method = PaymentMethod("ideal") },
-            "processing"
-        ),
-        Row("detached", facts("consumed") { $0.usage = .reusable }, "unknown detached"),
-        Row(
-            "an intent over nothing",
-            facts("succeeded", of: .paymentIntent) { $0.received = 0 },
-            "unknown"
-        ),
-        Row(
-            "authorised",
-            facts("requires_capture", of: .paymentIntent, charge: charge()),
-            "authorised"
-        ),
-        Row(
-            "authorisation given up",
-            facts("consumed", charge: charge(refunded: 1000) { $0.isReleased = true }),
-            "cancelled released"
-        ),
-        Row(
-            "authorisation over",
-            facts(
-                "consumed",
-                charge: charge {
-                    $0.isReleased = true
-                    $0.hasLapsed = true
-                }
-            ),
-            "expired authorisation_expired"
-        ),
-        Row(
-            "authorisation over, an intent",
-            facts("canceled", of: .paymentIntent, charge: charge()) {
-                $0.cancellation = "automatic"
-            },
-            "expired authorisation_expired"
-        ),
-        Row(
-            "called off",
-            facts("canceled", of: .paymentIntent, charge: charge(.failed)) {
-                $0.cancellation = "requested_by_customer"
-            },
-            "cancelled requested"
-        ),
-        Row("pending", facts("pending"), "awaiting_customer"),
-        Row("answered", facts("pending") { $0.isAnswered = true }, "processing"),
-        Row("part of it there", facts("pending") { $0.received = 300 }, "partially_paid", 300),
-        Row("all of it there", facts("pending") { $0.received = 1000 }, "processing", 1000),
-        Row("to be charged", facts("chargeable"), "authorised"),
-        Row("a saved card", facts("chargeable") { $0.usage = .reusable }, "authorised saved"),
-        Row(
-            "charged, the bank at work",
-            facts("chargeable", charge: charge(.pending)),
-            "processing"
-        ),
-        Row(
-            "charged in vain, may be charged again",
-            facts(
-                "chargeable",
-                charge: charge(.failed) {
-                    $0.failure = PaymentFacts.Failure(
-                        code: "card_declined",
-                        decline: "insufficient_funds"
-                    )
-                }
-            ),
-            "failed insufficient_funds"
-        ),
-        Row("never used", facts("canceled"), "expired unused"),
-        Row(
-            "not charged in time",
-            facts("canceled") { $0.isAnswered = true },
-            "expired not_charged_in_time"
-        ),
-        Row(
-            "customer went back",
-            facts("failed") { $0.failure = PaymentFacts.Failure(code: "user_abort") },
-            "failed customer_aborted"
-        ),
-        Row(
-            "a failed try",
-            facts("requires_payment_method", of: .paymentIntent, charge: charge(.failed)),
-            "failed declined"
-        ),
-        Row(
-            "a new try after a failed one",
-            facts("requires_action", of: .paymentIntent, charge: charge(.failed)),
-            "awaiting_customer"
-        ),
-        Row(
-            "a voucher nobody paid",
-            facts("requires_payment_method", of: .paymentIntent) {
-                $0.failure = PaymentFacts.Failure(code: "payment_intent_payment_attempt_expired")
-            },
-            "expired unused"
-        ),
-        Row(
-            "a transfer that came short",
-            facts("requires_action", of: .paymentIntent) { $0.received = 400 },
-            "partially_paid",
-            400
-        ),
-        Row("a method kept", facts("succeeded", of: .setupIntent), "authorised saved"),
     ]
 
     @Test("money that was seen decides, whatever the object says", arguments: PaymentTests.money)

@@ -89,9 +89,17 @@ struct PaymentWalkTests {
         }
         // An intent that has succeeded over a sum; a source that its method settles by being used up.
         let sum = facts.received ?? facts.charge?.amount ?? facts.amount ?? 0
-        if kind == .paymentIntent, facts.status?.description == "succeeded", sum > 0 {
+        if kind == .paymentIntent, facts.status?.description == "succeeded", sum > 0,
+            facts.charge?.status != .pending
+        {
             look.hasMoney = true
             if facts.charge?.status == .failed { look.hasGoneBack = true }
+        }
+        // One that has captured a part of what it holds.
+        if kind == .paymentIntent, facts.status?.description == "requires_capture",
+            facts.charge == nil, facts.received ?? 0 > 0
+        {
+            look.hasMoney = true
         }
         let atOnce: Set<String?> = [
             "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24", "wechat",
@@ -114,7 +122,8 @@ struct PaymentWalkTests {
         _ memory: PaymentMemory,
         charge: ChargeID?,
         hasMoney: Bool,
-        hasGoneBack: Bool
+        hasGoneBack: Bool,
+        wasPaid: Bool
     ) -> [String] {
         let payment = next.payment
         let again = PaymentLook(
@@ -122,7 +131,12 @@ struct PaymentWalkTests {
             after: PaymentMemory(packed: next.memory.packed, charge: charge)
         )
         let claims: [(String, Bool)] = [
-            ("paid without money, or money forgotten", payment.state.wasPaid == hasMoney),
+            ("paid without money, or money forgotten", (next.memory.money != nil) == hasMoney),
+            (
+                "money is neither paid nor a part of a hold",
+                payment.state.wasPaid == hasMoney || payment.reason == .held
+            ),
+            ("a whole payment became a part of one", !wasPaid || payment.state.wasPaid),
             (
                 "paid was taken back for nothing",
                 payment.state == .paid || !payment.state.wasPaid || hasGoneBack
@@ -154,7 +168,7 @@ struct PaymentWalkTests {
             ]
             let kind = pick(kinds, &chance)
             var memory = PaymentMemory()
-            var (hasMoney, hasGoneBack) = (false, false)
+            var (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
             // The watch knows the charge that was seen.
             var charge: ChargeID?
             for step in 0..<30 {
@@ -164,7 +178,7 @@ struct PaymentWalkTests {
                 let next = PaymentLook(look.facts, after: known)
                 if kind == .source, charge == nil, look.facts.charge?.id != nil, !look.hasMoney {
                     // What a used-up source made us believe was not so.
-                    (hasMoney, hasGoneBack) = (false, false)
+                    (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
                 }
                 if kind == .source, charge == nil || look.hasMoney {
                     charge = look.facts.charge?.id ?? charge
@@ -181,8 +195,10 @@ struct PaymentWalkTests {
                     memory,
                     charge: charge,
                     hasMoney: hasMoney,
-                    hasGoneBack: hasGoneBack
+                    hasGoneBack: hasGoneBack,
+                    wasPaid: wasPaid
                 )
+                wasPaid = next.payment.state.wasPaid
                 guard flaws.isEmpty else {
                     Issue.record("\(chance), step \(step): \(flaws); \(next.payment); \(look)")
                     return

@@ -30,9 +30,15 @@ struct PaymentWordsTests {
                         facts.method = method
                         let payment = Payment(facts)
                         states.insert(payment.state)
-                        // Nobody has seen what used up a source that may also have been detached.
-                        let isDetached = status == "consumed" && usage == .reusable
-                        #expect((payment.state == .unknown) == isDetached, "\(kind) \(status)")
+                        #expect(payment.state != .unknown, "\(kind) \(status)")
+                        // Of a customer's source nobody has seen whether a charge or being detached used it up.
+                        facts.isAttached = true
+                        let isDetached =
+                            kind == .source && status == "consumed" && usage != .singleUse
+                        #expect(
+                            (Payment(facts).state == .unknown) == isDetached,
+                            "\(kind) \(status)"
+                        )
                         let isSettled =
                             status == "succeeded" && kind == .paymentIntent
                             || status == "consumed" && usage == .singleUse

@@ -43,7 +43,8 @@ extension PaymentFacts {
         case .paymentIntent: readIntent(fields, error: "last_payment_error")
         case .setupIntent: readIntent(fields, error: "last_setup_error")
         case .charge:
-            self.charge = ChargeFacts(fields)
+            self.charge = self.charge ?? ChargeFacts(fields)
+            intent = fields.id("payment_intent").flatMap { try? SourceID($0) }
             method = self.charge?.method
             awaitsRefundAccount = Self.awaitsRefundAccount(fields.object("source"))
         case .http, .other: break
@@ -52,6 +53,7 @@ extension PaymentFacts {
 
     private mutating func readSource(_ fields: StripeFields) {
         method = PaymentMethod(fields.word("type"))
+        isAttached = fields.id("customer") != nil
         usage = fields.word("usage").flatMap(Usage.init(rawValue:))
         let receiver = fields.object("receiver")
         received = receiver.sum("amount_received")
@@ -104,11 +106,43 @@ extension PaymentFacts {
         let newest = expanded.isEmpty ? fields.list("charges").first : expanded
         charge = charge ?? newest.flatMap { ChargeFacts($0) }
         received = fields.sum("amount_received")
+        if kind == .paymentIntent { joinCharge() }
         if let missing = fields.missing, let amount {
             received = max(received ?? .zero, amount - missing)
         }
         method = PaymentMethod(fields.method(failed: last)) ?? charge?.method
         step = NextStep(intent: fields)
+    }
+
+    /// Settles what an intent and its charge say of the same money.
+    ///
+    /// | the intent | the charge | it is |
+    /// |---|---|---|
+    /// | `requires_capture` | captured less than the sum | a hold of which more may be captured |
+    /// | `succeeded`, `canceled` | captured | as the charge says |
+    /// | any other status: its money has not come | captured or held | pending, until both agree |
+    private mutating func joinCharge() {
+        guard var charge, charge.status == .succeeded, let status = status?.description else {
+            return
+        }
+        switch status {
+        case "requires_capture":
+            let whole = amount ?? charge.amount
+            charge.mayCaptureMore =
+                charge.captured > 0 && whole.map { charge.captured < $0 } ?? true
+        case "succeeded", "canceled": charge.mayCaptureMore = false
+        default:
+            charge.status = .pending
+            charge.captured = .zero
+            charge.refunded = .zero
+            charge.mayCaptureMore = false
+        }
+        self.charge = charge
+    }
+
+    /// Whether the object or its charge says that money has come while the other denies it: then nothing is final.
+    var isContradictory: Bool {
+        status?.description == "succeeded" && charge?.status == .pending
     }
 }
 

@@ -1,0 +1,116 @@
+import JSONText
+import NIOCore
+import Poller
+import PollerHTTP
+import StripeAPI
+
+// What an object does not show by itself, read in the same poll.
+//
+// | seen | read beside it |
+// |---|---|
+// | a charge that is, or was, disputed | its disputes: the charge says no more |
+// | the charge of a hold, watched as `ch_…`, with an intent | the intent: since 2025-03-31.basil the charge does not show that its hold was cancelled or has expired |
+// | the charge of a hold without one, when there is news of its money | the events `charge.expired` since it was made |
+// | a charge whose refunds fit two versions of the API | the charge with its balance transaction and its refunds (``RefundedSums``) |
+//
+// Of an intent these are read where its money has come: an intent that goes on says nothing of them. A key that may not
+// read them is told as much as the object itself says.
+
+extension StripeUpstream {
+    /// What was seen, with what had to be read beside it, by `end`; in place of it why that must be repeated.
+    func completed(
+        _ seen: Observation,
+        _ watch: Watch,
+        _ head: StripePolls.Head,
+        until end: ContinuousClock.Instant
+    ) async throws(StripeError) -> PollResult {
+        guard let object = seen.object, mayBeIncomplete(seen, watch) else { return .observed(seen) }
+        let facts = PaymentFacts(watch.key.kind, object: object)
+        var seen = seen
+        // What the object and its charge do not agree about is not final.
+        if facts.isContradictory { seen.rank = .pending }
+        guard !head.isPublishable, let charge = facts.charge, let id = charge.id else {
+            return .observed(seen)
+        }
+        if charge.dispute == .claimed {
+            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(id)")])
+            switch try await read(list, watch, head, until: end) {
+            case .read(let disputes): seen.disputes = disputes
+            case .again(let result): return result
+            }
+        }
+        if watch.key.kind == .charge, charge.isHeld {
+            if let intent = facts.intent {
+                switch try await read("/v1/payment_intents/\(intent)", watch, head, until: end) {
+                case .read(let intent): seen.intent = intent
+                case .again(let result): return result
+                }
+            } else if watch.isReview || watch.news == .money {
+                let since = charge.created.map { "\($0.ms / 1000)" } ?? "0"
+                let list = StripeClient.query([
+                    ("type", "charge.expired"), ("created[gte]", since), ("limit", "100"),
+                ])
+                switch try await read("/v1/events?" + list, watch, head, until: end) {
+                case .read(let events): seen.hasLapsed = events?.names(charge: id) ?? false
+                case .again(let result): return result
+                }
+            }
+        }
+        if charge.isRefundDoubtful {
+            let members = [("expand[]", "balance_transaction"), ("expand[]", "refunds")]
+            let path = "/v1/charges/\(id)?" + StripeClient.query(members)
+            switch try await read(path, watch, head, until: end) {
+            case .read(let whole): seen.charge = whole
+            case .again(let result): return result
+            }
+        }
+        return .observed(seen)
+    }
+
+    private func mayBeIncomplete(_ seen: Observation, _ watch: Watch) -> Bool {
+        switch watch.key.kind {
+        case .charge: true
+        case .paymentIntent:
+            watch.isReview || watch.news == .money || seen.status.description == "succeeded"
+        case .source, .setupIntent, .http, .other: false
+        }
+    }
+
+    /// What was read beside an object.
+    private enum Beside {
+        /// Nil where this key may not read it.
+        case read(RawJSON?)
+        /// The upstream has no time for it now.
+        case again(PollResult)
+    }
+
+    private func read(
+        _ path: String,
+        _ watch: Watch,
+        _ head: StripePolls.Head,
+        until end: ContinuousClock.Instant
+    ) async throws(StripeError) -> Beside {
+        let left = max(ContinuousClock.now.duration(to: end), .zero)
+        let reply = try await polls.get(path, head, timeout: left)
+        if reply.status == 429 || reply.status >= 500 {
+            return .again(result(of: reply, for: watch))
+        }
+        guard (200..<300).contains(reply.status) else { return .read(nil) }
+        let text = String(validating: Array(reply.body.readableBytesView), as: UTF8.self)
+        return .read(text.flatMap { RawJSON($0) })
+    }
+}
+
+extension RawJSON {
+    /// Whether a list of events has one about a charge.
+    fileprivate func names(charge id: ChargeID) -> Bool {
+        (member("data")?.elements ?? []).contains { event in
+            event.member("data")?.member("object")?.member("id")?.string == "\(id)"
+        }
+    }
+}
+
+extension ChargeFacts {
+    /// Whether its money is held, as far as the charge itself shows.
+    fileprivate var isHeld: Bool { status == .succeeded && captured == 0 && !isReleased }
+}

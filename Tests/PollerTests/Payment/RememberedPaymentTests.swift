@@ -1,0 +1,239 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+/// A watch that ends without a new answer says of the payment what was said last.
+@Suite("Endings without an answer")
+struct RememberedPaymentTests {
+    private static let start = VirtualTime.start
+
+    /// What is seen, one for each state a payment may have.
+    static let seen: [(state: PaymentState, facts: PaymentFacts)] = [
+        (.awaitingCustomer, intent("requires_action")),
+        (.processing, intent("processing")),
+        (.authorised, intent("requires_capture", charge(0))),
+        (.paid, intent("succeeded", charge(1000))),
+        (.partiallyPaid, intent("requires_action") { $0.received = 600 }),
+        (.partiallyPaid, intent("requires_capture", charge(400) { $0.mayCaptureMore = true })),
+        (
+            .failed,
+            intent("requires_payment_method") {
+                $0.failure = PaymentFacts.Failure(
+                    code: "card_declined",
+                    decline: "insufficient_funds"
+                )
+            }
+        ),
+        (.expired, intent("canceled") { $0.cancellation = "abandoned" }),
+        (.cancelled, intent("canceled") { $0.cancellation = "requested_by_customer" }),
+        (.refunded, intent("succeeded", charge(1000) { $0.refunded = 1000 })),
+        (.partiallyRefunded, intent("succeeded", charge(600) { $0.refunded = 500 })),
+        (.disputed, intent("succeeded", charge(1000) { $0.dispute = .open })),
+        (.reversed, intent("succeeded", charge(1000) { $0.dispute = .lost })),
+        (.unknown, intent("levitating")),
+    ]
+
+    private static func intent(
+        _ status: String,
+        _ charge: ChargeFacts? = nil,
+        _ change: (inout PaymentFacts) -> Void = { _ in }
+    ) -> PaymentFacts {
+        var facts = PaymentFacts(kind: .paymentIntent)
+        facts.status = SourceStatus(unchecked: status)
+        facts.amount = 1000
+        facts.currency = "eur"
+        facts.method = PaymentMethod("card")
+        facts.created = start
+        facts.charge = charge
+        change(&facts)
+        return facts
+    }
+
+    private static func charge(
+        _ captured: Amount,
+        _ change: (inout ChargeFacts) -> Void = { _ in }
+    ) -> ChargeFacts {
+        var charge = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
+        charge.amount = 1000
+        charge.captured = captured
+        charge.created = start
+        change(&charge)
+        return charge
+    }
+
+    /// How a watch ends without an answer that says anything new.
+    enum Ending: CaseIterable {
+        case deadlineWithTheSameAnswer, deadlineWithoutAnswer, gone, malformed, poisoned,
+            notCharged,
+            deadlineWithoutFacts
+    }
+
+    private func decide(
+        _ watch: Watch,
+        _ ending: Ending,
+        _ seen: Observation,
+        _ reader: NamedObjects
+    ) -> Decision<WatchChange> {
+        var chance = SeededGenerator(seed: 7)
+        let now = watch.end + .seconds(30 * 86_400)
+        let turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        let decider = PollDecider()
+        switch ending {
+        case .deadlineWithTheSameAnswer:
+            return decider.decide(turn, .observed(seen), using: &chance)
+        case .deadlineWithoutAnswer:
+            return decider.decide(turn, .unavailable("503", retryAfter: nil), using: &chance)
+        case .gone: return decider.decide(turn, .gone, using: &chance)
+        case .malformed: return decider.decide(turn, .malformed("html"), using: &chance)
+        case .poisoned: return decider.poisoned(watch, crashes: 3, now: now)
+        case .notCharged:
+            let result = ChargeResult.incomplete(received: 1, wanted: 2)
+            return decider.decide(turn, seen, charging: result, using: &chance)
+        case .deadlineWithoutFacts:
+            let bare = PollTurn(watch, due: now, polledAt: now, now: now)
+            return decider.decide(bare, .observed(seen), using: &chance)
+        }
+    }
+
+    @Test(
+        "each state survives each ending, in the last event and in the watch",
+        arguments: Ending.allCases
+    )
+    func endings(ending: Ending) throws {
+        for (place, (state, facts)) in Self.seen.enumerated() {
+            let name = "o\(place)"
+            let reader = NamedObjects(known: [name: facts])
+            let status = try #require(facts.status)
+            let seen = Observation(
+                status: status,
+                rank: .pending,
+                object: NamedObjects.object(name),
+                digest: name
+            )
+            var chance = SeededGenerator(seed: 7)
+            let first = PollTurn(
+                watch(),
+                due: Self.start,
+                polledAt: Self.start,
+                now: Self.start,
+                payments: reader
+            )
+            let told = PollDecider().decide(first, .observed(seen), using: &chance)
+            let memory = try #require(told.change.payment)
+            let before = try #require(
+                told.change.events.last?.payment ?? watch(memory: memory).remembered
+            )
+            #expect(before.state == state, "\(facts)")
+            // As a store keeps it.
+            var kept = told.change.state
+            kept.malformed = PollDecider.malformedMax - 1
+            let stored = watch(
+                state: kept,
+                seq: told.change.events.count,
+                memory: PaymentMemory(packed: memory.packed, charge: kept.charge.charge)
+            )
+            #expect(stored.remembered == before, "\(state): \(memory.packed)")
+            let decision = decide(stored, ending, seen, reader)
+            guard case .close = decision.verdict else {
+                Issue.record("\(state), \(ending): \(decision.verdict)")
+                continue
+            }
+            let last = try #require(decision.change.events.last)
+            #expect(last.payment == before, "\(state), \(ending)")
+            #expect(!decision.change.events.contains { $0.type.hasPrefix("payment.") })
+        }
+    }
+
+    private func watch(
+        state: WatchState = WatchState(),
+        seq: Int = 0,
+        memory: PaymentMemory? = nil
+    ) -> Watch {
+        Watch(
+            key: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "pi_1"),
+                kind: .paymentIntent
+            ),
+            policy: .standard,
+            // A final status ends a watch with an answer.
+            goal: .final,
+            createdAt: Self.start,
+            deadline: Self.start + .seconds(86_400),
+            run: 1,
+            seq: seq,
+            state: state,
+            payment: memory
+        )
+    }
+
+    @Test(
+        "any payment comes back from the store as it went, and what there is no room for is left out"
+    )
+    func packed() {
+        for state in PaymentState.allCases {
+            for reason in PaymentReason.allCases.map(Optional.some) + [nil] {
+                for method in [
+                    "card", "afterpay_clearpay", "Neu|Pay", "a_method_with_a_very_long_name", nil,
+                ] {
+                    for sums in [
+                        (nil, 0, 0), (1000, 600, 0), (1000, 0, 300),
+                        (9_999_999_999, 9_999_999_999, 9_999_999_999),
+                    ]
+                        as [(Amount?, Amount, Amount)]
+                    {
+                        let payment = Payment(
+                            state: state,
+                            amount: sums.0,
+                            amountReceived: sums.1,
+                            amountReturned: sums.2,
+                            currency: "eur",
+                            method: PaymentMethod(method),
+                            reason: reason
+                        )
+                        let memory = PaymentMemory(
+                            object: "9d2k1a",
+                            payment: "k3f9a2",
+                            step: "A-_b3c",
+                            newsUntil: Timestamp(ms: 4_000_000_000_000),
+                            telling: payment
+                        )
+                        let read = PaymentMemory(packed: memory.packed)
+                        #expect(
+                            read == memory && memory.packed.utf8.count <= 64,
+                            "\(memory.packed)"
+                        )
+                        let told = read.told?.payment(paidAt: nil)
+                        #expect(told?.state == state && told?.reason == reason)
+                        #expect(told?.amount == sums.0 && told?.amountReceived == sums.1)
+                        #expect(told?.amountReturned == sums.2)
+                        if method == "card", sums.1 < 1_000_000 { #expect(told == payment) }
+                        if method == "Neu|Pay" { #expect(told?.method == nil) }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("every state and reason has a letter of its own")
+    func letters() {
+        #expect(Set(RememberedPayment.states.map(\.state)) == Set(PaymentState.allCases))
+        #expect(Set(RememberedPayment.states.map(\.letter)).count == PaymentState.allCases.count)
+        #expect(Set(RememberedPayment.reasons.map(\.reason)) == Set(PaymentReason.allCases))
+        #expect(Set(RememberedPayment.reasons.map(\.letter)).count == PaymentReason.allCases.count)
+    }
+
+    @Test("what cannot be read is forgotten, and what older releases wrote is told as it was")
+    func damaged() {
+        for text in ["||||||||||?", "||||||||||", "||||||||||é|é|é|é|é", "|||||||||||eur|1"] {
+            #expect(PaymentMemory(packed: text).told == nil, "\(text)")
+        }
+        let old = watch(
+            state: WatchState(status: SourceStatus(unchecked: "succeeded")),
+            memory: PaymentMemory(packed: "9d2k1a|k3f9a2||go|5||||", charge: nil)
+        )
+        #expect(old.remembered?.state == .partiallyRefunded && old.remembered?.amountReturned == 5)
+    }
+}
