@@ -147,8 +147,8 @@ let package = Package(
             name: "PollerUpstreams",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerHTTP", "PollerNet", "StripeAPI", nioCore, nioHTTP1,
-                nioSSL, logging, metrics, lifecycle,
+                "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", "StripeAPI", nioCore,
+                nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -156,7 +156,7 @@ let package = Package(
         // What payers are told, in their language: by pages and mails alike.
         .target(
             name: "PollerWords",
-            dependencies: ["SafeNumbers", "JSONText", "Poller"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerWire"],
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
@@ -378,7 +378,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerWordsTests",
-            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerTesting", "PollerWords"],
+            dependencies: [
+                "SafeNumbers", "JSONText", "Poller", "PollerTesting", "PollerWire", "PollerWords",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,11 +1,12 @@
 import Foundation
 package import Poller
+import PollerWire
 
 /// Sums and dates as people write them in their language.
 ///
 /// The separators, signs and names of months are Foundation's, from the tables of the Unicode
-/// consortium; how many decimals a sum has is the upstream's, which counts some currencies otherwise
-/// than the tables do.
+/// consortium. How many decimals a sum has says ``CurrencyUnit``, because Stripe counts some currencies
+/// differently from those tables.
 package enum PayerMoney {
     /// A sum in the smallest unit, such as `10,99 €`; nil when that is no currency.
     package static func text(
@@ -13,29 +14,18 @@ package enum PayerMoney {
         _ currency: String?,
         in language: PayerLanguage
     ) -> String? {
-        guard let currency, let decimals = decimals(of: currency) else { return nil }
+        guard let currency, let unit = CurrencyUnit(currency) else { return nil }
         let code = currency.uppercased()
         let sum = Decimal(
             sign: amount < 0 ? .minus : .plus,
-            exponent: -decimals,
+            exponent: -unit.decimals,
             significand: Decimal(amount.minorUnits.magnitude)
         )
         return sum.formatted(
             .currency(code: code).locale(locale(language, code)).precision(
-                .fractionLength(decimals)
+                .fractionLength(unit.decimalsShown(of: amount.minorUnits))
             )
         )
-    }
-
-    /// How many decimals a currency is counted with; nil when that is no currency.
-    ///
-    /// *Source*: <https://docs.stripe.com/currencies#zero-decimal>, and the three-decimal ones below it.
-    package static func decimals(of currency: String) -> Int? {
-        guard currency.utf8.count == 3,
-            currency.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) })
-        else { return nil }
-        let code = currency.uppercased()
-        return whole.contains(code) ? 0 : thousandths.contains(code) ? 3 : 2
     }
 
     /// An instant to the minute, in UTC and saying so: nobody knows where its reader is.
@@ -65,10 +55,4 @@ package enum PayerMoney {
             }
         return Locale(identifier: name)
     }
-
-    private static let whole: Set<String> = [
-        "BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "UGX", "VND", "VUV",
-        "XAF", "XOF", "XPF",
-    ]
-    private static let thousandths: Set<String> = ["BHD", "JOD", "KWD", "OMR", "TND"]
 }

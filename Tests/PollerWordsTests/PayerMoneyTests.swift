@@ -16,6 +16,10 @@ struct PayerMoneyTests {
             (5, "usd", .en, "$0.05"), (1099, "jpy", .en, "JP¥1,099"), (1099, "jpy", .de, "1.099 ¥"),
             (1099, "kwd", .en, "KWD 1.099"), (1_099_500, "kwd", .de, "1.099,500 KWD"),
             (0, "eur", .en, "€0.00"), (500, "gbp", .en, "£5.00"),
+            (500_000, "ugx", .en, "UGX 5,000"), (500_000, "isk", .en, "ISK 5,000"),
+            (500_000, "isk", .de, "5.000 ISK"), (500_000, "huf", .en, "HUF 5,000.00"),
+            (500_050, "ugx", .en, "UGX 5,000.50"),
+            (999_999_999_999, "idr", .en, "IDR 9,999,999,999.99"),
         ]
     )
     func sums(amount: Amount, currency: String, language: PayerLanguage, text: String) {

@@ -1,25 +1,23 @@
 // How things are written: sums, times, and what states are called by people.
 
+import { threeDecimal, wholeInHundredths, zeroDecimal } from "./currencies.js";
+
 const number = new Intl.NumberFormat("en-GB");
 export const count = (n) => number.format(n ?? 0);
 
 /** `1 lane is`, `2 lanes are`. */
 export const counted = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
 
-// Stripe's own lists: they differ from ISO 4217 here and there.
-const NO_CENTS = new Set(
-  "bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf".split(" "));
-const THREE_DIGITS = new Set("bhd jod kwd omr tnd".split(" "));
-
 /** A sum in its smallest unit, as people write it: `€10.99`. */
 export function money(amount, currency) {
   if (amount === undefined || amount === null) return "";
   if (!currency) return count(amount);
-  const digits = NO_CENTS.has(currency) ? 0 : THREE_DIGITS.has(currency) ? 3 : 2;
+  const digits = zeroDecimal.has(currency) ? 0 : threeDecimal.has(currency) ? 3 : 2;
+  const shown = wholeInHundredths.has(currency) && amount % 100 === 0 ? 0 : digits;
   try {
     return new Intl.NumberFormat("en-GB", {
       style: "currency", currency: currency.toUpperCase(),
-      minimumFractionDigits: digits, maximumFractionDigits: digits,
+      minimumFractionDigits: shown, maximumFractionDigits: shown,
     }).format(amount / 10 ** digits);
   } catch {
     return `${count(amount)} ${currency}`;
@@ -94,6 +92,14 @@ export const payments = {
   disputed: ["Disputed", "bad", "The customer disputes the payment at the bank."],
   reversed: ["Reversed", "bad", "The bank has taken the money back."],
   unknown: ["Unknown", "careful", "What has become of the money is not known."],
+};
+
+/** A refund that has not succeeded: a word, how it is coloured, and what it means for its sum. */
+export const refunds = {
+  pending: ["Pending", "careful", "is pending: the money has not been sent yet"],
+  requires_action: ["Waits for the customer", "careful", "waits for the customer to say where the money goes"],
+  failed: ["Failed", "bad", "has failed: the money is with the shop again"],
+  canceled: ["Cancelled", "careful", "was cancelled: the money stays with the shop"],
 };
 
 /** Why a watch was closed. */

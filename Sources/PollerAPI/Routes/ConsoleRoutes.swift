@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerWire
 
 /// The console: the cluster in a browser, made of the files in `Console`.
 ///
@@ -105,6 +106,7 @@ struct ConsoleScript: Sendable {
         "audit.js": PackageResources.audit_js,
         "bulk.js": PackageResources.bulk_js,
         "charts.js": PackageResources.charts_js,
+        "currencies.js": Array(currencies.utf8),
         "deliveries.js": PackageResources.deliveries_js,
         "dialogs.js": PackageResources.dialogs_js,
         "dom.js": PackageResources.dom_js,
@@ -126,4 +128,22 @@ struct ConsoleScript: Sendable {
         "words.js": PackageResources.words_js,
         "worries.js": PackageResources.worries_js,
     ].mapValues(ConsoleScript.init)
+
+    /// The table of ``CurrencyUnit`` as a module.
+    private static let currencies: String = {
+        func list(_ codes: Set<String>) -> String {
+            "new Set(\"\(codes.sorted().joined(separator: " "))\".split(\" \"))"
+        }
+        return """
+            // Made by the server from its table of currencies.
+
+            /** Counted in whole units. */
+            export const zeroDecimal = \(list(CurrencyUnit.zeroDecimal));
+            /** Counted in thousandths. */
+            export const threeDecimal = \(list(CurrencyUnit.threeDecimal));
+            /** Counted in hundredths that are always zero. */
+            export const wholeInHundredths = \(list(CurrencyUnit.wholeInHundredths));
+
+            """
+    }()
 }

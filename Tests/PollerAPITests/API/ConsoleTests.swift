@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerWire
 import Testing
 
 @testable import PollerAPI
@@ -82,6 +83,22 @@ struct ConsoleTests {
             left += script.matches(of: /from "\.\/([a-z]+\.js)"/).map { String($0.output.1) }
         }
         #expect(reached == Set(Self.scripts.keys))
+    }
+
+    @Test("its currencies are those of the one table")
+    func currencies() throws {
+        let script = try #require(Self.scripts["currencies.js"])
+        let lists = script.matches(of: /export const ([a-zA-Z]+) = new Set\("([a-z ]+)"/)
+            .map { (String($0.output.1), Set($0.output.2.split(separator: " ").map(String.init))) }
+        let named = Dictionary(lists) { first, _ in first }
+        #expect(
+            named == [
+                "zeroDecimal": CurrencyUnit.zeroDecimal, "threeDecimal": CurrencyUnit.threeDecimal,
+                "wholeInHundredths": CurrencyUnit.wholeInHundredths,
+            ]
+        )
+        let words = try #require(Self.scripts["words.js"])
+        #expect(words.contains("from \"./currencies.js\"") && !words.contains("jpy"))
     }
 
     @Test("it loads nothing from elsewhere and never sets markup from what it reads")
