@@ -13,12 +13,14 @@ struct HTTPPaymentTests {
             "charged_back": "reversed", "rejected": "failed", "part": "partially_refunded",
         ],
         amount: String? = "/payment/cents",
+        format: HTTPPayment.AmountFormat = .auto,
         currency: HTTPPayment.Currency? = nil
     ) throws -> HTTPPayment {
         try HTTPPayment(
             state: JSONPointer("/payment/state"),
             words: words,
             amount: amount.map { try JSONPointer($0) },
+            format: format,
             currency: currency ?? .at(JSONPointer("/payment/currency"))
         )
     }
@@ -57,7 +59,7 @@ struct HTTPPaymentTests {
         "paid needs a sum that was seen where one is configured",
         arguments: [
             "", #","cents":null"#, #","cents":0"#, #","cents":-5"#, #","cents":10.99"#,
-            #","cents":"10.99""#, #","cents":{"value":1099}"#,
+            #","cents":"10.9""#, #","cents":"10.990""#, #","cents":{"value":1099}"#,
             #","cents":9223372036854775807"#, #","cents":-9223372036854775808"#,
             #","cents":9007199254740992"#, #","cents":1e308"#, #","cents":"NaN""#,
         ]
@@ -68,6 +70,52 @@ struct HTTPPaymentTests {
         #expect(Payment(try facts("rejected", more)).state == .failed)
         let unasked = Payment(try facts("settled", more, amount: nil))
         #expect(unasked.state == .paid && unasked.amountReceived == 0)
+    }
+
+    @Test(
+        "an amount is read as its format says",
+        arguments: [
+            // The text, its currency, and what it is as auto, smallest_unit and decimal.
+            (#""10.00""#, "EUR", [1000, nil, 1000]), (#""10""#, "EUR", [10, 10, 1000]),
+            ("1099", "EUR", [1099, 1099, 109_900]), ("10.99", "EUR", [nil, nil, 1099]),
+            ("10.5", "EUR", [nil, nil, 1050]), (#""10.5""#, "EUR", [nil, nil, 1050]),
+            (#""10.999""#, "EUR", [nil, nil, nil]), (#""5000""#, "JPY", [5000, 5000, 5000]),
+            (#""5000.00""#, "JPY", [nil, nil, 5000]), (#""1.234""#, "KWD", [1234, nil, 1234]),
+            (#""5000""#, "ISK", [5000, 5000, 500_000]),
+            (#""5000.00""#, "ISK", [500_000, nil, 500_000]),
+            (#""0.00""#, "EUR", [nil, nil, nil]), (#""-1.00""#, "EUR", [nil, nil, nil]),
+            (#""1,000.00""#, "EUR", [nil, nil, nil]), (#""10.00""#, "", [nil, nil, nil]),
+            (#""10.00""#, "euros", [nil, nil, nil]), ("1e3", "EUR", [nil, nil, nil]),
+            (#""9999999999.99""#, "IDR", [999_999_999_999, nil, 999_999_999_999]),
+            (#""99999999999999.99""#, "EUR", [nil, nil, nil]),
+        ] as [(String, String, [Int?])]
+    )
+    func formats(text: String, currency: String, amounts: [Int?]) throws {
+        let object = RawJSON(
+            unchecked:
+                #"{"payment":{"state":"settled","cents":\#(text),"currency":"\#(currency)"}}"#
+        )
+        let formats: [HTTPPayment.AmountFormat] = [.auto, .smallestUnit, .decimal]
+        for (format, amount) in zip(formats, amounts) {
+            let facts = try payment(format: format).facts(in: object, seenAt: Self.seenAt)
+            let seen = Payment(facts.following(nil))
+            #expect(seen.amount?.minorUnits == amount, "\(format)")
+            #expect(seen.state == (amount == nil ? .unknown : .paid), "\(format)")
+            #expect(seen.amountReceived.minorUnits == amount ?? 0, "\(format)")
+        }
+    }
+
+    @Test("decimal amounts need a currency")
+    func withoutCurrency() throws {
+        let error = #expect(throws: InvalidInput.self) {
+            try HTTPPayment(
+                state: JSONPointer("/state"),
+                words: ["ok": "paid"],
+                amount: JSONPointer("/amount"),
+                format: .decimal
+            )
+        }
+        #expect(error?.field == "payment.currency")
     }
 
     @Test("what was paid stays paid, until a word says that the money went")

@@ -63,6 +63,7 @@ struct HostileConfigurationTests {
             payment:
               state: {pointer: /payment/word, map: {settled: paid, rejected: failed}}
               amount: /payment/cents
+              amount_format: decimal
               currency: /payment/currency
             headers: {Authorization: {env: K, prefix: "Bearer "}}
             rate: 10

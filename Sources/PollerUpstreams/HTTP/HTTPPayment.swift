@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+import PollerWire
 
 /// What of an upstream's answer is the payment: where its word is and what that means, and where the sum.
 ///
@@ -10,8 +11,7 @@ package import Poller
 /// any payment: only those that say that it went (``PaymentState/wasPaid``). Without a sum nothing is
 /// remembered, and the answer's last word alone counts.
 ///
-/// *Units*: a sum is a whole number, or a text of digits, in the currency's smallest unit. What is
-/// written with a fraction is none: nobody can tell which unit it is in.
+/// *Units*: see ``AmountFormat``; the sum is reported in the smallest unit, as ``CurrencyUnit`` counts it.
 /// *Limits*: a number that is not positive, or beyond ``Amount/max``, is not known.
 package struct HTTPPayment: Sendable {
     /// Where the currency is, or which one it always is.
@@ -20,9 +20,30 @@ package struct HTTPPayment: Sendable {
         case always(String)
     }
 
+    /// How an answer writes a sum.
+    ///
+    /// | format | `1099` | `"10.99"` | `10.99` | `"10"` |
+    /// |---|---|---|---|---|
+    /// | `auto` | €10.99 | €10.99 | not known | €0.10 |
+    /// | `smallest_unit` | €10.99 | not known | not known | €0.10 |
+    /// | `decimal` | €1,099.00 | €10.99 | €10.99 | €10.00 |
+    ///
+    /// *Source*: `"value": "10.00", "currency": "EUR"` of <https://docs.mollie.com/reference/common-data-types>
+    /// and of <https://developer.paypal.com/docs/api/orders/v2/>, `amount.value`.
+    package enum AmountFormat: String, Sendable, CaseIterable {
+        /// A whole number counts smallest units. A string with a point and exactly the currency's decimal places
+        /// is a decimal number: it cannot be anything else.
+        case auto
+        /// A whole number of smallest units, also as a string.
+        case smallestUnit = "smallest_unit"
+        /// A decimal number of the currency, as a string or a number, with or without decimal places.
+        case decimal
+    }
+
     private let state: JSONPointer
     private let words: [String: PaymentState]
     private let amount: JSONPointer?
+    private let format: AmountFormat
     private let currency: Currency?
 
     /// Describes a payment.
@@ -31,12 +52,14 @@ package struct HTTPPayment: Sendable {
     ///   - state: where its word is.
     ///   - words: what the answer's words mean.
     ///   - amount: where the sum is.
+    ///   - format: how the sum is written; `decimal` needs a currency.
     ///   - currency: of the sum.
     /// - Throws: ``InvalidInput`` naming the first part that is wrong.
     package init(
         state: JSONPointer,
         words: [String: String],
         amount: JSONPointer? = nil,
+        format: AmountFormat = .auto,
         currency: Currency? = nil
     ) throws(InvalidInput) {
         var known: [String: PaymentState] = [:]
@@ -67,6 +90,13 @@ package struct HTTPPayment: Sendable {
                 message: "must be a JSON pointer such as /currency, or three letters such as eur"
             )
         }
+        guard format != .decimal || currency != nil else {
+            throw InvalidInput(
+                field: "payment.currency",
+                message: "is needed with amount_format: decimal, which counts by the currency"
+            )
+        }
+        self.format = format
         self.state = state
         self.words = known
         self.amount = amount
@@ -84,7 +114,6 @@ package struct HTTPPayment: Sendable {
         }
         var facts = PaymentFacts(kind: .http)
         facts.seenAt = seenAt
-        facts.amount = text(amount).flatMap { Amount(decimal: $0) }.flatMap { $0 > 0 ? $0 : nil }
         switch currency {
         case .at(let pointer)?:
             facts.currency = text(pointer)?.lowercased()
@@ -92,11 +121,25 @@ package struct HTTPPayment: Sendable {
         case .always(let name)?: facts.currency = name.lowercased()
         case nil: break
         }
+        let sum = amount.flatMap { pointer in try? pointer.value(in: bytes) }
+        facts.amount = sum.flatMap { read($0, in: facts.currency) }.flatMap { Amount(positive: $0) }
         let claim = text(state).flatMap { words[$0.lowercased()] } ?? .unknown
         let isUnseen = amount != nil && facts.amount == nil
         facts.claim = claim.isPaid && isUnseen ? .unknown : claim
         facts.charge = facts.amount.flatMap { money(claim, $0) }
         return facts
+    }
+
+    /// A sum in the smallest unit; nil for what the format does not allow.
+    private func read(_ sum: JSONPointer.Scalar, in currency: String?) -> Int? {
+        let unit = currency.flatMap(CurrencyUnit.init)
+        if format == .decimal { return unit?.minorUnits(decimal: sum.text) }
+        let parts = sum.text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return Amount(decimal: sum.text)?.minorUnits }
+        guard format == .auto, sum.isString, let unit, parts[1].utf8.count == unit.decimals else {
+            return nil
+        }
+        return unit.minorUnits(decimal: sum.text)
     }
 
     /// The evidence that a word and a sum make together; nil for a word without money.
@@ -112,6 +155,6 @@ package struct HTTPPayment: Sendable {
     }
 
     private static func isCurrency(_ name: String) -> Bool {
-        name.utf8.count == 3 && name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
+        CurrencyUnit(name) != nil
     }
 }

@@ -41,8 +41,23 @@ package struct JSONPointer: Hashable, Sendable {
     /// - Returns: nil when there is nothing, null, or an object or array.
     /// - Throws: when the document is no JSON.
     func scalar(in bytes: [UInt8]) throws(JSONError) -> String? {
+        try value(in: bytes)?.text
+    }
+
+    /// A scalar of a document.
+    struct Scalar: Hashable {
+        /// A string's content, or a number, `true`, `false` as written.
+        let text: String
+        /// Whether it is a string.
+        let isString: Bool
+    }
+
+    /// The scalar at this place, and whether it is a string.
+    ///
+    /// - Throws: when the document is no JSON.
+    func value(in bytes: [UInt8]) throws(JSONError) -> Scalar? {
         var scanner = JSONScanner(bytes)
-        var found: String?
+        var found: Scalar?
         try descend(&scanner, tokens[...], &found)
         try scanner.finish()
         return found
@@ -51,7 +66,7 @@ package struct JSONPointer: Hashable, Sendable {
     private func descend(
         _ scanner: inout JSONScanner,
         _ rest: ArraySlice<String>,
-        _ found: inout String?
+        _ found: inout Scalar?
     ) throws(JSONError) {
         guard let token = rest.first else {
             try Self.read(&scanner, &found)
@@ -90,16 +105,17 @@ package struct JSONPointer: Hashable, Sendable {
 
     private static func read(
         _ scanner: inout JSONScanner,
-        _ found: inout String?
+        _ found: inout Scalar?
     ) throws(JSONError) {
         switch scanner.peek() {
         case UInt8(ascii: "\""):
             let literal = try scanner.string()
-            found = scanner.text(literal)
+            found = scanner.text(literal).map { Scalar(text: $0, isString: true) }
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): try scanner.skip()
         default:
             let range = try scanner.skip()
-            found = String(decoding: scanner.bytes[range], as: UTF8.self)
+            let text = String(decoding: scanner.bytes[range], as: UTF8.self)
+            found = Scalar(text: text, isString: false)
         }
     }
 }

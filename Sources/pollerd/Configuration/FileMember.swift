@@ -124,7 +124,11 @@ struct FileMember: Sendable {
         ("state", "members", nil, "what is true of the money"),
         (
             "amount", "JSON pointer", "not set",
-            "where the sum is, a whole number in the currency's smallest unit"
+            "where the sum is, such as 1099 or “10.99”"
+        ),
+        (
+            "amount_format", "auto, smallest_unit or decimal", "auto",
+            "how the sum is written: decimal for “10.00” and “10” with a currency beside it"
         ),
         (
             "currency", "JSON pointer or three letters", "not set",

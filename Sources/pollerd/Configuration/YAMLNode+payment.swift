@@ -7,7 +7,8 @@ import PollerUpstreams
 /// ```
 /// payment:
 ///   state: {pointer: /payment/state, map: {open: awaiting_customer, settled: paid, rejected: failed}}
-///   amount: /payment/cents
+///   amount: /payment/value
+///   amount_format: decimal
 ///   currency: /payment/currency
 /// ```
 /// `currency: eur` says that it is always the same.
@@ -23,6 +24,7 @@ extension YAMLNode {
             words[word] = try meaning.text()
         }
         let amount = try member("amount")?.text()
+        let format = try member("amount_format")?.text()
         let currency = try member("currency")?.text()
         return try checked { () throws(InvalidInput) in
             try HTTPPayment(
@@ -31,11 +33,23 @@ extension YAMLNode {
                 amount: amount.map { text throws(InvalidInput) in
                     try JSONPointer(text, field: "payment.amount")
                 },
+                format: try HTTPPayment.AmountFormat(configured: format),
                 currency: currency.map { text throws(InvalidInput) in
                     text.hasPrefix("/")
                         ? .at(try JSONPointer(text, field: "payment.currency")) : .always(text)
                 }
             )
         }
+    }
+}
+
+extension HTTPPayment.AmountFormat {
+    /// The format of that name; `auto` without one.
+    fileprivate init(configured name: String?) throws(InvalidInput) {
+        guard let format = Self(rawValue: name ?? Self.auto.rawValue) else {
+            let names = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: "payment.amount_format", message: "must be one of \(names)")
+        }
+        self = format
     }
 }
