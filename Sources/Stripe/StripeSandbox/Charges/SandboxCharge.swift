@@ -45,6 +45,8 @@ struct SandboxCharge: RenderedObject, Codable {
     var refunds: [String] = []
     /// Whether there is, or was, a dispute.
     var isDisputed = false
+    /// What its customer was shown in another currency.
+    var presentment: SandboxPresentment?
     var rendered = RenderedJSON()
 
     init(
@@ -93,7 +95,11 @@ struct SandboxCharge: RenderedObject, Codable {
 
     func render() -> [UInt8] { render(refunds: nil) }
 
-    /// With its refunds and the line of the balance where they were asked for (`expand[]=refunds`).
+    /// An expanded list has its first ten objects.
+    private static let expandedMax = 10
+
+    /// With its refunds, the newest ten, and the line of the balance where they were asked for
+    /// (`expand[]=refunds`).
     func render(refunds: [SandboxRefund]?, line: ByteBuffer? = nil) -> [UInt8] {
         JSONWriter.object { writer in
             render(into: &writer, line)
@@ -103,11 +109,11 @@ struct SandboxCharge: RenderedObject, Codable {
                 writer.field("object", "list")
                 writer.key("data")
                 writer.array { writer in
-                    for refund in refunds.reversed() {
+                    for refund in refunds.reversed().prefix(Self.expandedMax) {
                         writer.raw(refund.json().readableBytesView)
                     }
                 }
-                writer.field("has_more", false)
+                writer.field("has_more", refunds.count > Self.expandedMax)
                 writer.field("url", "/v1/charges/\(id)/refunds")
             }
         }
@@ -155,6 +161,7 @@ struct SandboxCharge: RenderedObject, Codable {
         writer.field("payment_intent", paymentIntent)
         writer.field("payment_method", paymentMethod ?? source?.id)
         renderMethod(into: &writer)
+        presentment?.render(into: &writer)
         writer.nulls("receipt_email", "receipt_number", "receipt_url")
         writer.field("refunded", isRefunded)
         writer.nulls("review", "shipping")

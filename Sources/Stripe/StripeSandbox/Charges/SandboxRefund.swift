@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import SafeNumbers
 
 /// What becomes of a refund that was asked for.
 enum RefundOutcome {
@@ -12,9 +13,14 @@ enum RefundOutcome {
 
 /// A Refund as the sandbox keeps it.
 ///
-/// `pending ──▶ succeeded ──▶ failed`, and `canceled` from `pending`. A refund that failed or was canceled has given
-/// the money back to the shop: the charge's `amount_refunded` shrinks again.
-/// *Source*: <https://docs.stripe.com/refunds#failed-refunds>.
+/// ```
+/// requires_action ──▶ pending ──▶ succeeded ──▶ failed
+///        └──▶ canceled  └──▶ failed
+/// ```
+/// The charge's `amount_refunded` counts a refund from the moment it is created. A refund that failed or was
+/// canceled has given the money back to the shop: `amount_refunded` shrinks again.
+/// *Source*: <https://docs.stripe.com/refunds#failed-refunds>; `pending_reason` since 2025-04-30.basil
+/// (<https://docs.stripe.com/changelog/basil/2025-04-30/refund-pending-reason>).
 struct SandboxRefund: Codable {
     /// Why it came back, and the line of the balance that says so.
     struct Failure: Codable {
@@ -35,6 +41,12 @@ struct SandboxRefund: Codable {
     var metadata: [String: String]
     /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`.
     var status: String
+    /// `processing`, `insufficient_funds` or `charge_pending`; nil unless it is pending.
+    var pendingReason: String?
+    /// Where the customer is asked for an account; nil when none is needed.
+    var instructionsEmail: String?
+    /// What goes back in the customer's own currency; nil when that is the charge's.
+    var presentment: SandboxPresentment?
     /// The line of the balance it made; nil of money that was only reserved.
     var balanceTransaction: String?
     /// Why it failed, and the line that brought the money back.
@@ -56,14 +68,62 @@ struct SandboxRefund: Codable {
                     }
                     writer.field("failure_reason", failure.reason)
                 }
+                if let instructionsEmail {
+                    writer.field("instructions_email", instructionsEmail)
+                }
                 writer.field("metadata", metadata)
+                if status == "requires_action" { renderAction(into: &writer) }
                 writer.field("payment_intent", paymentIntent)
+                if status == "pending", let pendingReason {
+                    writer.field("pending_reason", pendingReason)
+                }
+                presentment?.render(into: &writer)
                 writer.field("reason", reason)
                 writer.nulls("receipt_number", "source_transfer_reversal")
                 writer.field("status", status)
                 writer.nulls("transfer_reversal")
             }
         )
+    }
+
+    /// The customer was written to, and has 45 days.
+    private func renderAction(into writer: inout JSONWriter) {
+        writer.key("next_action")
+        writer.object { writer in
+            writer.key("display_details")
+            writer.object { writer in
+                writer.key("email_sent")
+                writer.object { writer in
+                    writer.field("email_sent_at", created)
+                    writer.field("email_sent_to", instructionsEmail ?? "payer@example.com")
+                }
+                writer.field("expires_at", created + 45 * 86_400)
+            }
+            writer.field("type", "display_details")
+        }
+    }
+}
+
+/// What a customer was shown in their own currency, as Adaptive Pricing does.
+///
+/// *Source*: `presentment_details` of <https://docs.stripe.com/api/charges/object>, since 2025-03-31.basil.
+struct SandboxPresentment: Codable {
+    let amount: Int
+    let currency: String
+
+    func render(into writer: inout JSONWriter) {
+        writer.key("presentment_details")
+        writer.object { writer in
+            writer.field("presentment_amount", amount)
+            writer.field("presentment_currency", currency)
+        }
+    }
+
+    /// The share that belongs to a part of a sum.
+    func share(_ part: Int, of whole: Int) -> SandboxPresentment {
+        // The product is taken in floating point: it need not fit.
+        let share = whole > 0 ? Double(amount) * Double(part) / Double(whole) : 0
+        return SandboxPresentment(amount: Int(saturating: share.rounded()), currency: currency)
     }
 }
 
@@ -98,7 +158,7 @@ extension SandboxState {
             refunds[id] = refund
             return APIReply(body: refund.json())
         case (.post, 3, "cancel"):
-            guard refund.status == "pending" else {
+            guard refund.status == "requires_action" else {
                 throw APIError.invalid("Refund \(id) is \(refund.status): it cannot be canceled.")
             }
             endRefund(id, as: "canceled")
@@ -170,7 +230,9 @@ extension SandboxState {
         }
         let waitsFor = receiver ?? nil
         let isLater: Bool = if case .succeedsLater = charge.card?.refund { true } else { false }
-        let isSent = waitsFor == nil && !isLater
+        let start = nextRefund
+        nextRefund = nil
+        let isSent = waitsFor == nil && !isLater && start == nil
         let isTaken = charge.isTaken
         var refund = SandboxRefund(
             id: ids.make("re_"),
@@ -183,8 +245,13 @@ extension SandboxState {
             reason: reason,
             waitsForSource: waitsFor,
             metadata: metadata,
-            status: isSent ? "succeeded" : "pending"
+            status: isSent ? "succeeded" : start?.status ?? "pending"
         )
+        refund.instructionsEmail = form["instructions_email"]
+        refund.presentment = charge.presentment?.share(amount, of: charge.amount)
+        if refund.status == "pending" {
+            refund.pendingReason = start?.pendingReason ?? "processing"
+        }
         if isSent, isTaken {
             refund.balanceTransaction = book(
                 .refund,
@@ -221,63 +288,4 @@ extension SandboxState {
         }
     }
 
-    /// A refund that waited arrives.
-    mutating func settleRefund(_ id: String) {
-        guard var refund = refunds[id], refund.status != "succeeded",
-            let charge = charges[refund.charge]
-        else { return }
-        // What had failed has to be taken from the charge again.
-        if !["pending", "requires_action"].contains(refund.status) {
-            charges[charge.id]?.refundedAmount += refund.amount
-            charges[charge.id]?.changed()
-        }
-        refund.status = "succeeded"
-        refund.failure = nil
-        refund.balanceTransaction = book(
-            .refund,
-            refund.amount,
-            about: id,
-            of: charge,
-            id: ledger["txn_\(id.dropFirst(3))"] == nil ? "txn_\(id.dropFirst(3))" : nil
-        )
-        refunds[id] = refund
-        if let source = refund.waitsForSource, var receiver = sources[source]?.receiver {
-            receiver.charged -= min(refund.amount, receiver.charged)
-            receiver.returned += refund.amount
-            sources[source]?.receiver = receiver
-            sources[source]?.changed()
-        }
-        announceRefund(id)
-    }
-
-    /// A refund comes back, before or after it had succeeded: the money is the shop's again.
-    mutating func failRefund(_ id: String, reason: String) {
-        guard var refund = refunds[id], !["failed", "canceled"].contains(refund.status),
-            let charge = charges[refund.charge]
-        else { return }
-        var line: String?
-        if refund.balanceTransaction != nil {
-            line = book(.refundFailure, refund.amount, about: id, of: charge)
-        }
-        refund.failure = .init(reason: reason, line: line)
-        refunds[id] = refund
-        endRefund(id, as: "failed")
-        emit("refund.failed", refunds[id]?.json() ?? ByteBuffer(), account: refund.account)
-    }
-
-    /// A refund ends without the money having gone.
-    private mutating func endRefund(_ id: String, as status: String) {
-        guard let refund = refunds[id] else { return }
-        refunds[id]?.status = status
-        charges[refund.charge]?.refundedAmount -= refund.amount
-        charges[refund.charge]?.changed()
-        announceRefund(id)
-    }
-
-    /// Stripe tells the same twice, by the old name and the new.
-    private mutating func announceRefund(_ id: String) {
-        guard let refund = refunds[id] else { return }
-        emit("refund.updated", refund.json(), account: refund.account)
-        emit("charge.refund.updated", refund.json(), account: refund.account)
-    }
 }

@@ -50,6 +50,8 @@ extension SandboxState {
         let (intent, customer) = (call.form["payment_intent"], call.form["customer"])
         let (group, created) = (call.form["transfer_group"], try call.form.range("created"))
         let table = charges
+        let refunds =
+            call.form.list("expand").contains("data.refunds") ? self.refunds : nil
         return try ListPage(call, kind: "charge") { table.number(of: $0) }
             .reply(table.all) { number in
                 let charge = table[number]
@@ -59,7 +61,9 @@ extension SandboxState {
                     && (group == nil || charge.sharing.group == group)
             } json: { number in
                 var charge = table[number]
-                return charge.json()
+                guard let refunds else { return charge.json() }
+                let its = charge.refunds.compactMap { refunds[$0] }
+                return ByteBuffer(bytes: charge.render(refunds: its))
             }
     }
 

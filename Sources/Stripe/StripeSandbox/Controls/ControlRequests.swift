@@ -37,17 +37,26 @@ struct DisputeRequest: Decodable {
     let status: String?
 }
 
-/// The body of `POST /_sandbox/refunds/{id}/status`.
+/// The body of `POST /_sandbox/refunds/{id}/status`; the id `next` means the next refund, which then begins so.
 struct RefundStatusRequest: Decodable {
-    /// `succeeded` or `failed`.
+    /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`; the first two for `next`.
     let status: String
-    /// `unknown` unless given.
+    /// With `failed`; `unknown` unless given.
     let failureReason: String?
+    /// With `pending`: `processing` unless given, `insufficient_funds` or `charge_pending`.
+    let pendingReason: String?
 
     private enum CodingKeys: String, CodingKey {
         case status
         case failureReason = "failure_reason"
+        case pendingReason = "pending_reason"
     }
+}
+
+/// The body of `POST /_sandbox/payment_intents/{id}/presentment`: what the customer is shown.
+struct PresentmentRequest: Decodable {
+    let amount: Int
+    let currency: String
 }
 
 /// The body of `POST /_sandbox/{sources,payment_intents,customers}/{id}/payments`: money sent to a receiver.

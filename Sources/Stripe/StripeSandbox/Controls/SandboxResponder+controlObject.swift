@@ -46,6 +46,16 @@ extension SandboxResponder {
                 state.fundIntent(id, amount: wanted.amount)
                 return state.intentJSON(id)
             }
+        case ("payment_intents", "presentment"):
+            let wanted = try await decode(PresentmentRequest.self, request)
+            return try change(id, "payment_intent") { state in
+                guard state.intents[id] != nil else { return nil }
+                state.present(
+                    id,
+                    SandboxPresentment(amount: wanted.amount, currency: wanted.currency)
+                )
+                return state.intentJSON(id)
+            }
         case ("customers", "payments"):
             let wanted = try await decode(PaymentRequest.self, request)
             try Self.requireAmount(wanted)
@@ -102,19 +112,40 @@ extension SandboxResponder {
             }
         default:
             let wanted = try await decode(RefundStatusRequest.self, request)
-            guard ["succeeded", "failed"].contains(wanted.status) else {
-                throw APIError.invalid("A refund ends succeeded or failed.", param: "status")
+            guard SandboxState.refundStatuses.contains(wanted.status) else {
+                throw APIError.invalid("A refund cannot be \(wanted.status).", param: "status")
             }
-            return try change(id, "refund") { state in
-                guard state.refunds[id] != nil else { return nil }
-                if wanted.status == "succeeded" {
-                    state.settleRefund(id)
-                } else {
-                    state.failRefund(id, reason: wanted.failureReason ?? "unknown")
-                }
-                return state.refunds[id]?.json()
-            }
+            return try setRefund(id, wanted)
         }
+    }
+
+    private func setRefund(
+        _ id: String,
+        _ wanted: RefundStatusRequest
+    ) throws(APIError) -> Response {
+        guard id != "next" || ["pending", "requires_action"].contains(wanted.status) else {
+            throw APIError.invalid("A refund begins pending or requires_action.", param: "status")
+        }
+        var refusal: APIError?
+        let answer = try change(id, "refund") { state in
+            if id == "next" {
+                state.nextRefund = RefundStart(
+                    status: wanted.status,
+                    pendingReason: wanted.pendingReason
+                )
+                return ByteBuffer(string: "{}")
+            }
+            guard state.refunds[id] != nil else { return nil }
+            do throws(APIError) {
+                let reason = wanted.failureReason ?? wanted.pendingReason
+                try state.moveRefund(id, to: wanted.status, reason: reason)
+            } catch {
+                refusal = error
+            }
+            return state.refunds[id]?.json()
+        }
+        if let refusal { throw refusal }
+        return answer
     }
 
     /// Runs a change that is nil when there is no such object, and answers with the object.

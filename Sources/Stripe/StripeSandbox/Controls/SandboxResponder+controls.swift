@@ -9,8 +9,9 @@ extension SandboxResponder {
     ///
     /// - `POST sources/{id}/status`, `payment_intents/{id}/status`, `setup_intents/{id}/status`,
     ///   `charges/{id}/status`: `{"status": …}`
-    /// - `POST charges/{id}/disputes`: see ``DisputeRequest``; `disputes/{id}/status`, `refunds/{id}/status`:
-    ///   `{"status": …}`
+    /// - `POST charges/{id}/disputes`: see ``DisputeRequest``; `disputes/{id}/status`: `{"status": …}`
+    /// - `POST refunds/{id}/status`, `refunds/next/status`: see ``RefundStatusRequest``
+    /// - `POST payment_intents/{id}/presentment`: `{"amount": 1634, "currency": "jpy"}`, what its customer is shown
     /// - `POST charges/{id}/expire`: reserved money is let go now
     /// - `POST sources/{id}/payments`, `payment_intents/{id}/payments`: `{"amount": 500}`, money for a receiver;
     ///   `customers/{id}/payments` for the oldest intent of theirs that waits

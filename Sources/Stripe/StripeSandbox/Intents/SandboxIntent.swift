@@ -58,6 +58,8 @@ struct SandboxIntent: ConfirmableObject, Codable {
     var lastError: SandboxPaymentError?
     /// How the last customer came back from a page; outlives the action.
     var lastRedirect: SandboxRedirect?
+    /// What its customer is shown in another currency.
+    var presentment: SandboxPresentment?
     var rendered = RenderedJSON()
 
     init(
@@ -143,6 +145,7 @@ struct SandboxIntent: ConfirmableObject, Codable {
             writer.field("payment_method", method?.id)
             writer.field("payment_method_options", [:])
             writer.field("payment_method_types", methodTypes)
+            presentment?.render(into: &writer)
             writer.nulls("processing")
             writer.field("receipt_email", receiptEmail)
             writer.nulls("review")

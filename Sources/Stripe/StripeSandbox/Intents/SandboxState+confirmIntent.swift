@@ -285,6 +285,7 @@ extension SandboxState {
         charge.metadata = intent.metadata
         charge.failure = failure
         charge.sharing = intent.sharing
+        charge.presentment = intent.presentment
         charge.outcome = intent.method?.outcome ?? .succeeds
         hold(&charge, mayBeCapturedAgain: intent.mayBeCapturedAgain)
         charges[charge.id] = charge

@@ -69,6 +69,8 @@ struct SandboxState: Sendable {
     var grants: [String: KeyGrant] = [:]
     var limiter = Limiter()
     var locks = ObjectLocks()
+    /// How the next refund begins; nil for as its method does.
+    var nextRefund: RefundStart?
 
     /// Webhooks to post now; the store drains them after every call.
     var posts: [WebhookPost] = []
