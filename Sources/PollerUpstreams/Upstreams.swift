@@ -27,7 +27,7 @@ extension Upstreams: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
-        disputes: RawJSON?,
+        lists: ChargeLists,
         seenAt: Timestamp
     ) -> PaymentFacts? {
         if key.kind == .http { return http.facts(of: key, in: object, seenAt: seenAt) }
@@ -35,7 +35,7 @@ extension Upstreams: PaymentReader {
             of: key,
             in: object,
             charge: charge,
-            disputes: disputes,
+            lists: lists,
             seenAt: seenAt
         )
     }
@@ -54,13 +54,19 @@ package struct StripePayments: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
-        disputes: RawJSON?,
+        lists: ChargeLists,
         seenAt: Timestamp
     ) -> PaymentFacts? {
         guard key.kind.isOfPayments else { return nil }
-        var facts = PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
+        var facts = PaymentFacts(
+            key.kind,
+            object: object,
+            charge: charge,
+            refunds: lists.refunds,
+            seenAt: seenAt
+        )
         facts.sourceLife = expiry.changed(facts.method)
-        if let listed = disputes?.member("data")?.elements {
+        if let listed = lists.disputes?.member("data")?.elements {
             facts.charge = facts.charge?.disputed(by: listed)
         }
         return facts

@@ -52,6 +52,61 @@ public struct Payment: WireObject, Hashable {
     public var paidAt: Time?
     /// Why it is so, in a word that may be told to the payer.
     public var reason: String?
+    /// The refund that is not finished, or did not go through; nil when every refund has succeeded.
+    public var refund: Refund?
+    /// What the customer was shown and has paid, when that was in another currency.
+    public var presentment: Presentment?
+
+    /// A refund that has not succeeded: it is on its way, waits for the customer, or came to nothing.
+    ///
+    /// *Source*: `status` of <https://docs.stripe.com/api/refunds/object>.
+    public struct Refund: WireObject, Hashable {
+        /// The state of the refund.
+        public enum Status: String, Word {
+            /// It is being processed, or the balance does not cover it yet.
+            case pending
+            /// The customer must say where the money goes.
+            case requiresAction = "requires_action"
+            /// The money came back to the shop.
+            case failed
+            /// It was called off, and the money stays with the shop.
+            case canceled
+        }
+
+        /// The state of the refund.
+        public var status = Open(Status.pending)
+        /// Its sum, in the payment's currency; not part of ``Payment/amountReturned``.
+        public var amount = 0
+
+        package init() {}
+
+        package static let shape = Shape<Refund> {
+            Field("status", \.status)
+            Field(
+                "amount",
+                \.amount,
+                note: "In the payment's currency; not part of what has gone back."
+            )
+        }
+    }
+
+    /// What the customer was shown, in their own currency (Stripe's Adaptive Pricing).
+    public struct Presentment: WireObject, Hashable {
+        /// What was to be paid, in the smallest unit of this currency.
+        public var amount = 0
+        /// Three letters, lower case.
+        public var currency = ""
+        /// What has gone back of it; nil when nothing has, or it is not known in this currency.
+        public var amountReturned: Int?
+
+        package init() {}
+
+        package static let shape = Shape<Presentment> {
+            Field("amount", \.amount)
+            Field("currency", \.currency)
+            Field("amount_returned", \.amountReturned)
+        }
+    }
 
     package init() {}
 
@@ -72,6 +127,16 @@ public struct Payment: WireObject, Hashable {
             \.reason,
             .examples("insufficient_funds", "not_charged_in_time", "window_closing"),
             note: "Why it is so, in a word that may be told to the payer."
+        )
+        Field(
+            "refund",
+            \.refund,
+            note: "A refund that is pending, waits for the customer, or did not go through."
+        )
+        Field(
+            "presentment",
+            \.presentment,
+            note: "What the customer was shown and has paid, when that was in another currency."
         )
     }
 }

@@ -31,7 +31,7 @@ package struct PayerNews: Hashable, Sendable {
         title = headline?.text(values) ?? ""
         text = words.pattern(channel, subjects, "text")?.text(values) ?? ""
         // A headline that names a sum needs no other beside it.
-        let sums: Set<String> = ["amount", "received", "returned", "missing"]
+        let sums: Set<String> = ["amount", "received", "returned", "missing", "refund"]
         var line = values
         line["headline"] = title
         if let headline, !headline.values.isDisjoint(with: sums) { line["amount"] = nil }
@@ -92,6 +92,9 @@ package struct PayerNews: Hashable, Sendable {
             default: subjects.append("step.\(step.name)")
             }
         }
+        if let refund = payment.refund, payment.state.isPaid {
+            subjects.append("refund.\(refund.status.rawValue)")
+        }
         if purchase.isSetup {
             subjects.append("setup.\(payment.state == .cancelled ? "expired" : state)")
         }
@@ -112,10 +115,12 @@ package struct PayerNews: Hashable, Sendable {
         func sum(_ amount: Amount?, _ currency: String? = payment.currency) -> String? {
             amount.flatMap { PayerMoney.text($0, currency, in: words.language) }
         }
+        let sums = PayerSums(payment)
         var values = ["again": words("page.again")]
-        values["amount"] = sum(payment.amount)
-        values["received"] = payment.amountReceived > 0 ? sum(payment.amountReceived) : nil
-        values["returned"] = payment.amountReturned > 0 ? sum(payment.amountReturned) : nil
+        values["amount"] = sum(sums.amount, sums.currency)
+        values["received"] = payment.amountReceived > 0 ? sum(sums.received, sums.currency) : nil
+        values["returned"] = payment.amountReturned > 0 ? sum(sums.returned, sums.currency) : nil
+        values["refund"] = sum(sums.refund, sums.currency)
         values["method"] = words.name(of: payment.method)
         values["shop"] = purchase.shop
         values["order"] = purchase.order
@@ -137,10 +142,42 @@ package struct PayerNews: Hashable, Sendable {
             values["at"] = at.map { PayerMoney.time($0, in: words.language) }
         default: break
         }
-        if payment.state == .partiallyPaid, values["missing"] == nil, let amount = payment.amount {
+        if payment.state == .partiallyPaid, values["missing"] == nil, let amount = payment.amount,
+            payment.presentment == nil
+        {
             let missing = amount - payment.amountReceived
             values["missing"] = missing > 0 ? sum(missing) : nil
         }
         return values
+    }
+}
+
+/// The sums of a payment in the currency that its payer was shown.
+///
+/// With Adaptive Pricing a payer has agreed to a sum in their own currency and knows no other, so the shop's is
+/// never shown to them. A part of it is known only where the upstream says so: what was not shown is not
+/// calculated.
+private struct PayerSums {
+    let amount: Amount?
+    let received: Amount?
+    let returned: Amount?
+    let refund: Amount?
+    let currency: String?
+
+    init(_ payment: Payment) {
+        guard let shown = payment.presentment else {
+            amount = payment.amount
+            received = payment.amountReceived
+            returned = payment.amountReturned
+            refund = payment.refund?.amount
+            currency = payment.currency
+            return
+        }
+        func whole(_ sum: Amount?) -> Amount? { sum == payment.amount ? shown.amount : nil }
+        amount = shown.amount
+        received = whole(payment.amountReceived)
+        returned = shown.returned ?? whole(payment.amountReturned)
+        refund = whole(payment.refund?.amount)
+        currency = shown.currency
     }
 }

@@ -166,6 +166,9 @@ extension Event {
     /// What has changed: the status, or the sums of the payment, or what the customer must do.
     fileprivate var change: (text: String, colour: Terminal.Colour?) {
         if let payment, type == "payment.\(payment.state)" { return (payment.sums, payment.colour) }
+        if let payment, type == "refund.\(payment.refund?.status ?? "")" {
+            return (payment.sums, .careful)
+        }
         if type == "next_step.changed" { return (nextStep?.title ?? "nothing to do", nil) }
         let text = "\(previousStatus ?? "-") → \(status ?? "-")"
         return (text, Watch.colour(status, isFinal: isFinal))

@@ -138,10 +138,7 @@ extension Order: Shown {
         ]
     }
 
-    /// A sum in the currency's smallest unit, which is all that is known of the currency here.
-    private func sum(_ amount: Int) -> String {
-        payment.currency.map { "\(amount) \($0)" } ?? "\(amount)"
-    }
+    private func sum(_ amount: Int) -> String { MoneyText.text(amount, payment.currency) }
 
     /// What a word means, at a glance.
     private static func colour(_ payment: Payment) -> Terminal.Colour? {

@@ -1,29 +1,39 @@
 import JSONText
 import PollerWire
+import SafeNumbers
 
 // How a payment, and what the customer must do next, are shown to people.
 
 extension Payment {
-    /// The sums and what is known beside them: `1099 eur, ideal`, `500 of 1099 eur, sepa_credit_transfer`.
+    /// The sums with method, reason and an unfinished refund: `10.99 eur, ideal`,
+    /// `5.00 of 10.99 eur, sepa_credit_transfer`, `10.99 eur, card, refund of 10.99 eur pending`.
     ///
     /// What has arrived is said where it is not all there was to pay.
     var sums: String {
-        ([amountShown] + [method, reason]).compactMap(\.self).joined(separator: ", ")
+        ([amountShown, presented] + [method, reason, refund?.shown(currency)])
+            .compactMap(\.self).joined(separator: ", ")
     }
 
     /// The sums alone; nil where there are none.
     var amountShown: String? {
-        let currency = currency.map { " \($0)" } ?? ""
+        let unit = currency.flatMap(CurrencyUnit.init)
+        func number(_ amount: Int) -> String { unit?.text(of: amount) ?? "\(amount)" }
+        func sum(_ amount: Int) -> String { MoneyText.text(amount, currency) }
         var parts: [String] = []
         switch (amountReceived, amount) {
-        case (0, let amount?): parts.append("\(amount)\(currency)")
+        case (0, let amount?): parts.append(sum(amount))
         case (let received, let amount?) where received != amount:
-            parts.append("\(received) of \(amount)\(currency)")
+            parts.append("\(number(received)) of \(sum(amount))")
         case (0, nil): break
-        case (let received, _): parts.append("\(received)\(currency)")
+        case (let received, _): parts.append(sum(received))
         }
-        if let amountReturned { parts.append("\(amountReturned) returned") }
+        if let amountReturned { parts.append("\(sum(amountReturned)) returned") }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// What the customer was shown in their own currency, such as `1634 jpy to the customer`.
+    private var presented: String? {
+        presentment.map { "\(MoneyText.text($0.amount, $0.currency)) to the customer" }
     }
 
     /// What it means for money, at a glance.
@@ -43,6 +53,13 @@ extension Payment {
     }
 }
 
+extension Payment.Refund {
+    /// The refund in words, such as `refund of 10.99 eur failed`.
+    fileprivate func shown(_ currency: String?) -> String {
+        "refund of \(MoneyText.text(amount, currency)) \(status.rawValue)"
+    }
+}
+
 extension NextStep {
     /// What sort of step it is, and until when it can be done.
     var title: String { until.map { "\(type.rawValue) until \($0)" } ?? type.rawValue }
@@ -59,11 +76,12 @@ extension NextStep.Account {
 extension Watch {
     /// What is to be paid, where nobody knows more of the money than the upstream's object says.
     var amountOfObject: String? {
-        guard payment?.amountShown == nil, let amount = object?.member("amount")?.number else {
+        guard payment?.amountShown == nil, let text = object?.member("amount")?.number else {
             return nil
         }
-        return [amount, object?.member("currency")?.string].compactMap(\.self)
-            .joined(separator: " ")
+        let currency = object?.member("currency")?.string
+        return Int(safe: text).map { MoneyText.text($0, currency) }
+            ?? [text, currency].compactMap(\.self).joined(separator: " ")
     }
 
     /// Who pays, by the name that the upstream's object has of them.
@@ -91,7 +109,7 @@ extension Facts {
         add("link", step.url)
         add("app", step.appURL)
         for account in step.accounts ?? [] { add("transfer to", account.line) }
-        add("missing", step.amountMissing.map { "\($0) \(step.currency ?? "")" })
+        add("missing", step.amountMissing.map { MoneyText.text($0, step.currency) })
         add("entity", step.entity)
         add("number", step.number)
         add("reference", step.reference)

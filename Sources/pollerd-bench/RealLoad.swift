@@ -121,7 +121,7 @@ struct FirstLook: Sendable {
             of: watch.key,
             in: object,
             charge: nil,
-            disputes: nil,
+            lists: .unread,
             seenAt: now
         )
         let digest = BodyDigest.text(of: Array(text.utf8))

@@ -54,13 +54,13 @@ def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
     ctl(calm, "wait", source, "--until", "payment.authorised", "--timeout", "1s")
     assert told(calm, source) == [
         ["source.pending", "- → pending"],
-        ["payment.authorised", "1099 eur, sofort"], ["source.chargeable", "pending → chargeable"],
-        ["payment.processing", "1099 eur, sofort"], ["charge.pending", "chargeable → chargeable"],
+        ["payment.authorised", "10.99 eur, sofort"], ["source.chargeable", "pending → chargeable"],
+        ["payment.processing", "10.99 eur, sofort"], ["charge.pending", "chargeable → chargeable"],
         ["source.consumed", "chargeable → consumed"],
-        ["payment.paid", "1099 eur, sofort"], ["charge.succeeded", "consumed → consumed"],
+        ["payment.paid", "10.99 eur, sofort"], ["charge.succeeded", "consumed → consumed"],
     ]
     shown = ctl(calm, "get", source)
-    assert re.search(r"^payment +paid\nmoney +1099 eur, sofort\npaid at +20\S+Z$", shown, re.M), shown
+    assert re.search(r"^payment +paid\nmoney +10.99 eur, sofort\npaid at +20\S+Z$", shown, re.M), shown
     assert "next step" not in shown
 
 
@@ -70,7 +70,7 @@ def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
     voucher = calm.wait_status(source, "pending")["object"]["multibanco"]
     shown = ctl(calm, "get", source)
     lines = rf"next step +pay_voucher.*\n(link +.+\n)?entity +{voucher['entity']}\nreference +{voucher['reference']}"
-    assert re.search(rf"^payment +awaiting_customer\nmoney +1099 eur, multibanco\n{lines}$", shown, re.M), shown
+    assert re.search(rf"^payment +awaiting_customer\nmoney +10.99 eur, multibanco\n{lines}$", shown, re.M), shown
     [first, second] = told(calm, source)
     assert first[0] == "next_step.changed" and first[1].startswith("pay_voucher"), first
     assert second == ["source.pending", "- → pending"]
@@ -78,7 +78,7 @@ def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
     pay = f"/_sandbox/sources/{source}/payments"
     calm.sandbox._call("POST", pay, json={"amount": 400})
     wait_until(lambda: told(calm, source)[2:], 20, "the first part is told")
-    assert told(calm, source)[2] == ["payment.partially_paid", "400 of 1099 eur, multibanco"]
+    assert told(calm, source)[2] == ["payment.partially_paid", "4.00 of 10.99 eur, multibanco"]
     calm.sandbox._call("POST", pay, json={"amount": 699})
     calm.wait_status(source, "chargeable")
     assert "next step" not in ctl(calm, "get", source)

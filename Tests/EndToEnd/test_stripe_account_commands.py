@@ -77,7 +77,7 @@ def test_a_transfer_is_shown_in_its_parts_and_its_payments_are_listed(lab):
     listed = lines(lab, "source", "transactions", source.id)
     assert [payment["amount"] for payment in listed] == [300, 400]
     table = ctl(lab, "source", "transactions", source.id).stdout
-    assert "Jenny Rosen" in table and "300 eur" in table
+    assert "Jenny Rosen" in table and "3.00 eur" in table
 
 
 def test_money_that_waits_gets_an_account_to_go_back_to(lab):

@@ -48,12 +48,12 @@ def test_a_list_has_account_sum_method_order_and_age(calm: Cluster, source: str)
     for name in ("SOURCE", "ACCOUNT", "AMOUNT", "METHOD", "ORDER", "AGE", "NEXT POLL"):
         assert name in header
     row = next(row for row in rows if row.startswith(source))
-    assert re.search(r"default +1099 eur +ideal +A-4711 +\d+ (ms|s|min)$", row), row
+    assert re.search(r"default +10.99 eur +ideal +A-4711 +\d+ (ms|s|min)$", row), row
     # The places that scripts know stay as they were.
     done = run("pollerctl", "list", "--limit", "500", env={"POLLER_URL": calm.api.url})
     cells = next(line for line in done.stdout.splitlines() if line.startswith(source)).split("\t")
     assert cells[1:3] == ["open", "pending"] and cells[6] == "awaiting_customer"
-    assert cells[7:11] == ["default", "1099 eur", "ideal", "A-4711"]
+    assert cells[7:11] == ["default", "10.99 eur", "ideal", "A-4711"]
 
 
 @pytest.mark.parametrize("columns", [132, 100, 80, 70])
@@ -69,7 +69,7 @@ def test_a_row_that_fits_nowhere_is_a_few_lines(calm: Cluster, source: str):
     lines = on_a_terminal(calm, 40, "list", "--limit", "500")
     assert max(map(len, lines)) <= 40, "\n".join(lines)
     block = "\n".join(lines).split(source)[1].split("\n\n")[0]
-    for fact in (r"state +open", r"payment +awaiting_customer", r"amount +1099 eur", r"order +A-4711"):
+    for fact in (r"state +open", r"payment +awaiting_customer", r"amount +10.99 eur", r"order +A-4711"):
         assert re.search(rf"^  {fact}$", block, re.M), block
 
 
@@ -145,7 +145,7 @@ def test_deliveries_fit_too_and_keep_their_ids(chaos):
 
 def test_get_says_how_much_and_who(calm: Cluster, source: str):
     shown = run("pollerctl", "get", source, env={"POLLER_URL": calm.api.url}).stdout
-    assert re.search(r"^money +1099 eur", shown, re.M), shown
+    assert re.search(r"^money +10.99 eur", shown, re.M), shown
     form = {"type": "ideal", "amount": 1099, "currency": "eur", "owner[name]": "Jenny Rosen"}
     form["redirect[return_url]"] = "https://shop.example.com/thanks"
     named = calm.sandbox._stripe("POST", "/v1/sources", form)["id"]

@@ -18,7 +18,7 @@ struct UpstreamNumbersTests {
             of key: WatchKey,
             in object: RawJSON,
             charge: RawJSON?,
-            disputes: RawJSON?,
+            lists: ChargeLists,
             seenAt: Timestamp
         ) -> PaymentFacts? {
             payment?.facts(in: object, seenAt: seenAt)

@@ -103,6 +103,73 @@ struct MailNewsTests {
         }
     }
 
+    /// What one look records of a refund.
+    private func refund(
+        _ refund: RefundProgress?,
+        _ state: PaymentState = .paid,
+        _ step: NextStep = .none
+    ) -> [Event] {
+        let watch = events(state)[0]
+        let payment = Payment(
+            state: state,
+            amount: 1099,
+            amountReceived: 1099,
+            amountReturned: state == .partiallyRefunded ? 300 : 0,
+            currency: "eur",
+            refund: refund
+        )
+        let subjects: [EventSubject] =
+            [.payment(state)] + (refund.map { [.refund($0.status)] } ?? [])
+        return subjects.enumerated().map { place, subject in
+            Event(
+                watch: Watch(
+                    key: watch.key,
+                    policy: .standard,
+                    createdAt: Samples.start,
+                    deadline: Samples.start + .seconds(600),
+                    run: 1,
+                    seq: 1,
+                    state: WatchState(status: .chargeable)
+                ),
+                of: subject,
+                at: place,
+                status: .consumed,
+                final: false,
+                payment: payment,
+                nextStep: step,
+                object: nil,
+                polledAt: Samples.start,
+                lag: .zero
+            )
+        }
+    }
+
+    @Test(
+        "a refund that has not succeeded has a mail of its own, which does not say that money went back",
+        arguments: RefundProgress.Status.allCases
+    )
+    func refunds(status: RefundProgress.Status) throws {
+        let progress = RefundProgress(status, 700)
+        #expect(mailed(refund(progress)) == ["refund.\(status.rawValue)"])
+        #expect(
+            mailed(refund(progress, .partiallyRefunded))
+                == ["payment.partially_refunded", "refund.\(status.rawValue)"]
+        )
+        #expect(mailed(refund(progress, .disputed)).isEmpty)
+        let waits = NextStep.giveRefundAccount(url: nil)
+        #expect(mailed(refund(progress, .paid, waits)).isEmpty, "that is told by its step")
+        let event = try #require(refund(progress).last)
+        let news = try #require(MailNews(event))
+        let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+        #expect(content.subject.contains("refund of €7.00"))
+        for part in [content.subject, content.text, content.html] {
+            #expect(!part.contains("refunded") && !part.contains("5 to 10 days"), "\(part)")
+        }
+        let part = try #require(MailNews(refund(progress, .partiallyRefunded)[0]))
+        let told = MailTemplates.standard.content(part, branding: nil, unsubscribe: nil)
+        #expect(told.subject.hasPrefix("€3.00 refunded"))
+    }
+
     @Test("deposits are asked for by one mail, whatever tries were wrong")
     func deposits() {
         var asked = NextStep.Microdeposits()

@@ -133,6 +133,25 @@ struct PaymentFactsTests {
             json(#"{"status":"lost","amount":300}"#),
         ])
         #expect(lost.dispute == .lost && lost.disputed == 500)
+        // Sums of two currencies are no sum: then all of the charge is disputed.
+        for unit in ["usd", "USD"] {
+            let text = #"{"status":"lost","amount":200,"currency":"\#(unit)"}"#
+            let yen = try #require(
+                ChargeFacts(
+                    charge: json(
+                        #"{"id":"ch_1","status":"succeeded","amount":900,"captured":true,"currency":"jpy"}"#
+                    )
+                )
+            )
+            let foreign = try yen.disputed(by: [json(text)])
+            #expect(foreign.dispute == .lost && foreign.disputed == nil)
+            let alike = try yen.disputed(by: [json(text.replacing(unit, with: "JPY"))])
+            #expect(alike.disputed == 200)
+            let mixed = try yen.disputed(by: [
+                json(text), json(#"{"status":"lost","amount":1,"currency":"jpy"}"#),
+            ])
+            #expect(mixed.disputed == nil)
+        }
         // A list that is empty, or could not be read, says nothing new.
         #expect(charge.disputed(by: []) == charge)
         #expect(charge.disputed(by: [try json("7")]) == charge)
@@ -197,10 +216,11 @@ struct PaymentFactsTests {
             "latest_charge":{"id":7,"status":"succeeded"},"charges":[7],"livemode":"no",
             "payment_method_types":"card"}
             """
-        #expect(try word(.paymentIntent, odd) == "unknown 0/?")
+        // Its status says that it was paid; of how much nothing can be read.
+        #expect(try word(.paymentIntent, odd) == "paid 0/?")
         #expect(try ChargeFacts(charge: json(#"{"id":"ch_1","status":"levitating"}"#)) == nil)
         let huge = #"{"id":"ch_1","status":"succeeded","captured":true,"amount":9e99}"#
-        #expect(try word(.charge, huge) == "authorised 0/?")
+        #expect(try word(.charge, huge) == "paid 0/?")
     }
 
     @Test("a source's life is what it was when it was looked up by its type")

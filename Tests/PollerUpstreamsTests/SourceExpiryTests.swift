@@ -74,7 +74,7 @@ struct SourceExpiryTests {
                 of: key,
                 in: RawJSON(unchecked: text),
                 charge: nil,
-                disputes: nil,
+                lists: .unread,
                 seenAt: start
             )
             let known = try #require(facts)

@@ -103,6 +103,49 @@ struct StripeUpstreamTests {
         }
     }
 
+    @Test("more refunds than an expanded list shows are read by themselves, and fewer are not")
+    func manyRefunds() async throws {
+        try await UpstreamRig.run { rig in
+            struct Made: Decodable { let id: String }
+            try await rig.set("chargeable")
+            let form = [
+                ("source", rig.source), ("amount", "1099"), ("currency", "eur"),
+            ]
+            let id = try await rig.sandbox.post("/v1/charges", form: form).decode(Made.self).id
+            for count in 1...12 {
+                if count == 3 {
+                    let reply = try await Control(base: rig.base).post(
+                        "/_sandbox/refunds/next/status",
+                        json: #"{"status":"pending","pending_reason":"insufficient_funds"}"#
+                    )
+                    #expect(reply == 200)
+                }
+                let part = [("charge", id), ("amount", "10")]
+                _ = try await rig.sandbox.post("/v1/refunds", form: part)
+                guard case .observed(let seen) = await rig.poll(id, kind: .charge) else {
+                    Issue.record("not observed")
+                    return
+                }
+                #expect((seen.lists.refunds != nil) == (count > 10), "\(count) refunds")
+                let key = WatchKey(account: .main, source: SourceID(unchecked: id), kind: .charge)
+                let object = try #require(seen.object)
+                let facts = try #require(
+                    StripePayments().facts(
+                        of: key,
+                        in: object,
+                        charge: nil,
+                        lists: seen.lists,
+                        seenAt: Timestamp(ms: 1)
+                    )
+                )
+                let back = 10 * (count < 3 ? count : count - 1)
+                let payment = Payment(facts.following(nil))
+                #expect(payment.amountReturned.minorUnits == back, "\(count) refunds")
+                #expect(payment.refund == (count < 3 ? nil : RefundProgress(.pending, 10)))
+            }
+        }
+    }
+
     @Test("a publishable key asks with the client secret, and without one says what to do")
     func publishable() async throws {
         try await UpstreamRig.run { rig in

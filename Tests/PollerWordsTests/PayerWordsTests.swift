@@ -174,10 +174,29 @@ struct PayerWordsTests {
             reason: reason
         )
         let bare = Payment(state: state, method: PaymentMethod("some_new_way"), reason: reason)
-        return [
+        let all = [
             (full, Purchase(order: "A77", shop: "Shop GmbH")), (bare, Purchase()),
             (bare, Purchase(isSetup: true)),
         ]
+        return reason == nil ? all + withRefunds(full) : all
+    }
+
+    /// A payment with each refund that has not succeeded, of a payer of the shop's currency and of another.
+    private static func withRefunds(_ full: Payment) -> [(Payment, Purchase)] {
+        RefundProgress.Status.allCases.flatMap { status in
+            [nil, Presentment(amount: 1634, currency: "jpy")].map { shown in
+                let payment = Payment(
+                    state: full.state,
+                    amount: full.amount,
+                    amountReceived: full.amountReceived,
+                    amountReturned: full.amountReturned,
+                    currency: full.currency,
+                    refund: RefundProgress(status, 399),
+                    presentment: shown
+                )
+                return (payment, Purchase(order: "A77", shop: shown == nil ? "Shop GmbH" : nil))
+            }
+        }
     }
 
     @Test(
@@ -201,8 +220,8 @@ struct PayerWordsTests {
         let reasons = Set(PaymentReason.allCases.map(\.rawValue)).union(["part"])
         for key in words.keys where key.hasPrefix("page.") && key.hasSuffix(".text") {
             let parts = key.split(separator: ".").dropFirst().dropLast().map(String.init)
-            guard let first = parts.first, !["step", "setup", "late", "nothing"].contains(first)
-            else { continue }
+            let others = ["step", "refund", "setup", "late", "nothing"]
+            guard let first = parts.first, !others.contains(first) else { continue }
             #expect(
                 states.contains(first) && parts.dropFirst().allSatisfy(reasons.contains),
                 "\(key)"
@@ -249,6 +268,53 @@ struct PayerWordsTests {
         )
         let evil = Purchase(order: "1\r\nBcc: a@b\u{202E}", shop: "\u{2028}")
         #expect(subject(.failed, .en, evil) == "Payment failed – Order 1Bcc: a@b – €10.99 (iDEAL)")
+    }
+
+    @Test("a refund is said to have gone back only when it has", arguments: PayerLanguage.allCases)
+    func refunds(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        let purchase = Purchase(order: "A77", shop: "Shop GmbH")
+        func news(_ state: PaymentState, _ refund: RefundProgress?) -> PayerNews {
+            let payment = Payment(
+                state: state,
+                amount: 1099,
+                amountReceived: 1099,
+                amountReturned: state == .refunded ? 1099 : 0,
+                currency: "eur",
+                refund: refund
+            )
+            return PayerNews(payment, .none, of: purchase, for: .mail, in: words)
+        }
+        let back = news(.refunded, nil)
+        var said = Set([back.title])
+        for status in RefundProgress.Status.allCases {
+            let open = news(.paid, RefundProgress(status, 1099))
+            #expect(open.text != back.text && open.title.contains("10"), "\(status)")
+            #expect(said.insert(open.title).inserted, "\(status) has a headline of its own")
+        }
+    }
+
+    @Test("a payer reads the sum they were shown, and never a part of it that nobody has said")
+    func presented() {
+        func news(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerNews {
+            let payment = Payment(
+                state: state,
+                amount: 1099,
+                amountReceived: 1099,
+                amountReturned: returned,
+                currency: "usd",
+                presentment: Presentment(amount: 1634, currency: "jpy", returned: shown)
+            )
+            return PayerNews(payment, .none, of: Purchase(), for: .mail, in: .in(.en))
+        }
+        let paid = news(0, shown: nil, .paid)
+        #expect(paid.subject == "Payment confirmed – JP¥1,634")
+        #expect(paid.text == "Thank you. JP¥1,634 has arrived.")
+        #expect(paid.facts.map(\.value) == ["JP¥1,634"])
+        #expect(news(1099, shown: nil, .refunded).title == "JP¥1,634 refunded")
+        #expect(news(500, shown: 743, .partiallyRefunded).title == "JP¥743 refunded")
+        let unsaid = news(500, shown: nil, .partiallyRefunded)
+        #expect(unsaid.title == "Payment partly refunded" && !unsaid.subject.contains("$"))
     }
 
     @Test("an operator's own words take the place of ours, and broken ones are refused")

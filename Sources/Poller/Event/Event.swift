@@ -114,6 +114,7 @@ package struct Event: Hashable, Sendable {
         type =
             switch subject {
             case .payment(let state): state.eventType
+            case .refund(let status): status.eventType
             case .nextStep: "next_step.changed"
             case .order(let state): "order.\(state.rawValue)"
             case .orderPaidTwice: "order.paid_twice"
@@ -223,6 +224,8 @@ package enum EventSubject: Hashable, Sendable {
     case charge(ChargeSeen.Status)
     /// What is true of the money.
     case payment(PaymentState)
+    /// A refund that is pending, waits for the customer, or came to nothing.
+    case refund(RefundProgress.Status)
     /// What the customer must do next.
     case nextStep
     /// What is true of an order, all tries to pay it together.
@@ -237,7 +240,7 @@ package enum EventSubject: Hashable, Sendable {
     /// What an event's type begins with; `watch` when we stopped looking.
     package static let families =
         SourceKind.allCases.map(\.rawValue)
-        + ["watch", "payment", "next_step", "order", "mandate", operatorFamily]
+        + ["watch", "payment", "refund", "next_step", "order", "mandate", operatorFamily]
 }
 
 extension ChargeProgress {

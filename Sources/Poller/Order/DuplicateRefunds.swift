@@ -6,7 +6,8 @@ import Logging
 /// ```
 /// order.paid_twice in the outbox ─▶ note: every try that has paid too much is hinted
 /// its watch is looked at         ─▶ the stored order still says so: refunded, with a key of the order
-/// the refund was made            ─▶ payment.refunded, reason duplicate, and remembered in that commit
+/// the refund has succeeded       ─▶ payment.refunded, reason duplicate, and remembered in that commit
+/// the refund is pending          ─▶ refund.pending, and payment.refunded once it has succeeded
 /// ```
 ///
 /// *Which goes back*: what came later (``OrderPayment/alsoPaidBy``); the first money stays.
@@ -53,8 +54,10 @@ package struct DuplicateRefunds: Sendable {
 
 /// What came of asking for the money of a charge to go back.
 package enum RefundResult: Hashable, Sendable {
-    /// It goes back, by this request or an earlier one.
+    /// It went back, by this request or an earlier one.
     case made
+    /// The refund exists and has not succeeded yet.
+    case underway(RefundProgress.Status)
     /// It was made, and the bank has let it fail since; a person must look, and nothing is asked for again.
     case failed(String)
     /// Refused for good; a person must look.
@@ -69,12 +72,11 @@ extension RefundResult {
         if case .postponed = self { true } else { false }
     }
 
-    /// Whether it is never asked for again, and if so whether the money went back; nil: it may be.
-    var isBack: Bool? {
+    /// Whether there is a refund, so that none is asked for again.
+    var isTried: Bool {
         switch self {
-        case .made: true
-        case .failed: false
-        case .refused, .postponed: nil
+        case .made, .underway, .failed: true
+        case .refused, .postponed: false
         }
     }
 }
@@ -128,7 +130,7 @@ extension PollHandler {
             timeout: limit
         )
         switch refunded {
-        case .made, .postponed: break
+        case .made, .underway, .postponed: break
         case .failed(let why), .refused(let why):
             logger.error(
                 "a duplicate payment was not refunded",
@@ -158,12 +160,18 @@ extension PollDecider {
 }
 
 extension PaymentFacts {
-    /// The same with its money given back, as what an order was paid with a second time; where that has
-    /// failed (`isBack` is false), with the mark that it was tried.
-    func refundedAsDuplicate(after earlier: ChargeFacts?, isBack: Bool) -> PaymentFacts {
+    /// The same with its money given back, as what an order was paid with a second time; with the mark that it
+    /// was tried, also where the refund is not finished or has failed.
+    func refundedAsDuplicate(after earlier: ChargeFacts?, _ result: RefundResult) -> PaymentFacts {
         var facts = following(earlier)
         guard var money = facts.evidence else { return facts }
-        if isBack { money.refunded = money.captured }
+        switch result {
+        case .made: money.refunded = money.captured
+        case .underway(let status):
+            let open = max(.zero, money.captured - money.refunded)
+            money.refund = RefundProgress(status, open)
+        case .failed, .refused, .postponed: break
+        }
         money.isDuplicate = true
         facts.charge = money
         return facts

@@ -48,7 +48,7 @@ package struct DeadlineForecast: Sendable {
                 of: watch.key,
                 in: object,
                 charge: nil,
-                disputes: nil,
+                lists: .unread,
                 seenAt: seenAt
             )
         else { return nil }

@@ -28,7 +28,7 @@ package struct OrderPayment: Hashable, Sendable {
         }
     }
 
-    /// The order's word and sums; sums are those of all members together.
+    /// The order's word and sums; sums are those of all members in its currency together.
     package let payment: Payment
     /// The member whose money counts.
     package let paidBy: WatchKey?
@@ -44,15 +44,22 @@ package struct OrderPayment: Hashable, Sendable {
         let first = paid.first ?? sorted.min { Self.rank($0) < Self.rank($1) }
         paidBy = paid.first?.key
         alsoPaidBy = paid.dropFirst().map(\.key)
+        let unit = currency ?? first?.payment.currency
+        // Sums of two currencies are no sum: those of another one than the order's are left out.
+        let alike = members.map(\.payment).filter {
+            unit == nil || [nil, unit].contains($0.currency)
+        }
         payment = Payment(
             state: first?.payment.state ?? .unknown,
             amount: amount ?? first?.payment.amount,
-            amountReceived: members.reduce(.zero) { $0 + $1.payment.amountReceived },
-            amountReturned: members.reduce(.zero) { $0 + $1.payment.amountReturned },
-            currency: currency ?? first?.payment.currency,
+            amountReceived: alike.reduce(.zero) { $0 + $1.amountReceived },
+            amountReturned: alike.reduce(.zero) { $0 + $1.amountReturned },
+            currency: unit,
             method: first?.payment.method,
             paidAt: first?.payment.paidAt,
-            reason: first?.payment.reason
+            reason: first?.payment.reason,
+            refund: first?.payment.refund,
+            presentment: members.count == 1 ? first?.payment.presentment : nil
         )
     }
 

@@ -49,7 +49,8 @@ extension Payment {
             amountReturned: facts.returned,
             currency: facts.currency,
             method: facts.paidBy,
-            reason: word.reason
+            reason: word.reason,
+            presentment: facts.presentedSums
         )
     }
 
@@ -74,7 +75,9 @@ extension Payment {
     /// What became of money that has arrived.
     private init(_ facts: PaymentFacts, _ charge: ChargeFacts) {
         let captured = charge.captured
-        let refunded = min(max(charge.refunded, .zero), captured)
+        // Of an unknown sum, what went back of it is all that is known.
+        let refunded =
+            charge.hasUnknownSum ? charge.refunded : min(max(charge.refunded, .zero), captured)
         var returned = refunded
         let word: Word
         if charge.dispute == .lost {
@@ -88,7 +91,7 @@ extension Payment {
             word = (.disputed, nil)
         } else if charge.mayCaptureMore {
             word = (.partiallyPaid, .held)
-        } else if refunded == captured {
+        } else if charge.hasUnknownSum ? charge.isGivenBack : refunded == captured {
             word = (.refunded, charge.isDuplicate ? .duplicate : nil)
         } else if charge.dispute == .claimed {
             word = (.disputed, nil)
@@ -105,7 +108,10 @@ extension Payment {
             currency: facts.currency,
             method: facts.paidBy,
             paidAt: charge.paidAt,
-            reason: word.reason
+            reason: word.reason,
+            // Of money that is gone no refund is waited for.
+            refund: word.state.isPaid || word.state == .disputed ? charge.refund : nil,
+            presentment: facts.presentedSums
         )
     }
 

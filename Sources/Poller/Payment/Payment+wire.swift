@@ -12,6 +12,8 @@ extension Payment {
         wire.method = method?.name
         wire.paidAt = paidAt.map { Time(ms: $0.ms) }
         wire.reason = reason?.rawValue
+        wire.refund = refund?.wire
+        wire.presentment = presentment?.wire
         return wire
     }
 
@@ -26,7 +28,50 @@ extension Payment {
             currency: wire.currency,
             method: PaymentMethod(wire.method),
             paidAt: wire.paidAt.map { Timestamp(ms: $0.ms) },
-            reason: wire.reason.flatMap(PaymentReason.init(rawValue:))
+            reason: wire.reason.flatMap(PaymentReason.init(rawValue:)),
+            refund: wire.refund.flatMap(RefundProgress.init),
+            presentment: wire.presentment.flatMap(Presentment.init)
+        )
+    }
+}
+
+extension RefundProgress {
+    /// The refund on the wire.
+    fileprivate var wire: PollerWire.Payment.Refund {
+        var wire = PollerWire.Payment.Refund()
+        wire.status = Open(rawValue: status.rawValue)
+        wire.amount = amount.minorUnits
+        return wire
+    }
+
+    /// Reads a refund back; `nil` for a status of another release and for a sum that is no amount.
+    fileprivate init?(_ wire: PollerWire.Payment.Refund) {
+        guard let status = Status(rawValue: wire.status.rawValue),
+            let amount = Amount(nonNegative: wire.amount)
+        else { return nil }
+        self.init(status, amount)
+    }
+}
+
+extension Presentment {
+    /// What was shown, on the wire.
+    fileprivate var wire: PollerWire.Payment.Presentment {
+        var wire = PollerWire.Payment.Presentment()
+        wire.amount = amount.minorUnits
+        wire.currency = currency
+        wire.amountReturned = returned?.minorUnits
+        return wire
+    }
+
+    /// Reads back what was shown; `nil` for a sum that is no amount.
+    fileprivate init?(_ wire: PollerWire.Payment.Presentment) {
+        guard let amount = Amount(nonNegative: wire.amount), !wire.currency.isEmpty else {
+            return nil
+        }
+        self.init(
+            amount: amount,
+            currency: wire.currency,
+            returned: wire.amountReturned.flatMap { Amount(nonNegative: $0) }
         )
     }
 }
@@ -36,7 +81,9 @@ extension PollerWire.Payment {
     package var sumBeyondLimits: String? {
         let sums: [(name: String, number: Int?)] = [
             ("amount", amount), ("amount_received", amountReceived),
-            ("amount_returned", amountReturned),
+            ("amount_returned", amountReturned), ("refund.amount", refund?.amount),
+            ("presentment.amount", presentment?.amount),
+            ("presentment.amount_returned", presentment?.amountReturned),
         ]
         return sums.first { $0.number.map { Amount(nonNegative: $0) == nil } ?? false }?.name
     }

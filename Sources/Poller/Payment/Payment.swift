@@ -32,6 +32,10 @@ package struct Payment: Hashable, Sendable {
     package let paidAt: Timestamp?
     /// Why it is so, where the word alone leaves that open.
     package let reason: PaymentReason?
+    /// A refund that has not succeeded; not part of ``amountReturned``.
+    package let refund: RefundProgress?
+    /// What the customer was shown, where that was another currency.
+    package let presentment: Presentment?
 
     /// Puts a payment together.
     package init(
@@ -42,7 +46,9 @@ package struct Payment: Hashable, Sendable {
         currency: String? = nil,
         method: PaymentMethod? = nil,
         paidAt: Timestamp? = nil,
-        reason: PaymentReason? = nil
+        reason: PaymentReason? = nil,
+        refund: RefundProgress? = nil,
+        presentment: Presentment? = nil
     ) {
         self.state = state
         self.amount = amount
@@ -52,6 +58,8 @@ package struct Payment: Hashable, Sendable {
         self.method = method
         self.paidAt = paidAt
         self.reason = reason
+        self.refund = refund
+        self.presentment = presentment
     }
 
     /// The same, with the word that the shop must hurry.
@@ -64,7 +72,24 @@ package struct Payment: Hashable, Sendable {
             currency: currency,
             method: method,
             paidAt: paidAt,
-            reason: .windowClosing
+            reason: .windowClosing,
+            refund: refund,
+            presentment: presentment
+        )
+    }
+
+    /// The same without the refund that has not succeeded.
+    package var withoutRefund: Payment {
+        Payment(
+            state: state,
+            amount: amount,
+            amountReceived: amountReceived,
+            amountReturned: amountReturned,
+            currency: currency,
+            method: method,
+            paidAt: paidAt,
+            reason: reason,
+            presentment: presentment
         )
     }
 
@@ -83,7 +108,8 @@ package struct Payment: Hashable, Sendable {
     /// Six characters that change when there is news of the payment: another word, sum or reason.
     ///
     /// How and when it is paid is told with these, and is no news by itself: it may become known later
-    /// than the money, from another object.
+    /// than the money, from another object. A refund that has not succeeded is reported by an event of its
+    /// own (``PaymentLook/isRefundNews``).
     package var fingerprint: String {
         PaymentMemory.fingerprint(of: [
             state.rawValue, amount.map { "\($0)" } ?? "", "\(amountReceived)", "\(amountReturned)",

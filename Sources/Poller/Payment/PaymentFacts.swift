@@ -26,6 +26,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var currency: String?
     /// What the object itself says has arrived; nil when it does not say.
     package var received: Amount?
+    /// The object was read and has no sum that could be.
+    package var hasUnreadableSum = false
     /// What it says was sent back to the payer.
     package var returned = Amount.zero
     /// The upstream's words for why the last try failed; nil when none has.
@@ -50,6 +52,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var sourceLife: SourceLife?
     /// Money has to go back, and nobody has said to which account.
     package var awaitsRefundAccount = false
+    /// What the customer was shown in another currency, as the object itself says.
+    package var presentment: Presentment?
     /// Whether real money is meant; nil when the object does not say.
     package var isLive: Bool?
     /// When the object was made, by the upstream's clock.
@@ -114,6 +118,9 @@ package struct PaymentFacts: Hashable, Sendable {
         return facts
     }
 
+    /// What the customer was shown: as the charge says, which knows what went back of it.
+    var presentedSums: Presentment? { charge?.presentment ?? presentment }
+
     /// How it is paid: a source is of one method for good, an intent of its charge's.
     var paidBy: PaymentMethod? {
         kind == .source ? method ?? charge?.method : charge?.method ?? method
@@ -127,7 +134,9 @@ package struct PaymentFacts: Hashable, Sendable {
     ///
     /// An intent that has succeeded while its charge is pending contradicts itself, and proves nothing.
     var evidence: ChargeFacts? {
-        if let charge, charge.hasMoney { return charge }
+        if let charge, charge.hasMoney, !charge.hasUnknownSum || kind != .paymentIntent {
+            return charge
+        }
         switch (kind, status?.description) {
         case (.paymentIntent, "requires_capture"):
             guard charge == nil, let received, received > 0 else { return nil }
@@ -139,8 +148,10 @@ package struct PaymentFacts: Hashable, Sendable {
         case (.paymentIntent, "succeeded"):
             guard charge?.status != .pending else { return nil }
             let sum = received ?? charge?.amount ?? amount ?? .zero
-            guard sum > 0 else { return nil }
+            // A sum of zero is no payment; one that cannot be read is one.
+            guard sum > 0 || hasUnreadableSum else { return nil }
             var proof = charge ?? ChargeFacts(status: .succeeded)
+            proof.hasUnknownSum = sum == 0
             // It had succeeded, or the intent would not say so.
             proof.isReturned = charge?.status == .failed
             proof.status = .succeeded
@@ -155,7 +166,7 @@ package struct PaymentFacts: Hashable, Sendable {
             proof.captured = amount
             proof.paidAt = seenAt
             return proof
-        default: return nil
+        default: return charge.flatMap { $0.hasMoney ? $0 : nil }
         }
     }
 }
@@ -170,12 +181,22 @@ package struct ChargeFacts: Hashable, Sendable {
     package var status: ChargeSeen.Status
     /// What was to be charged.
     package var amount: Amount?
+    /// Of its sums; three letters, lower case.
+    package var currency: String?
     /// What was taken; 0 while it is only authorised.
     package var captured = Amount.zero
-    /// What was given back.
+    /// It was taken, and how much cannot be read; then ``captured`` is zero.
+    package var hasUnknownSum = false
+    /// What was given back by refunds that have succeeded.
     package var refunded = Amount.zero
     /// Whether another sum may have been given back: what was seen of the charge does not show which.
     package var isRefundDoubtful = false
+    /// All of an unknown sum was given back.
+    package var isGivenBack = false
+    /// A refund that is on its way, waits for the customer, or came to nothing last.
+    package var refund: RefundProgress?
+    /// The answer says that there are refunds, and does not list them all.
+    package var lacksRefunds = false
     /// It was authorised and will not be taken any more.
     package var isReleased = false
     /// The bank, or nobody in time, has ended the authorisation.
@@ -196,6 +217,8 @@ package struct ChargeFacts: Hashable, Sendable {
     /// When it had succeeded.
     package var paidAt: Timestamp?
     package var method: PaymentMethod?
+    /// What the customer was shown in another currency.
+    package var presentment: Presentment?
     /// The upstream's words for why it failed.
     package var failure: PaymentFacts.Failure?
 
@@ -206,7 +229,9 @@ package struct ChargeFacts: Hashable, Sendable {
     }
 
     /// Whether money was taken by it, whatever became of that.
-    package var hasMoney: Bool { captured > 0 && (status == .succeeded || isReturned) }
+    package var hasMoney: Bool {
+        (captured > 0 || hasUnknownSum) && (status == .succeeded || isReturned)
+    }
 
     /// Whether all that was taken was given back.
     var isRefunded: Bool { captured > 0 && refunded >= captured }
@@ -248,14 +273,18 @@ package struct ChargeFacts: Hashable, Sendable {
         facts.method = method ?? earlier.method
         facts.amount = amount ?? earlier.amount
         facts.created = created ?? earlier.created
+        facts.presentment = presentment ?? earlier.presentment
         facts.isDuplicate = isDuplicate || earlier.isDuplicate
         guard !isStale else { return facts }
         if earlier.hasMoney {
             facts.captured = max(captured, earlier.captured)
+            facts.hasUnknownSum =
+                facts.captured == 0 && (hasUnknownSum || earlier.hasUnknownSum)
             facts.isReturned = earlier.isReturned || status == .failed
             facts.mayCaptureMore = mayCaptureMore && earlier.mayCaptureMore
         }
-        facts.isReleased = facts.captured == 0 && (isReleased || earlier.isReleased)
+        facts.isReleased =
+            facts.captured == 0 && !facts.hasUnknownSum && (isReleased || earlier.isReleased)
         facts.hasLapsed = facts.isReleased && (hasLapsed || earlier.hasLapsed)
         if dispute.isVague, !earlier.dispute.isVague {
             facts.dispute = earlier.dispute

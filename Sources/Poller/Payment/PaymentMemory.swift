@@ -2,25 +2,35 @@ import SafeNumbers
 
 /// What is remembered of a payment between two looks: what was told of it, and what proves its money.
 ///
-/// *Shape*: fifteen values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
+/// *Shape*: sixteen values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
 /// take at most 64 bytes, so that an item stays in the small encoding of a hash
 /// (`hash-max-listpack-value`); for the largest sums ``bytesMax``:
 /// ```
-/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>|<the payment>
-/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p|p|eurideal|un
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>|<refund>|<the payment>
+/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p||p|eurideal|un
 /// ```
 /// The first three are fingerprints: of what the object showed, and of what was told last; then sums
-/// and an instant in base 36, the letter of a ``DisputeState``, and the marks `r` when the bank has
-/// taken the money back, `d` when it was given back as a duplicate, `h` when more of its hold may be captured,
-/// `a` when its source belongs to a customer and `p` while the payer can pay until the last day; then that last
-/// day on which a change is possible, in days since 1970 and base 36, which purge.lua reads. Evidence without money
-/// is not kept: the object shows it again. The last five values are the payment as it was told last
-/// (``RememberedPayment``): an event without a new answer repeats it.
+/// and an instant in base 36, the letter of a ``DisputeState``, and the marks:
+///
+/// | mark | |
+/// |---|---|
+/// | `r` | the bank has taken the money back |
+/// | `d` | it was given back as a duplicate |
+/// | `h` | more of its hold may be captured |
+/// | `u` | the captured sum is unknown |
+/// | `b` | all of an unknown sum was given back |
+/// | `a` | the source belongs to a customer |
+/// | `p` | the payer can pay until the last day |
+///
+/// Then the last day on which a change is possible, in days since 1970 and base 36, which purge.lua reads, and a
+/// refund that has not succeeded (``RefundProgress``). Evidence without money is not kept: the object shows it
+/// again. The last five values are the payment as it was told last (``RememberedPayment``): an event without a new
+/// answer repeats it.
 /// *Who reads it*: older releases read the first ten values, and drop the others when they write.
 package struct PaymentMemory: Hashable, Sendable {
-    /// Three fingerprints, three sums of eleven digits, an instant of nine, a day of three, three letters and
-    /// nine separators.
-    static let bytesMax = 78
+    /// Three fingerprints, four sums of eleven digits, an instant of nine, a day of three, four letters and
+    /// ten separators.
+    static let bytesMax = 91
 
     /// Of the object as it was looked at; equal means that nothing can have changed.
     package var object: String
@@ -96,11 +106,15 @@ package struct PaymentMemory: Hashable, Sendable {
         }
         let marks = part(8)
         isAttached = marks.contains("a")
-        defer { told = RememberedPayment(parts: (10...14).map(part), besides: money) }
-        guard let captured = sum(3), captured > 0 else { return }
+        defer { told = RememberedPayment(parts: (11...15).map(part), besides: money) }
+        let captured = sum(3) ?? .zero
+        guard captured > 0 || marks.contains("u") else { return }
         let isReturned = marks.contains("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
         facts.captured = captured
+        facts.hasUnknownSum = captured == 0
+        facts.isGivenBack = marks.contains("b")
+        facts.refund = RefundProgress(packed: part(10))
         facts.refunded = sum(4) ?? .zero
         facts.dispute = part(5).first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
         facts.disputed = sum(6)
@@ -118,24 +132,24 @@ package struct PaymentMemory: Hashable, Sendable {
         return parts.joined(separator: "|")
     }
 
-    /// The first ten values.
+    /// All values but the payment.
     private var parts: [String] {
         func text(_ sum: Amount) -> String { sum == 0 ? "" : String(sum.minorUnits, radix: 36) }
-        var marks = ""
-        if let money {
-            marks += money.isReturned ? "r" : ""
-            marks += money.isDuplicate ? "d" : ""
-            marks += money.mayCaptureMore ? "h" : ""
-        }
-        marks += isAttached ? "a" : ""
-        marks += isPayable ? "p" : ""
         let dispute = money.map { $0.dispute == .none ? "" : String($0.dispute.rawValue) }
         return [
             object, payment, step, text(money?.captured ?? .zero), text(money?.refunded ?? .zero),
             dispute ?? "", money?.disputed.map { String($0.minorUnits, radix: 36) } ?? "",
             money?.paidAt.map { String($0.ms, radix: 36) } ?? "", marks,
-            lastDay.map { String($0, radix: 36) } ?? "",
+            lastDay.map { String($0, radix: 36) } ?? "", money?.refund?.packed ?? "",
         ]
+    }
+
+    private var marks: String {
+        let marks: [(String, Bool?)] = [
+            ("r", money?.isReturned), ("d", money?.isDuplicate), ("h", money?.mayCaptureMore),
+            ("u", money?.hasUnknownSum), ("b", money?.isGivenBack), ("a", isAttached), ("p", isPayable),
+        ]
+        return marks.map { $1 == true ? $0 : "" }.joined()
     }
 }
 
@@ -147,6 +161,8 @@ package struct PaymentLook: Hashable, Sendable {
     package let step: NextStep
     /// The word, a sum or anything else of the payment differs from what was told.
     package let isPaymentNews: Bool
+    /// A refund is pending, waits for the customer, or came to nothing, and that was not reported before.
+    package let isRefundNews: Bool
     /// The customer would have to be told anew what to do; not when a new word says that it is nothing.
     package let isStepNews: Bool
     /// When the shop is warned that it must take the money (``PaymentLife/warnings``).
@@ -161,7 +177,7 @@ package struct PaymentLook: Hashable, Sendable {
     package let memory: PaymentMemory
 
     /// Whether anything is to be told.
-    package var isNews: Bool { isPaymentNews || isStepNews }
+    package var isNews: Bool { isPaymentNews || isRefundNews || isStepNews }
 
     /// Joins what was seen to what is remembered.
     ///
@@ -217,6 +233,7 @@ package struct PaymentLook: Hashable, Sendable {
             isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
             isStepNews = !step.isBegunByShop
         }
+        isRefundNews = payment.refund != nil && payment.refund != memory?.money?.refund
         self.memory = PaymentMemory(
             object: object,
             payment: word,

@@ -5,6 +5,7 @@ import JSONText
 // ```
 // the answer is as it was, byte for byte  ─▶ nothing of the payment can be new: it is not even read
 // the word, a sum or the reason changed   ─▶ payment.<state>
+// a refund has not succeeded              ─▶ refund.<status>
 // the customer must do something else     ─▶ next_step.changed
 // the status changed, a charge was made   ─▶ <kind>.<status>, charge.<outcome>
 // ```
@@ -49,8 +50,8 @@ extension PollTurn {
 
     /// Whether an answer is the one that was looked at last, and all there is.
     func isSame(_ seen: Observation) -> Bool {
-        isDuplicateBack == nil && !seen.digest.isEmpty && watch.payment?.object == seen.digest
-            && seen.disputes == nil && !hasWindow(seen)
+        duplicateRefund == nil && !seen.digest.isEmpty && watch.payment?.object == seen.digest
+            && seen.lists == .unread && !hasWindow(seen)
     }
 
     /// Whether the shop has a time in which to take the money: the same answer says something else
@@ -68,8 +69,8 @@ extension PollTurn {
         if facts.charge == nil, !facts.isRefused {
             facts.recall(watch.state.charge, watch.payment)
         }
-        if let isDuplicateBack {
-            facts = facts.refundedAsDuplicate(after: watch.payment?.money, isBack: isDuplicateBack)
+        if let duplicateRefund {
+            facts = facts.refundedAsDuplicate(after: watch.payment?.money, duplicateRefund)
         }
         return PaymentLook(
             facts,
@@ -106,6 +107,9 @@ extension PollTurn {
     ) -> [Event] {
         var subjects: [EventSubject] = []
         if let look, look.isPaymentNews { subjects.append(.payment(look.payment.state)) }
+        if let look, look.isRefundNews, let refund = look.payment.refund {
+            subjects.append(.refund(refund.status))
+        }
         if let look, look.isStepNews { subjects.append(.nextStep) }
         if let subject { subjects.append(subject) }
         return subjects.enumerated().map { place, subject in

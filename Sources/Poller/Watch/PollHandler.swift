@@ -100,7 +100,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         if let traced { told.trace = traced.cause }
         var turn = pollTurn(told, leased, polledAt)
         turn.chargeSeen = looked.charge
-        turn.isDuplicateBack = refunded?.isBack
+        turn.duplicateRefund = refunded.flatMap { $0.isTried ? $0 : nil }
         var acted: ActedOn?
         if charged == nil, refunded == nil {
             acted = await settle(turn, after: result, leased)

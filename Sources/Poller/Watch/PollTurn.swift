@@ -15,9 +15,9 @@ package struct PollTurn: Sendable {
     /// The circuit of the lane was open when the watch was claimed: its upstream gives no other watch an
     /// answer of use either.
     package let isLaneDown: Bool
-    /// The money was to go back in this turn, as what an order was paid with a second time: whether it
-    /// does; nil when nothing was asked for, or may be again.
-    package var isDuplicateBack: Bool?
+    /// What came of giving back, in this turn, what an order was paid with a second time; nil when nothing
+    /// was asked for, or may be again.
+    package var duplicateRefund: RefundResult?
     /// The charge of the source as it was seen in the same turn; nil when it was not looked at.
     package var chargeSeen: Observation?
     /// Reads payments from answers; nil where nobody asks for them.
@@ -66,7 +66,7 @@ package struct PollTurn: Sendable {
             of: key,
             in: object,
             charge: seen.charge ?? charge,
-            disputes: seen.disputes ?? chargeSeen?.disputes,
+            lists: seen.lists == .unread ? chargeSeen?.lists ?? .unread : seen.lists,
             seenAt: polledAt
         )
         if seen.hasLapsed || chargeSeen?.hasLapsed ?? false {
@@ -78,7 +78,7 @@ package struct PollTurn: Sendable {
             of: WatchKey(account: key.account, source: key.source, kind: .paymentIntent),
             in: intent,
             charge: nil,
-            disputes: nil,
+            lists: .unread,
             seenAt: polledAt
         )
         if let held, held.status?.description == "canceled" {

@@ -171,9 +171,9 @@ extension MeteredUpstream: PaymentReader where Base: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
-        disputes: RawJSON?,
+        lists: ChargeLists,
         seenAt: Timestamp
     ) -> PaymentFacts? {
-        base.facts(of: key, in: object, charge: charge, disputes: disputes, seenAt: seenAt)
+        base.facts(of: key, in: object, charge: charge, lists: lists, seenAt: seenAt)
     }
 }

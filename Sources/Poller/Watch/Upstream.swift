@@ -17,16 +17,33 @@ package protocol PaymentReader: Sendable {
     ///   - key: what was asked for.
     ///   - object: the answer.
     ///   - charge: the charge of the object, when it was seen beside it.
-    ///   - disputes: the list of the charge's disputes, when that was asked for.
+    ///   - lists: the charge's disputes and refunds, where they were read by themselves.
     ///   - seenAt: when it was asked, by the store's clock.
     /// - Returns: What was seen; nil when nobody can tell of such objects.
     func facts(
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
-        disputes: RawJSON?,
+        lists: ChargeLists,
         seenAt: Timestamp
     ) -> PaymentFacts?
+}
+
+/// What belongs to a charge and was read by itself, because the charge does not say enough of it.
+package struct ChargeLists: Hashable, Sendable {
+    /// The upstream's list of the charge's disputes; nil where it was not read.
+    package var disputes: RawJSON?
+    /// The upstream's list of the charge's refunds; nil where it was not read.
+    package var refunds: RawJSON?
+
+    /// Nothing was read by itself.
+    package static let unread = ChargeLists()
+
+    /// Lists that were read.
+    package init(disputes: RawJSON? = nil, refunds: RawJSON? = nil) {
+        self.disputes = disputes
+        self.refunds = refunds
+    }
 }
 
 /// What came of asking the upstream once.
@@ -72,8 +89,8 @@ package struct Observation: Hashable, Sendable {
     ///
     /// Where it is the one that is remembered (``PaymentMemory/object``) nothing can be new.
     package let digest: String
-    /// The upstream's list of the disputes of the object's charge; nil where nobody has asked for it.
-    package var disputes: RawJSON?
+    /// What was read of the object's charge by itself.
+    package var lists = ChargeLists.unread
     /// The intent of a charge whose money is held, which says how the hold has ended; nil where nobody has asked
     /// for it.
     package var intent: RawJSON?

@@ -8,7 +8,7 @@ import { back } from "./payments.js";
 import { dismissal } from "./quarantine.js";
 import { findSource } from "./query.js";
 import { deliveriesOf, next, reasonOf, receivers, story, timeline } from "./timeline.js";
-import { closing, isBlind, method, moment, money, payments, plain, sentence, when, zone } from "./words.js";
+import { closing, isBlind, method, moment, money, payments, plain, refunds, sentence, when, zone } from "./words.js";
 
 /** Everything about one watch. */
 export async function read(watch) {
@@ -68,6 +68,10 @@ function summary(watch, entries) {
   if (payment.reason) lines.push(`Why: ${plain(payment.reason)}.`);
   if (payment.paid_at) lines.push(`It was paid on ${moment(payment.paid_at)}.`);
   if (payment.amount_returned) lines.push(`${money(payment.amount_returned, payment.currency)} has gone back.`);
+  if (payment.refund) {
+    const what = refunds[payment.refund.status]?.[2] ?? `is ${plain(payment.refund.status)}`;
+    lines.push(`A refund of ${money(payment.refund.amount, payment.currency)} ${what}.`);
+  }
   if (watch.payment.state === "paid" && watch.closed_reason === "settled" && watch.kind !== "http") {
     lines.push("A refund or a dispute of the last minutes may not be known yet.");
   }
@@ -126,6 +130,7 @@ function about({ watch, told, entries }) {
     ["Account", watch.account], ["Kind", plain(watch.kind)],
     ["Method", watch.payment?.method && method(watch.payment.method)],
     ["Arrived", watch.payment && money(watch.payment.amount_received, watch.payment.currency)],
+    ["Customer was shown", watch.payment?.presentment && money(watch.payment.presentment.amount, watch.payment.presentment.currency)],
     ["Upstream says", watch.status && plain(watch.status)],
     ["Watched since", h("span", null, moment(began))],
     ["Followed again", began !== watch.created_at && moment(watch.created_at)],

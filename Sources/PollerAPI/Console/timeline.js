@@ -3,7 +3,7 @@
 import { api, collect, endpointLink, may, maybe, named, watchPath } from "./api.js";
 import { h } from "./dom.js";
 import { age, badge, excerpt } from "./parts.js";
-import { closing, dayOf, moment, payments, place, plain, sentence, steps, timeOfDay, when } from "./words.js";
+import { closing, dayOf, moment, payments, place, plain, refunds, sentence, steps, timeOfDay, when } from "./words.js";
 
 /** An event in a word and its colour, for lists. */
 export function tell(event) {
@@ -14,6 +14,10 @@ export function tell(event) {
   if (event.previous_status === null && event.payment && !event.type.startsWith("watch.")) {
     const [word, colour] = payments[event.payment.state] ?? [plain(event.payment.state), ""];
     return { text: word, colour };
+  }
+  if (event.type.startsWith("refund.")) {
+    const status = event.type.slice(7);
+    return { text: `Refund ${(refunds[status]?.[0] ?? plain(status)).toLowerCase()}`, colour: refunds[status]?.[1] ?? "" };
   }
   if (event.type === "next_step.changed") {
     return { text: steps[event.next_step?.type ?? "none"] ?? plain(event.next_step.type), colour: "" };

@@ -226,7 +226,8 @@ extension Payment {
             amountReceived: amountReceived,
             amountReturned: amountReturned,
             currency: currency,
-            method: method
+            method: method,
+            presentment: presentment
         )
     }
 }

@@ -50,7 +50,24 @@ enum StoryWords {
                 "\(returned) has gone back to the customer."
             default: told(payment.state).sentence
             }
-        return text + (payment.reason.map { " Why: \(plain($0.rawValue))." } ?? "")
+        let shown = payment.presentment.map {
+            " The customer was shown \(money($0.amount, $0.currency))."
+        }
+        let refund = payment.refund.map { " \(sentence($0, payment.currency))" }
+        let why = payment.reason.map { " Why: \(plain($0.rawValue))." }
+        return text + (why ?? "") + (shown ?? "") + (refund ?? "")
+    }
+
+    /// A refund that has not succeeded, in a sentence.
+    static func sentence(_ refund: RefundProgress, _ currency: String?) -> String {
+        let sum = money(refund.amount, currency)
+        return switch refund.status {
+        case .pending: "A refund of \(sum) is pending: the money has not been sent yet."
+        case .requiresAction:
+            "A refund of \(sum) waits for the customer to say where the money goes."
+        case .failed: "A refund of \(sum) has failed: the money is with the shop again."
+        case .canceled: "A refund of \(sum) was cancelled: the money stays with the shop."
+        }
     }
 
     /// What the customer must do next, in a sentence.

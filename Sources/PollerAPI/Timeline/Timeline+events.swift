@@ -107,7 +107,9 @@ extension Timeline {
 extension Poller.Event {
     /// Whether it tells of the upstream's own word rather than of what it means.
     fileprivate var isTechnical: Bool {
-        !["payment.", "order.", "next_step.", "watch.", "mandate."].contains { type.hasPrefix($0) }
+        !["payment.", "refund.", "order.", "next_step.", "watch.", "mandate."].contains {
+            type.hasPrefix($0)
+        }
     }
 
     /// The event in a word, as what somebody was told of.
@@ -117,6 +119,7 @@ extension Poller.Event {
         {
             return StoryWords.told(payment.state).word
         }
+        if type.hasPrefix("refund.") { return StoryWords.plain(type.replacing(".", with: " ")) }
         if type == "next_step.changed" { return "Next step" }
         if type.hasPrefix("watch.") { return StoryWords.plain(String(type.dropFirst(6))) }
         if type.hasPrefix("order.") { return StoryWords.plain(String(type.dropFirst(6))) }
@@ -126,6 +129,8 @@ extension Poller.Event {
     /// How it is to be taken.
     fileprivate var tone: Timeline.Tone? {
         if type.hasPrefix("payment."), let payment { return payment.state.tone }
+        if type == "refund.failed" { return .bad }
+        if type.hasPrefix("refund.") { return .careful }
         if type.hasPrefix("watch.") { return closed == .dead ? .bad : .quiet }
         if type == "order.paid_twice" { return .bad }
         return isTechnical && previousStatus != nil ? .quiet : nil
@@ -133,6 +138,9 @@ extension Poller.Event {
 
     fileprivate var sentence: String {
         if type.hasPrefix("payment."), let payment { return StoryWords.sentence(payment) }
+        if type.hasPrefix("refund."), let payment, let refund = payment.refund {
+            return StoryWords.sentence(refund, payment.currency)
+        }
         if type == "next_step.changed" { return StoryWords.sentence(nextStep) }
         if type == "mandate.notification" { return "A debit was announced to the customer." }
         if type.hasPrefix("order.") {

@@ -60,11 +60,26 @@ struct MailNews: Hashable, Sendable {
             return MailOccasion(event)?.payment(of: event, seen)
         }
         let isSetup = event.key.kind == .setupIntent
+        if let refund = payment.refund, event.type == refund.status.eventType {
+            return isTold(refund, of: payment, event.nextStep) ? (payment, event.nextStep) : nil
+        }
         let isNews =
             event.type == "next_step.changed"
             ? isAsked(payment, event.nextStep) && !isRepeated(event)
             : event.type == payment.state.eventType && isTold(payment, event.nextStep, isSetup)
-        return isNews ? (payment, event.nextStep) : nil
+        // A refund that has not succeeded has a mail of its own.
+        return isNews ? (payment.withoutRefund, event.nextStep) : nil
+    }
+
+    /// Whether a payer is written to about a refund that has not succeeded.
+    ///
+    /// Where an account is asked for, that mail says what the refund waits for.
+    private static func isTold(
+        _ refund: RefundProgress,
+        of payment: Payment,
+        _ step: NextStep
+    ) -> Bool {
+        payment.state.isPaid && !step.asksForAccount
     }
 
     /// Whether a payer is written to because this is the payment's word now.
@@ -76,7 +91,8 @@ struct MailNews: Hashable, Sendable {
         case .expired, .cancelled, .refunded, .partiallyRefunded: true
         case .partiallyPaid: payment.reason != .windowClosing
         // That a bank has asked a question was told to the shop; the payer has been told of the money.
-        case .paid: payment.reason != .inquiry
+        // That a refund came back does not make it a payment again.
+        case .paid: payment.reason != .inquiry && payment.refund == nil
         // A way to pay that is kept is news of its own only where nothing else was to come.
         // That the shop must hurry is nothing to its customer.
         case .authorised:
@@ -130,7 +146,12 @@ struct MailNews: Hashable, Sendable {
     }
 
     private var word: Tone {
-        switch payment.state {
+        switch payment.refund?.status {
+        case .pending: return Tone(colour: "#57606a", mark: "…")
+        case .requiresAction, .failed, .canceled: return Tone(colour: "#9a6700", mark: "!")
+        case nil: break
+        }
+        return switch payment.state {
         case .paid, .authorised: Tone(colour: "#1a7f4b", mark: "✓")
         case .failed, .reversed: Tone(colour: "#c5221f", mark: "✕")
         case .awaitingCustomer, .partiallyPaid: Tone(colour: "#2f6db3", mark: "→")

@@ -34,7 +34,11 @@ enum MailOccasion: String, CaseIterable, Sendable {
     /// a status that stays, unless it is a try that was declined.
     init?(_ event: Event) {
         // What is told of the money and of the next step comes beside the status, which is mailed.
-        if event.type.hasPrefix("payment.") || event.type == "next_step.changed" { return nil }
+        if event.type.hasPrefix("payment.") || event.type.hasPrefix("refund.")
+            || event.type == "next_step.changed"
+        {
+            return nil
+        }
         // A payer is told of each payment; of the order as a whole the shop is, and of incidents operators.
         if !event.key.kind.isOfWatches { return nil }
         if event.closed != nil, case .succeeded = event.progress {

@@ -72,7 +72,8 @@ struct ChargeSearch {
     }
 
     private func query(after cursor: String?) -> [(String, String)] {
-        var query = [("limit", "100")]
+        // What became of a refund only the refund itself says.
+        var query = [("limit", "100"), ("expand[]", "data.refunds")]
         if let customer { query.append(("customer", customer)) }
         if let created { query.append(("created[gte]", "\(created)")) }
         if let cursor { query.append(("starting_after", cursor)) }

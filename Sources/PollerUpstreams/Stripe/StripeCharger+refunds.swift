@@ -6,7 +6,8 @@ import StripeAPI
 //
 // | answer to the refund | result |
 // |---|---|
-// | 2xx | `made` |
+// | 2xx, and it has succeeded | `made` |
+// | 2xx, and it is pending or needs the customer | `underway` |
 // | 400 `charge_already_refunded` | `made`: by an earlier try, or by a person who saw the same |
 // | 400, for the key was used with other parameters | `postponed`: nobody knows what came of those |
 // | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
@@ -58,10 +59,14 @@ extension StripeCharger {
             )
             // An error is an answer too: only the object says that there is a refund.
             let refund = try response.decode(StripeAPI.Refund.self)
-            guard refund.status != .failed, refund.status != .canceled else {
-                return .failed("\(refund.id) is \(refund.status?.rawValue ?? "")")
+            let status = refund.status ?? .succeeded
+            switch status {
+            case .failed, .canceled:
+                return .failed("\(refund.id) is \(status.rawValue)")
+            case .pending: return .underway(.pending)
+            case .requiresAction: return .underway(.requiresAction)
+            default: return .made
             }
-            return .made
         } catch {
             return Self.refunded(error)
         }

@@ -190,7 +190,12 @@ package struct StripeCharger: Charger {
         until end: Duration
     ) async -> ChargeResult {
         do throws(StripeError) {
-            return Self.made(try await client.retrieveCharge(charge, timeout: end - elapsed()))
+            let reply = try await client.get(
+                "/v1/charges/\(charge)",
+                query: [("expand[]", "refunds")],
+                timeout: end - elapsed()
+            )
+            return Self.made(try reply.decode(StripeAPI.Charge.self))
         } catch {
             return .indeterminate("\(charge) was made, and cannot be looked at: \(error)")
         }

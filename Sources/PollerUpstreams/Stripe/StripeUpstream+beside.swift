@@ -33,9 +33,16 @@ extension StripeUpstream {
             return .observed(seen)
         }
         if charge.dispute == .claimed {
-            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(id)")])
+            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
             switch try await read(list, watch, head, until: end) {
-            case .read(let disputes): seen.disputes = disputes
+            case .read(let disputes): seen.lists.disputes = disputes
+            case .again(let result): return result
+            }
+        }
+        if charge.lacksRefunds {
+            let list = "/v1/refunds?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
+            switch try await read(list, watch, head, until: end) {
+            case .read(let refunds): seen.lists.refunds = refunds
             case .again(let result): return result
             }
         }

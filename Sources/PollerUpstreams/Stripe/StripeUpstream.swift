@@ -77,10 +77,12 @@ package struct StripeUpstream: Upstream {
                 }
                 path += "?" + StripeClient.query([("client_secret", secret)])
             } else if watch.key.kind == .paymentIntent {
-                // Refunds and disputes change no field of an intent, only of its charge.
-                path += "?expand%5B%5D=latest_charge"
+                // Refunds and disputes change no field of an intent, only of its charge; and what became of
+                // a refund only the refund itself says.
+                path += "?expand%5B%5D=latest_charge&expand%5B%5D=latest_charge.refunds"
             } else if watch.key.kind == .charge {
-                // Whether a hold was let go or has lapsed stands in its refund alone.
+                // Whether a hold was let go or has lapsed, and what became of a refund, stands in the
+                // refund alone.
                 // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
                 path += "?expand%5B%5D=refunds"
             }

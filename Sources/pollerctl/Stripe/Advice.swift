@@ -51,16 +51,17 @@ extension Source {
         facts.add("source", id, .strong)
         facts.add("type", type.rawValue)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: status.isFinal))
-        facts.add("amount", amount.map { "\($0) \(currency ?? "")" })
+        facts.add("amount", amount.map { Money.text($0, currency) })
         facts.add("flow", flow?.rawValue)
         facts.add("usage", usage?.rawValue)
         facts.add("customer", customer)
         if let receiver {
+            func sum(_ amount: Int) -> String { Money.text(amount, currency) }
             facts.add("pay to", receiver.address)
             for (name, value) in transfer { facts.add(name, value) }
-            facts.add("received", receiver.amountReceived.map(String.init))
-            facts.add("charged", receiver.amountCharged.map(String.init))
-            facts.add("returned", receiver.amountReturned.map(String.init))
+            facts.add("received", receiver.amountReceived.map(sum))
+            facts.add("charged", receiver.amountCharged.map(sum))
+            facts.add("returned", receiver.amountReturned.map(sum))
             facts.add("refund data", receiver.refundAttributesStatus?.rawValue)
         }
         facts.add("redirect", redirect?.status.rawValue)
@@ -84,7 +85,7 @@ extension PaymentIntent {
         let isFinal = status == .succeeded || status == .canceled
         facts.add("intent", id, .strong)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: isFinal))
-        facts.add("amount", amount.map { "\($0) \(currency ?? "")" })
+        facts.add("amount", amount.map { Money.text($0, currency) })
         facts.add("methods", paymentMethodTypes?.joined(separator: ", "))
         facts.add("last error", lastPaymentError?.description, .bad)
         facts.add("charge", latestCharge)
@@ -101,7 +102,7 @@ extension Charge {
         facts.add("charge", id, .strong)
         facts.add("source", source?.id)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: true))
-        facts.add("amount", amount.map { "\($0) \(currency ?? "")" })
+        facts.add("amount", amount.map { Money.text($0, currency) })
         facts.add("failure", failureCode, .bad)
         facts.print()
     }
@@ -174,7 +175,7 @@ extension Source {
             return Advice(step: "redirect", text: "send the customer to \(url)", url: url)
         case .pay(let address):
             let missing = max(0, (amount ?? 0) - (receiver?.amountReceived ?? 0))
-            let sum = amount == nil ? "" : "\(missing) \(currency ?? "") "
+            let sum = amount == nil ? "" : "\(Money.text(missing, currency)) "
             return Advice(
                 step: "pay",
                 text: "tell the customer to pay \(sum)to \(address)",

@@ -1,4 +1,5 @@
 import PollerWire
+import SafeNumbers
 import StripeAPI
 
 /// What Stripe's charges and the cluster's watches say of the same payments, held against each other: no I/O here.
@@ -85,13 +86,18 @@ struct Reconciliation {
             )
         }
         let (returned, said) = (Self.returned(charge), watch.payment?.amountReturned ?? 0)
+        // Stripe counts a refund from its creation, the watch once it has succeeded.
+        let refund = watch.payment?.refund
+        let isOpen = refund?.status.known == .pending || refund?.status.known == .requiresAction
+        let open = isOpen ? refund?.amount ?? 0 : 0
         // A dispute that was lost counts as returned as well, and is not in the charge.
-        guard returned > said, told != "disputed" else { return nil }
+        guard returned > said.addingSaturating(open), told != "disputed" else { return nil }
         return Difference(
             kind: .stale,
             source: subject,
             charge: charge.id,
-            message: "\(returned) of \(sum) went back, and the watch says \(said) (\(told))"
+            message: "\(Money.text(returned, charge.currency)) of \(sum) went back, and the watch "
+                + "says \(Money.text(said, charge.currency)) (\(told))"
         )
     }
 

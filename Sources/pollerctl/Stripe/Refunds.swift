@@ -1,11 +1,12 @@
 import ArgumentParser
+import PollerWire
 import StripeAPI
 
 /// A sum as the lines of commands show it.
 enum Money {
-    /// In the smallest unit, as Stripe has it: `1099 eur`.
+    /// An amount with its currency, such as `10.99 eur`; empty without an amount.
     static func text(_ amount: Int?, _ currency: String?) -> String {
-        amount.map { "\($0) \(currency ?? "")" } ?? ""
+        amount.map { MoneyText.text($0, currency) } ?? ""
     }
 }
 

@@ -116,6 +116,52 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
         "Zwrócono #", "Reembolso de #",
     )),
+    # Of a refund that has not succeeded: they say nothing of what became of the payment.
+    ("", (
+        "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",
+        "Votre remboursement de # est en cours de traitement", "Uw terugbetaling van # wordt verwerkt",
+        "Su reembolso de # se está procesando", "Il suo rimborso di # è in lavorazione", "Zwrot # jest w toku",
+        "O seu reembolso de # está a ser processado",
+    )),
+    ("", (
+        "Your refund is being processed", "Ihre Erstattung wird bearbeitet",
+        "Votre remboursement est en cours de traitement", "Uw terugbetaling wordt verwerkt",
+        "Su reembolso se está procesando", "Il suo rimborso è in lavorazione", "Zwrot jest w toku",
+        "O seu reembolso está a ser processado",
+    )),
+    ("", (
+        "Where should your refund of # go?", "Wohin soll Ihre Erstattung von # gehen?",
+        "Où envoyer votre remboursement de # ?", "Waar moet uw terugbetaling van # naartoe?",
+        "¿Adónde enviamos su reembolso de #?", "Dove deve andare il suo rimborso di #?", "Dokąd wysłać zwrot #?",
+        "Para onde deve ir o seu reembolso de #?",
+    )),
+    ("", (
+        "Where should your refund go?", "Wohin soll Ihre Erstattung gehen?", "Où envoyer votre remboursement ?",
+        "Waar moet uw terugbetaling naartoe?", "¿Adónde enviamos su reembolso?", "Dove deve andare il suo rimborso?",
+        "Dokąd wysłać zwrot?", "Para onde deve ir o seu reembolso?",
+    )),
+    ("", (
+        "Your refund of # did not go through", "Ihre Erstattung von # ist fehlgeschlagen",
+        "Votre remboursement de # n'a pas abouti", "Uw terugbetaling van # is mislukt",
+        "Su reembolso de # no se ha podido realizar", "Il suo rimborso di # non è riuscito",
+        "Zwrot # nie powiódł się", "O seu reembolso de # não foi concluído",
+    )),
+    ("", (
+        "Your refund did not go through", "Ihre Erstattung ist fehlgeschlagen", "Votre remboursement n'a pas abouti",
+        "Uw terugbetaling is mislukt", "Su reembolso no se ha podido realizar", "Il suo rimborso non è riuscito",
+        "Zwrot nie powiódł się", "O seu reembolso não foi concluído",
+    )),
+    ("", (
+        "Your refund of # was cancelled", "Ihre Erstattung von # wurde storniert",
+        "Votre remboursement de # a été annulé", "Uw terugbetaling van # is geannuleerd",
+        "Su reembolso de # se ha cancelado", "Il suo rimborso di # è stato annullato", "Zwrot # został anulowany",
+        "O seu reembolso de # foi cancelado",
+    )),
+    ("", (
+        "Your refund was cancelled", "Ihre Erstattung wurde storniert", "Votre remboursement a été annulé",
+        "Uw terugbetaling is geannuleerd", "Su reembolso se ha cancelado", "Il suo rimborso è stato annullato",
+        "Zwrot został anulowany", "O seu reembolso foi cancelado",
+    )),
     ("disputed", (
         "Payment under review", "Zahlung wird geprüft", "Paiement en cours d'examen",
         "Betaling wordt onderzocht", "Pago en revisión", "Pagamento in verifica", "Płatność jest wyjaśniana",

@@ -13,7 +13,7 @@ from .receipts import Receipts
 
 def is_beside(event: dict) -> bool:
     """Whether it tells of the money, the order or the next step, and repeats the status that was told."""
-    return event["type"].startswith(("payment.", "order.", "mandate.")) or event["type"] == "next_step.changed"
+    return event["type"].startswith(("payment.", "refund.", "order.", "mandate.")) or event["type"] == "next_step.changed"
 
 
 # What a customer is written to about whenever it becomes the payment's word.
@@ -37,11 +37,13 @@ def is_mailed(event: dict) -> bool:
         # Where money has to go back to an account that nobody knows, nothing else is written.
         if step == "give_refund_account":
             return event["type"] == "next_step.changed"
+        if event["type"].startswith("refund."):
+            return state in ("paid", "partially_refunded")
         if event["type"] != f"payment.{state}":
             return event["type"] == "next_step.changed" and asked
         return (
             state in MAILED
-            or (state == "paid" and reason != "inquiry")
+            or (state == "paid" and reason != "inquiry" and not payment.get("refund"))
             or (state == "authorised" and reason not in ("saved", "window_closing"))
             or (state == "authorised" and reason == "saved" and event["kind"] == "setup_intent")
             or (state == "failed" and reason != "customer_aborted")

@@ -119,8 +119,10 @@ class Holding:
     def _of_charge(self, charge: dict) -> Truth | None:
         status, taken = charge["status"], self.taken[charge["id"]]
         if taken:
-            # Since 2025-03-31.basil what was authorised beyond what was captured is no refund.
-            return Truth(*self._of_money(charge, status, taken, min(charge.get("amount_refunded", 0), taken)))
+            # A charge counts a refund from its creation, and nothing has gone back before it has succeeded. Since
+            # 2025-03-31.basil what was authorised beyond what was captured is no refund.
+            refunded = max(0, charge.get("amount_refunded", 0) - self._open_refunds(charge["id"]))
+            return Truth(*self._of_money(charge, status, taken, min(refunded, taken)))
         if status == "succeeded":
             if charge.get("expired") or charge.get("refunded") or charge.get("amount_refunded"):
                 return None if self.is_intent else Truth("expired" if charge.get("expired") else "cancelled")
@@ -129,6 +131,11 @@ class Holding:
             return Truth("processing")
         is_tried_again = self.is_intent and self.object.get("status") != "requires_payment_method"
         return None if is_tried_again else Truth("failed")
+
+    def _open_refunds(self, charge: str) -> int:
+        """What refunds are to give back that are pending or wait for the customer."""
+        of_charge = [refund for refund in self.refunds.values() if refund["charge"] == charge]
+        return sum(refund["amount"] for refund in of_charge if refund.get("status") in ("pending", "requires_action"))
 
     def _of_money(self, charge: dict, status: str, taken: int, refunded: int) -> tuple[str, int, int]:
         disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge["id"]]

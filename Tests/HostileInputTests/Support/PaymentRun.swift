@@ -82,7 +82,7 @@ struct PaymentRun {
         )
         let fresh = watch(key)
         var observation = answer.observation
-        observation.disputes = answer.disputes
+        observation.lists.disputes = answer.disputes
         let first = decide(fresh, observation)
         try follow(first.change, of: fresh)
         // Again with what is remembered: of the same answer, and of its charge.

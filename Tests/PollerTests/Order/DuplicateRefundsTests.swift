@@ -28,7 +28,7 @@ struct DuplicateRefundsTests {
         let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
         #expect(before.payment.state == .paid)
         let back = PaymentLook(
-            consumed.refundedAsDuplicate(after: before.memory.money, isBack: true),
+            consumed.refundedAsDuplicate(after: before.memory.money, .made),
             after: before.memory
         )
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
@@ -45,6 +45,32 @@ struct DuplicateRefundsTests {
         #expect(again.payment.reason == .duplicate && !again.isNews)
         // What the shop gives back by itself is none.
         #expect(Payment(seen.following(nil)).reason == nil)
+    }
+
+    @Test(
+        "is reported as pending while its refund is, and as refunded only once that has succeeded",
+        arguments: [RefundProgress.Status.pending, .requiresAction]
+    )
+    func underway(status: RefundProgress.Status) {
+        let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
+        let open = PaymentLook(
+            consumed.refundedAsDuplicate(after: before.memory.money, .underway(status)),
+            after: before.memory
+        )
+        #expect(open.payment.state == .paid && open.payment.amountReturned == 0)
+        #expect(open.payment.refund == RefundProgress(status, 1099) && open.isRefundNews)
+        let memory = PaymentMemory(
+            packed: open.memory.packed,
+            charge: ChargeID(unchecked: "ch_1")
+        )
+        #expect(memory.money?.isDuplicate == true, "none is asked for again")
+        var seen = consumed
+        seen.charge = money()
+        seen.charge?.refund = RefundProgress(status, 1099)
+        #expect(!PaymentLook(seen, after: memory).isNews)
+        seen.charge = money(refunded: 1099)
+        let back = PaymentLook(seen, after: memory)
+        #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
     }
 
     @Test("is looked at once its account wants that, and otherwise left alone")

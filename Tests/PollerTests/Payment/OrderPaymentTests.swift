@@ -51,6 +51,36 @@ struct OrderPaymentTests {
         #expect(order.paidBy != nil && order.alsoPaidBy.count == 1)
     }
 
+    @Test("sums of another currency than the order's are not added to it")
+    func currencies() {
+        func member(
+            _ source: String,
+            _ currency: String?,
+            _ state: PaymentState
+        ) -> OrderPayment.Member {
+            OrderPayment.Member(
+                key: Sample.key(source),
+                payment: Payment(
+                    state: state,
+                    amountReceived: 1000,
+                    amountReturned: 100,
+                    currency: currency,
+                    paidAt: Timestamp(ms: source == "src_1" ? 10 : 2000)
+                )
+            )
+        }
+        let members = [
+            member("src_1", "eur", .paid), member("src_2", "jpy", .paid),
+            member("src_3", "eur", .refunded), member("src_4", nil, .refunded),
+        ]
+        let order = OrderPayment(members)
+        #expect(order.payment.currency == "eur")
+        #expect(order.payment.amountReceived == 3000 && order.payment.amountReturned == 300)
+        #expect(order.alsoPaidBy.count == 1, "it was paid twice all the same")
+        let yen = OrderPayment(members, currency: "jpy")
+        #expect(yen.payment.currency == "jpy" && yen.payment.amountReceived == 2000)
+    }
+
     @Test("an instant known to the second is that second's end, for what was seen within it")
     func seconds() {
         let seen = member("src_1", .paid, received: 1000, at: 51_573)

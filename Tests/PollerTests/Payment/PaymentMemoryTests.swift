@@ -81,7 +81,7 @@ struct PaymentMemoryTests {
         #expect(PaymentMemory(packed: look.memory.packed) == look.memory)
     }
 
-    @Test("a memory with the largest sums comes back as it was, in at most 78 bytes")
+    @Test("a memory with the largest sums comes back as it was, in at most 91 bytes")
     func largest() {
         let memory = PaymentMemory(
             object: "9d2k1a",
@@ -96,12 +96,61 @@ struct PaymentMemoryTests {
                 $0.isReturned = true
                 $0.isDuplicate = true
                 $0.status = .failed
+                $0.refund = RefundProgress(.requiresAction, .max)
             },
             newsUntil: .latest
         )
         #expect(memory.packed.utf8.count <= PaymentMemory.bytesMax, "\(memory.packed)")
         let charge = ChargeID(unchecked: "ch_1")
         #expect(PaymentMemory(packed: memory.packed, charge: charge) == memory)
+    }
+
+    @Test(
+        "a refund that has not succeeded is remembered, with a last day and without",
+        arguments: RefundProgress.Status.allCases
+    )
+    func refund(status: RefundProgress.Status) {
+        for until in [nil, Timestamp(ms: 1_796_083_200_000)] {
+            let memory = PaymentMemory(
+                money: money { $0.refund = RefundProgress(status, 99) },
+                newsUntil: until
+            )
+            let packed = memory.packed
+            #expect(packed.split(separator: "|", omittingEmptySubsequences: false).count == 11)
+            let charge = ChargeID(unchecked: "ch_1")
+            #expect(PaymentMemory(packed: packed, charge: charge) == memory, "\(packed)")
+        }
+        for wrong in ["", "p", "x1", "p-1", "pzzzzzzzzzzzz", "1"] {
+            let memory = PaymentMemory(packed: "a|b|c|un|||||||\(wrong)")
+            #expect(memory.money != nil && memory.money?.refund == nil, "\(wrong)")
+        }
+    }
+
+    @Test("money of an unknown sum is remembered as such")
+    func unknownSum() {
+        for isBack in [false, true] {
+            let memory = PaymentMemory(
+                money: money {
+                    $0.captured = 0
+                    $0.hasUnknownSum = true
+                    $0.isGivenBack = isBack
+                    $0.refunded = 5
+                }
+            )
+            let charge = ChargeID(unchecked: "ch_1")
+            #expect(PaymentMemory(packed: memory.packed, charge: charge) == memory)
+        }
+        let seen = money {
+            $0.captured = 0
+            $0.hasUnknownSum = true
+        }
+        let joined = seen.following(money())
+        #expect(joined.captured == 1099 && !joined.hasUnknownSum, "a sum that was seen stays")
+        let later = money().following(seen)
+        #expect(
+            later.captured == 1099 && !later.hasUnknownSum,
+            "and so does one that is seen later"
+        )
     }
 
     @Test("the last day is kept to its end")

@@ -12,7 +12,7 @@ struct NamedObjects: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
-        disputes: RawJSON?,
+        lists: ChargeLists,
         seenAt: Timestamp
     ) -> PaymentFacts? {
         var facts = known(object)

@@ -7,20 +7,30 @@ extension ChargeFacts {
     /// `amount_captured` is newer than the object: without it a charge that was captured has taken what
     /// was not to be left. A sum counts only once the charge has succeeded: a debit that is pending shows
     /// it as well. A charge that has succeeded and says that it is not paid contradicts itself, and is pending
-    /// until it agrees. *Source*: <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
-    package init?(charge json: RawJSON) {
-        self.init(StripeFields(json))
+    /// until it agrees. One that was captured is paid also where no sum of it can be read.
+    /// *Source*: <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
+    ///
+    /// `refunds` is Stripe's list of its refunds, where it was read by itself.
+    package init?(charge json: RawJSON, refunds: RawJSON? = nil) {
+        self.init(StripeFields(json), refunds: refunds)
     }
 
-    init?(_ fields: StripeFields) {
+    init?(_ fields: StripeFields, refunds list: RawJSON? = nil) {
         guard let id = fields.text("id"), let source = try? SourceID(id),
             let said = fields.word("status").flatMap(ChargeSeen.Status.init(rawValue:))
         else { return nil }
         let status = said == .succeeded && fields.flag("paid") == false ? .pending : said
         self.init(id: source, status: status)
         amount = fields.sum("amount")
+        currency = fields.word("currency")
         created = fields.time("created")
-        if status == .succeeded { readMoney(fields) }
+        let refunds = ChargeRefunds(of: fields, list: list.map { StripeFields($0) })
+        refund = refunds.progress
+        let isRefunded = fields.flag("refunded") ?? false
+        let total = fields.sum("amount_refunded") ?? .zero
+        lacksRefunds = (total > 0 || isRefunded) && !refunds.isComplete
+        if status == .succeeded { readMoney(fields, refunds) }
+        presentment = refunds.presentment(fields, givenBack: refunded, of: amount)
         let details = fields.object("payment_method_details")
         method = PaymentMethod(details.word("type") ?? fields.object("source").word("type"))
         captureBefore = details.word("type").flatMap { details.object($0).time("capture_before") }
@@ -38,24 +48,30 @@ extension ChargeFacts {
     }
 
     /// What of an authorisation was captured, given back or let go.
-    private mutating func readMoney(_ fields: StripeFields) {
+    private mutating func readMoney(_ fields: StripeFields, _ refunds: ChargeRefunds) {
         let isCaptured = fields.flag("captured")
+        let isRefunded = fields.flag("refunded") ?? false
+        let total = fields.sum("amount_refunded") ?? .zero
         let taken = fields.sum("amount_captured") ?? (isCaptured == true ? amount ?? .zero : .zero)
-        guard taken > 0 else {
+        if taken > 0 {
+            captured = taken
+            mayCaptureMore = isCaptured == false && amount.map { taken < $0 } ?? false
+            let account = RefundedSums(fields, captured: taken, mayCaptureMore: mayCaptureMore)
+            // What an older version let go of is a refund as well, and has succeeded.
+            refunded = max(.zero, refunds.givenBack(of: total) - (total - account.refunded))
+            // Nothing of the charge says which of two sums is meant: whoever has read it may ask further.
+            isRefundDoubtful = account.isDoubtful
+        } else if isCaptured == true, amount == nil, fields.sum("amount_captured") == nil {
+            hasUnknownSum = true
+            refunded = refunds.givenBack(of: total)
+            isGivenBack = isRefunded && refund == nil
+        } else {
             // Until 2025-03-31.basil a hold that ended was refunded. Since then its charge shows nothing of that.
-            let isRefunded = fields.flag("refunded") ?? false
-            isReleased = isRefunded || (fields.sum("amount_refunded") ?? .zero) > 0
+            isReleased = isRefunded || total > 0
             hasLapsed = fields.list("refunds").contains {
                 $0.word("reason") == "expired_uncaptured_charge"
             }
-            return
         }
-        captured = taken
-        mayCaptureMore = isCaptured == false && amount.map { taken < $0 } ?? false
-        let account = RefundedSums(fields, captured: taken, mayCaptureMore: mayCaptureMore)
-        refunded = account.refunded
-        // Nothing of the charge says which of two sums is meant: whoever has read it may ask further.
-        isRefundDoubtful = account.isDoubtful
     }
 
     /// The same with the charge's disputes, as Stripe's list of them has them: all there are.
@@ -66,9 +82,15 @@ extension ChargeFacts {
     }
 
     /// The gravest of the disputes counts, and of the lost ones the sum.
+    ///
+    /// A dispute may be in another currency than its charge; then its sum is not known in the charge's.
     private mutating func note(_ disputes: [StripeFields]) {
         let found = disputes.compactMap { fields in
-            fields.word("status").map { (DisputeState(status: $0), fields.sum("amount")) }
+            fields.word("status").map { status in
+                let unit = fields.word("currency")
+                let isAlike = unit == nil || currency == nil || unit == currency
+                return (DisputeState(status: status), isAlike ? fields.sum("amount") : nil)
+            }
         }
         guard let first = found.first else { return }
         dispute = found.dropFirst().reduce(first.0) { $0.graver($1.0) }

@@ -21,11 +21,13 @@ extension PaymentFacts {
     ///   - kind: what was asked for.
     ///   - object: the answer.
     ///   - charge: the charge of the object, when it was seen beside it.
+    ///   - refunds: the list of the charge's refunds, when it was read by itself.
     ///   - seenAt: when it was asked, by the store's clock.
     package init(
         _ kind: SourceKind,
         object: RawJSON,
         charge: RawJSON? = nil,
+        refunds: RawJSON? = nil,
         seenAt: Timestamp? = nil
     ) {
         self.init(kind: kind)
@@ -37,13 +39,14 @@ extension PaymentFacts {
         isLive = fields.flag("livemode")
         created = fields.time("created")
         self.seenAt = seenAt
-        self.charge = charge.flatMap { ChargeFacts(charge: $0) }
+        presentment = fields.presentment
+        self.charge = charge.flatMap { ChargeFacts(charge: $0, refunds: refunds) }
         switch kind {
         case .source: readSource(fields)
-        case .paymentIntent: readIntent(fields, error: "last_payment_error")
-        case .setupIntent: readIntent(fields, error: "last_setup_error")
+        case .paymentIntent: readIntent(fields, refunds, error: "last_payment_error")
+        case .setupIntent: readIntent(fields, refunds, error: "last_setup_error")
         case .charge:
-            self.charge = self.charge ?? ChargeFacts(fields)
+            self.charge = self.charge ?? ChargeFacts(fields, refunds: refunds)
             intent = fields.id("payment_intent").flatMap { try? SourceID($0) }
             method = self.charge?.method
             awaitsRefundAccount = Self.awaitsRefundAccount(fields.object("source"))
@@ -92,7 +95,7 @@ extension PaymentFacts {
         }
     }
 
-    private mutating func readIntent(_ fields: StripeFields, error: String) {
+    private mutating func readIntent(_ fields: StripeFields, _ refunds: RawJSON?, error: String) {
         let last = fields.object(error)
         if !last.isEmpty {
             failure = Failure(
@@ -104,12 +107,13 @@ extension PaymentFacts {
         let expanded = fields.object("latest_charge")
         // Lists are newest first.
         let newest = expanded.isEmpty ? fields.list("charges").first : expanded
-        charge = charge ?? newest.flatMap { ChargeFacts($0) }
+        charge = charge ?? newest.flatMap { ChargeFacts($0, refunds: refunds) }
         received = fields.sum("amount_received")
         if kind == .paymentIntent { joinCharge() }
         if let missing = fields.missing, let amount {
             received = max(received ?? .zero, amount - missing)
         }
+        hasUnreadableSum = amount == nil && received == nil && charge?.amount == nil
         method = PaymentMethod(fields.method(failed: last)) ?? charge?.method
         step = NextStep(intent: fields)
     }

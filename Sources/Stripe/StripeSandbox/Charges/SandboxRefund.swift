@@ -287,5 +287,4 @@ extension SandboxState {
             }
         }
     }
-
 }
