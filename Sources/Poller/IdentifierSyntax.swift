@@ -1,14 +1,28 @@
+import PollerWire
+
 /// The one rule for every id that comes from outside and ends in a key, a path or a log line.
 enum IdentifierSyntax {
-    /// Returns `text` when it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`.
+    /// What a text is, which decides what in it looks like a secret.
+    enum Use {
+        /// An id of the upstream's: a text that looks like a secret is refused (``SecretShape``).
+        case id
+        /// A name that a person chose: only what is clearly a key is refused.
+        case name
+        /// A word of the upstream's, such as a status.
+        case word
+    }
+
+    /// Returns `text` when it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`, and no secret.
     ///
     /// Nothing else may pass: no slash (paths), no brace (hash tags), no control character
     /// (logs), no `|` (packed records).
     static func check(
         _ text: String,
         field: String,
-        lengthMax: Int
+        lengthMax: Int,
+        as use: Use = .id
     ) throws(InvalidInput) -> String {
+        try refuseSecret(text, field: field, as: use)
         let length = text.utf8.count
         guard length > 0 else {
             throw InvalidInput(field: field, message: "must not be empty")
@@ -26,6 +40,16 @@ enum IdentifierSyntax {
             )
         }
         return text
+    }
+
+    /// Refuses a secret, with advice that has nothing of it.
+    static func refuseSecret(
+        _ text: String,
+        field: String,
+        as use: Use = .id
+    ) throws(InvalidInput) {
+        guard use != .word, let secret = SecretShape(text, isName: use == .name) else { return }
+        throw InvalidInput(field: field, message: secret.advice)
     }
 
     /// Whether a byte may be in an id.

@@ -47,6 +47,7 @@ struct DeliveryList: AsyncParsableCommand {
 
     func validate() throws {
         guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+        try names.check([source].compactMap(\.self))
         guard source != nil || (names.account == nil && names.kind == nil) else {
             throw ValidationError(
                 "--account and --kind tell which source is meant: name it with --source, or leave "

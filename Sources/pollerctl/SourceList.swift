@@ -90,6 +90,8 @@ struct SourceList {
 
     /// The server's own rule for ids.
     static func mistake(in id: String, needsPrefix: Bool) -> String? {
+        // Before anything of it is shown.
+        if let secret = SecretShape(id) { return "this \(secret.advice)" }
         let shown = Terminal.clean(String(id.prefix(40)))
         guard !id.isEmpty else { return "an id must not be empty" }
         guard id.utf8.count <= 255 else { return "\(shown)… is longer than 255 characters" }

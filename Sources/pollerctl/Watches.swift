@@ -75,6 +75,10 @@ struct List: AsyncParsableCommand {
 
     func validate() throws {
         guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+        // A search is sent in a URL.
+        if let secret = words.lazy.compactMap({ SecretShape($0, isName: true) }).first {
+            throw ValidationError("this \(secret.advice)")
+        }
     }
 
     func run() async throws {

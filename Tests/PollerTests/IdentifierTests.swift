@@ -53,6 +53,49 @@ struct IdentifierTests {
         #expect(!"\(watch)".contains("abc"))
     }
 
+    @Test(
+        "a secret in the place of an id is refused with advice that shows nothing of it",
+        arguments: [
+            ("pi_3QaB_secret_k3yk3y", "pi_3QaB"), ("seti_1Ab_secret_k3yk3y", "seti_1Ab"),
+            (" pi_1_SECRET_k3yk3y", "pi_1"), ("src_client_secret_k3yk3y", nil),
+            ("cs_test_a1_secret_k3yk3y", nil), ("x_secret_k3yk3y", nil), ("sk_live_k3yk3y", nil),
+            ("sk_test_k3yk3y", nil), ("SK_TEST_k3yk3y", nil), ("sk_org_live_k3yk3y", nil),
+            ("sk_k3yk3y", nil), ("rk_live_k3yk3y", nil), ("rk_k3yk3y", nil),
+            ("whsec_k3yk3y", nil), ("pk_live_k3yk3y", nil),
+            ("https://shop.example/?key=sk_live_k3yk3y", nil),
+        ] as [(String, String?)]
+    )
+    func secrets(text: String, id: String?) {
+        for make in [
+            { (text: String) throws in _ = try SourceID(text) },
+            { (text: String) throws in _ = try EndpointScope(sources: [text]) },
+        ] {
+            let error = #expect(throws: InvalidInput.self) { try make(text) }
+            let message = error.map { "\($0)" } ?? ""
+            #expect(!message.contains("k3y") && message.contains("not an id"), "\(message)")
+            if let id { #expect(message.contains("give \(id),"), "\(message)") }
+        }
+    }
+
+    @Test("a name that begins like a key is a name, and a whole key is none")
+    func names() throws {
+        for name in ["sk_shop", "rk_7", "SK_2026_001", "my_secret_santa"] {
+            #expect(try AccountID(name).description == name)
+            #expect(try OrderID(name).description == name)
+        }
+        for key in ["sk_live_1", "rk_test_1", "whsec_1", "pi_1_secret_1"] {
+            #expect(throws: InvalidInput.self) { try AccountID(key) }
+            #expect(throws: InvalidInput.self) { try OrderID(key) }
+            #expect(throws: InvalidInput.self) {
+                try SearchQuery("source=\(key)", keys: .standard, now: VirtualTime.start)
+            }
+        }
+        for id in ["pi_3QaB", "src_1", "ch_secret", "risk_1", "task_test_1", "pi_secret"] {
+            #expect(try SourceID(id).description == id)
+        }
+        #expect(try SourceStatus("sk_secret_x").description == "sk_secret_x")
+    }
+
     @Test("a status is compared without case")
     func status() throws {
         #expect(try SourceStatus("Requires_Action") == SourceStatus(unchecked: "requires_action"))

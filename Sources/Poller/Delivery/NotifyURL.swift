@@ -73,7 +73,8 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             // NAME, or ACCOUNT/NAME for a stream that is one account's.
             let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
             let isName = parts.allSatisfy { part in
-                (try? IdentifierSyntax.check(String(part), field: field, lengthMax: 64)) != nil
+                (try? IdentifierSyntax.check(String(part), field: field, lengthMax: 64, as: .name))
+                    != nil
             }
             guard isName, parts.count <= 2 else {
                 throw InvalidInput(

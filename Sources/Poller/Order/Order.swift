@@ -14,7 +14,12 @@ package struct OrderID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a name from outside.
     package init(_ text: String) throws(InvalidInput) {
-        description = try IdentifierSyntax.check(text, field: "order", lengthMax: Self.lengthMax)
+        description = try IdentifierSyntax.check(
+            text,
+            field: "order",
+            lengthMax: Self.lengthMax,
+            as: .name
+        )
     }
 
     /// Wraps a name that this system wrote itself.

@@ -43,6 +43,8 @@ package struct SearchQuery: Hashable, Sendable {
         guard text.utf8.count <= Self.bytesMax else {
             throw Self.mistake("is longer than \(Self.bytesMax) bytes")
         }
+        // Searches travel in URLs, and the audit trail keeps the words of some.
+        try IdentifierSyntax.refuseSecret(text, field: "q", as: .name)
         var conditions: [SearchCondition] = []
         for word in try SearchWord.split(text) {
             conditions.append(try SearchCondition(word, keys: keys, now: now))

@@ -107,8 +107,9 @@ package struct ArchivedWatch: Hashable, Sendable {
                 message: "has one of more than \(eventBytesMax) bytes, seq \(event.seq)"
             )
         }
-        _ = try IdentifierSyntax.check(event.id.description, field: field, lengthMax: nameBytesMax)
-        _ = try IdentifierSyntax.check(event.type, field: field, lengthMax: nameBytesMax)
+        for text in [event.id.description, event.type] {
+            _ = try IdentifierSyntax.check(text, field: field, lengthMax: nameBytesMax, as: .word)
+        }
         for status in [event.previousStatus, event.status].compactMap(\.self) {
             _ = try SourceStatus(status.description)
         }

@@ -99,7 +99,7 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
 
 /// The upstream's own id of the thing that is watched: `src_…`, `pi_…`.
 package struct SourceID: Hashable, Sendable, CustomStringConvertible {
-    /// 1–255 of `A–Z a–z 0–9 _ - .`; Stripe promises ids of at most 255 characters.
+    /// 1–255 of `A–Z a–z 0–9 _ - .`, and no secret; Stripe promises ids of at most 255 characters.
     package let description: String
 
     /// Checks and wraps an id from outside.
@@ -123,7 +123,12 @@ package struct AccountID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a name from outside.
     package init(_ text: String) throws(InvalidInput) {
-        description = try IdentifierSyntax.check(text, field: "account", lengthMax: 64)
+        description = try IdentifierSyntax.check(
+            text,
+            field: "account",
+            lengthMax: 64,
+            as: .name
+        )
     }
 
     /// Wraps a name that this system wrote itself.
@@ -140,7 +145,12 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a status read from the upstream.
     package init(_ text: String) throws(InvalidInput) {
-        description = try IdentifierSyntax.check(text.lowercased(), field: "status", lengthMax: 64)
+        description = try IdentifierSyntax.check(
+            text.lowercased(),
+            field: "status",
+            lengthMax: 64,
+            as: .word
+        )
     }
 
     /// Wraps a status that this system wrote itself.

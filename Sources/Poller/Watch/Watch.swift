@@ -308,7 +308,7 @@ package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
     /// Checks and wraps a secret from outside.
     package init(_ text: String) throws(InvalidInput) {
         self.text = .known(
-            try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512)
+            try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512, as: .word)
         )
     }
 

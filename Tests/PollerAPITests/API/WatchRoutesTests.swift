@@ -83,6 +83,38 @@ struct WatchRoutesTests {
         }
     }
 
+    @Test("a secret in the place of an id is refused wherever an id is taken, and is in no answer")
+    func secretAsID() async throws {
+        try await LiveAPI.run { api in
+            for secret in [
+                "pi_3Qa_secret_canary", "sk_test_canary", "rk_live_canary", "whsec_canary",
+            ] {
+                for answer in [
+                    try await api.post("/v1/watches", #"{"source":"\#(secret)"}"#),
+                    try await api.post("/v1/watches/batch", #"[{"source":"\#(secret)"}]"#),
+                    try await api.post(
+                        "/v1/endpoints",
+                        #"{"url":"https://shop.example/","sources":["\#(secret)"]}"#
+                    ),
+                    try await api.post("/v1/watches/\(secret)/poll", ""),
+                    try await api.get("/v1/watches/\(secret)"),
+                    try await api.get("/v1/watches/\(secret)/events"),
+                    try await api.get("/v1/watches/\(secret)/timeline"),
+                    try await api.get("/v1/events?source=\(secret)"),
+                    try await api.get("/v1/watches?q=\(secret)"),
+                    try await api.get("/v1/orders/\(secret)"),
+                ] {
+                    #expect([400, 422].contains(answer.status), "\(answer.text)")
+                    #expect(!answer.text.contains("canary"), "\(answer.text)")
+                    #expect(answer.text.contains("not an id"), "\(answer.text)")
+                }
+            }
+            let advice = try await api.post("/v1/watches", #"{"source":"pi_3Qa_secret_canary"}"#)
+            #expect(advice["detail"]?.contains("give pi_3Qa,") == true)
+            #expect(try await api.get("/v1/watches").text.contains(#""data":[]"#))
+        }
+    }
+
     @Test("the caller's trace is kept with the watch, and what is none is passed over")
     func trace() async throws {
         try await LiveAPI.run { api in

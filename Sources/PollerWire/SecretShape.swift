@@ -1,0 +1,84 @@
+/// A secret in the place of an ID: a client secret, an API key or a signing secret.
+///
+/// The client secret of an intent begins with the intent's ID, so it is often passed as the ID. An ID travels in
+/// URLs, is stored and is logged, and a secret must not be. So whatever takes an ID checks it with this type first.
+///
+/// *Source*: <https://docs.stripe.com/keys>, <https://docs.stripe.com/api/payment_intents/object>.
+package enum SecretShape: Hashable, Sendable {
+    /// A client secret, `pi_…_secret_…`, with the ID that it begins with; nil for `src_client_secret_…`, which has none.
+    case clientSecret(of: String?)
+    /// An API key (`sk_…`, `rk_…`) or the signing secret of a webhook endpoint (`whsec_…`).
+    case key
+
+    /// What an ID may not begin with.
+    private static let beginnings = ["sk_", "rk_", "whsec_"]
+    /// What no ID and no name may contain: `sk_live_…` inside a URL is a key too.
+    private static let marks = [
+        "sk_live_", "sk_test_", "sk_org_", "rk_live_", "rk_test_", "pk_live_", "pk_test_",
+        "ek_live_", "ek_test_", "whsec_",
+    ]
+    private static let clientMark = "_secret_"
+    /// How ids of objects that have a client secret begin.
+    private static let owners = ["pi_", "seti_", "src_", "cs_"]
+
+    /// The secret that `text` is or contains; nil when it looks like none.
+    ///
+    /// - Parameters:
+    ///   - text: as it was given, unchecked.
+    ///   - isName: whether a person chose it, as the names of accounts and orders. A name may begin with `sk_`.
+    package init?(_ text: some StringProtocol, isName: Bool = false) {
+        let folded = text.lowercased().drop { $0.isWhitespace }
+        let isOfStripe = Self.owners.contains { Self.hasWord($0, in: folded) }
+        if let mark = folded.firstRange(of: Self.clientMark), isOfStripe || !isName {
+            self = .clientSecret(of: Self.id(before: mark.lowerBound, in: folded, of: text))
+            return
+        }
+        let isKey =
+            Self.marks.contains { Self.hasWord($0, in: folded) }
+            || !isName && Self.beginnings.contains { folded.hasPrefix($0) }
+        guard isKey else { return nil }
+        self = .key
+    }
+
+    /// Whether a text has such a beginning of a word: `task_test_1` is no key.
+    private static func hasWord(_ mark: String, in text: Substring) -> Bool {
+        text.ranges(of: mark).contains { range in
+            guard range.lowerBound > text.startIndex else { return true }
+            let before = text[text.index(before: range.lowerBound)]
+            return !before.isLetter && !before.isNumber
+        }
+    }
+
+    /// The ID that a client secret begins with; nil when what is before the mark is none.
+    private static func id(
+        before end: Substring.Index,
+        in folded: Substring,
+        of text: some StringProtocol
+    ) -> String? {
+        let length = folded[..<end].utf8.count
+        let given = text.drop { $0.isWhitespace }.utf8.prefix(length)
+        let isID =
+            Self.owners.dropLast().contains { folded.hasPrefix($0) }
+            && folded[..<end] != "src_client"
+            && given.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
+            }
+        return isID ? String(decoding: given, as: UTF8.self) : nil
+    }
+
+    /// What is wrong and what to give instead, without anything of the secret: follows "source" or "this".
+    package var advice: String {
+        switch self {
+        case .clientSecret(let id?):
+            "is the client secret of \(id), not an id: give \(id), and the secret as client_secret "
+                + "where it is needed"
+        case .clientSecret(nil):
+            "is a client secret, not an id: give the id, as src_… or pi_…, and the secret as "
+                + "client_secret where it is needed"
+        case .key:
+            "is an API key or a signing secret, not an id: give the id, as src_… or pi_…, and roll "
+                + "the key if others may have seen it"
+        }
+    }
+}
