@@ -34,6 +34,8 @@ package struct APIBackend: Sendable {
     package let incidents: (any IncidentStore)?
     /// Entries that have ended several processes; nil where no store keeps them.
     package let setAside: (any SuspectStore)?
+    /// Which webhooks of the upstream are refused; nil where no store keeps that.
+    package let refusals: (any WebhookHealthStore)?
     /// Sets aside replays that end their processes.
     package let suspects: PoisonGuard
     /// The requests that clients have named, and what seals their answers; nil where nobody keeps them.
@@ -79,6 +81,7 @@ package struct APIBackend: Sendable {
     ///   - activity: what the cluster did; nil where nobody keeps it.
     ///   - incidents: what operators are told of; nil where nobody keeps it.
     ///   - setAside: entries that have ended several processes; nil where no store keeps them.
+    ///   - refusals: which webhooks of the upstream are refused; nil where no store keeps that.
     ///   - suspects: sets aside replays that end their processes.
     ///   - requests: the requests that clients have named, and what seals their answers; nil where nobody
     ///     keeps them.
@@ -111,6 +114,7 @@ package struct APIBackend: Sendable {
         activity: (any ActivityStore)? = nil,
         incidents: (any IncidentStore)? = nil,
         setAside: (any SuspectStore)? = nil,
+        refusals: (any WebhookHealthStore)? = nil,
         suspects: PoisonGuard = .none,
         requests: (store: any NamedRequests, seals: RequestSeals)? = nil,
         webhooks: (any WebhookIntake)? = nil,
@@ -142,6 +146,7 @@ package struct APIBackend: Sendable {
         self.activity = activity
         self.incidents = incidents
         self.setAside = setAside
+        self.refusals = refusals
         self.suspects = suspects
         self.requests = requests
         self.webhooks = webhooks

@@ -16,6 +16,7 @@ import RedisClient
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
+/// | `<ns>refused` | hash | account → its webhooks that were refused since one was accepted (``RefusedWebhooks``), two days |
 /// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |
 /// | `poller:repartition` | string | who gives the store more partitions just now (``RedisRepartition``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |

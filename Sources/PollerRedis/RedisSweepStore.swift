@@ -9,7 +9,7 @@ package struct RedisSweepStore: SweepStore {
     /// within minutes.
     package static let webhookSpan = Duration.seconds(300)
 
-    private let client: RedisClient
+    let client: RedisClient
     private let namespace: String
     private let webhookSpan: Duration
 
@@ -39,13 +39,14 @@ package struct RedisSweepStore: SweepStore {
             [key("sweep", account)],
             [.string(owner.description), RedisArgument(span.ms)]
         )
-        guard let fields = reply.array, fields.count == 4, let ours = fields[0].int,
+        guard let fields = reply.array, fields.count == 5, let ours = fields[0].int,
             let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].time
         else { throw .corrupt("the sweep of \(account) is not understood") }
         return SweepTurn(
             isOurs: ours == 1,
             cursor: cursor,
             caughtUpAt: fields[2].time,
+            isRereadDue: fields[4].int == 1,
             now: now
         )
     }
@@ -64,6 +65,7 @@ package struct RedisSweepStore: SweepStore {
                 .string(progress.isCaughtUp ? "1" : "0"), RedisArgument(pause.ms),
                 RedisArgument(webhookSpan.ms),
                 .string(key("mark", account) + Hinting.mark(ofEvent: "")),
+                progress.rereadPause.map { RedisArgument($0.ms) } ?? .string(""),
             ] + progress.unseen.map { .string($0) }
         )
         guard let missed = reply.int else { throw .corrupt("a sweep's end answered nonsense") }
@@ -112,6 +114,8 @@ package struct RedisSweepStore: SweepStore {
         return ReadUsage(reads: sums[0], transactions: sums[1])
     }
 
+    var refusedKey: String { "\(namespace)refused" }
+
     private func key(_ kind: String, _ account: AccountID) -> String {
         "\(namespace)\(kind){\(account)}"
     }
@@ -147,6 +151,8 @@ enum SweepField: String, CaseIterable {
     case caughtUp = "t"
     /// The pause before ``due``, ms.
     case pause = "p"
+    /// When what was listed before is to be read again, ms.
+    case reread = "r"
 }
 
 /// The fields of an account's reads, each followed by a day (days since 1970).

@@ -27,6 +27,14 @@ package struct ConfiguredSources: SourceLocator {
         guard key.kind != .http else { return try sources.check(key, among: accounts) }
         let names = self.accounts.named
         guard !names.isEmpty, self.accounts.configuration(for: key.account) == nil else { return }
+        guard !self.accounts.organisations.contains(key.account) else {
+            throw InvalidInput(
+                field: "account",
+                message:
+                    "is \(key.account), whose key is an organisation's (sk_org_…): name the account "
+                    + "of the payment, acct_…"
+            )
+        }
         throw .unknownAccount(key.account, among: names.filter(accounts.contains))
     }
 }

@@ -51,6 +51,8 @@ public struct Incident: WireObject, Hashable {
         case keyExpiring = "key_expiring"
         /// The store's memory is nearly full.
         case storeFilling = "store_filling"
+        /// The upstream's webhooks for an account are refused, all of them.
+        case webhooksRefused = "webhooks_refused"
     }
 
     /// Whether it is so now.

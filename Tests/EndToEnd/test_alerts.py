@@ -5,6 +5,8 @@ The rules are those of `ops/observability`, with their waits and spans shortened
 
 import contextlib
 import copy
+import hashlib
+import hmac
 import json
 import re
 import threading
@@ -47,6 +49,9 @@ FADING = {"PollerKeyRefused", "PollerPollsFail", "PollerProcessesDie", "PollerEn
 # A file that is followed.
 GOOD = "upstreams: {}\n"
 
+# Of Stripe's webhooks, which the scraped API takes.
+SECRET = "whsec_alerts"
+
 # A look at the cluster for its gauges, and what a busy machine adds.
 LOOK_S = 40
 
@@ -81,7 +86,8 @@ class Watched:
         self.api, self.worker, self.notifier = (
             cluster.role(
                 f"scraped-{name}", name,
-                {"POLLER_ADMIN_BIND": f"127.0.0.1:{port}", "POLLER_API_BIND": f"127.0.0.1:{free_port()}"} | followed,
+                {"POLLER_ADMIN_BIND": f"127.0.0.1:{port}", "POLLER_API_BIND": f"127.0.0.1:{free_port()}"}
+                | followed | ({"STRIPE_WEBHOOK_SECRET": SECRET} if name == "api" else {}),
             )
             for name, port in ports.items()
         )
@@ -166,6 +172,14 @@ class Watched:
 
         wait_until(is_seen, 20, "everybody knows", pause_s=0.2)
 
+    def webhook(self, age_s: int = 0) -> int:
+        """Stripe posts an event, signed some time ago by the clock here."""
+        at = int(time.time()) - age_s
+        body = json.dumps({"id": f"evt_{at}", "type": "customer.created", "livemode": False, "data": {"object": {}}}).encode()
+        signed = hmac.new(SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+        headers = {"Stripe-Signature": f"t={at},v1={signed}"}
+        return requests.post(f"{self.api.address('api')}/v1/stripe/webhook", body, headers=headers, timeout=20).status_code
+
     def mend_upstream(self) -> None:
         while self.faults:
             self.cluster.sandbox.clear_fault(self.faults.pop())
@@ -242,13 +256,15 @@ def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos)
         it.processes_end()
         it.fires("PollerFiguresMissing", "PollerProcessDown")
         it.api.start().wait_ready()
+        assert it.webhook(age_s=600) == 400
         it.fires(
             "PollerNoWorker", "PollerNoNotifier", "PollerWatchesLate", "PollerTooFewWorkers", "PollerLaneStopped",
             "PollerLanePaused", "PollerUpstreamSlows", "PollerWatchesQuarantined", "PollerEventsWait",
-            "PollerEntriesSetAside", "PollerDeadLetters", "PollerEndpointDown",
+            "PollerEntriesSetAside", "PollerDeadLetters", "PollerEndpointDown", "PollerWebhooksRefused",
         )
         it.note("everything is in trouble")
         it.mend_upstream()
+        assert it.webhook() == 200
         it.mend()
         it.fires("PollerProcessesDie")
         it.is_silent(but=FADING)

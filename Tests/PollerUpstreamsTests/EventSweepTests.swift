@@ -9,10 +9,11 @@ import Testing
 
 @Suite("The sweep of an account's events", .serialized)
 struct EventSweepTests {
-    private func sweep(
+    func sweep(
         _ rig: AccountRig,
         owner: String = "AAAAAAAAAAA",
         expectsWebhooks: Bool = false,
+        events: (any AccountEvents)? = nil,
         meter: ReadMeter<ContinuousClock>? = nil
     ) -> (sweep: EventSweep<ContinuousClock>, account: EventSweep<ContinuousClock>.Account) {
         let account = EventSweep<ContinuousClock>.Account(
@@ -22,7 +23,7 @@ struct EventSweepTests {
         )
         let sweep = EventSweep(
             accounts: [account],
-            events: StripeEvents(accounts: rig.accounts),
+            events: events ?? StripeEvents(accounts: rig.accounts),
             store: rig.store,
             watches: rig.watches,
             meter: meter ?? self.meter(rig),
@@ -37,10 +38,16 @@ struct EventSweepTests {
         ReadMeter(store: rig.store, clock: ContinuousClock(), logger: AccountRig.quiet)
     }
 
-    private func cursor(_ rig: AccountRig) async throws -> SweepCursor {
+    func cursor(_ rig: AccountRig) async throws -> SweepCursor {
         let probe = OwnerID(unchecked: "PROBE")
         let turn = try await rig.store.take(.main, owner: probe, for: .milliseconds(1))
         return turn.cursor
+    }
+
+    /// The store's clock.
+    func now(_ rig: AccountRig) async throws -> Timestamp {
+        let probe = AccountID(unchecked: "probe")
+        return try await rig.store.take(probe, owner: AccountRig.owner, for: .seconds(1)).now
     }
 
     @Test("the first sweep hints nothing; later ones hint what happened since, once")
@@ -137,7 +144,7 @@ struct EventSweepTests {
         func events(
             of account: AccountID,
             _ list: EventList,
-            from cursor: SweepCursor
+            _ range: EventRange
         ) async throws(AccountEventsFailure) -> AccountEventsPage {
             asked()
             // Until it is cancelled: that is what a drain does.
@@ -163,11 +170,18 @@ struct EventSweepTests {
         }
 
         func hasEvent(
-            _ id: String,
+            _ event: AccountEvent,
             about object: SourceID,
             in account: AccountID
         ) async throws(AccountEventsFailure) -> Bool {
             false
+        }
+
+        func intent(
+            ofInvoice invoice: String,
+            in account: AccountID
+        ) async throws(AccountEventsFailure) -> SourceID? {
+            nil
         }
     }
 

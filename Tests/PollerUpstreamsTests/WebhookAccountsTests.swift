@@ -13,7 +13,7 @@ struct WebhookAccountsTests {
     private static let now = Timestamp(ms: 1_795_000_000_000)
     private static let types = StripeEvents.types + StripeEvents.moneyTypes
 
-    private static let platform = AccountID.main
+    static let platform = AccountID.main
     private static let shopA = AccountID(unchecked: "shopa")
     private static let shopB = AccountID(unchecked: "shopb")
     /// Configured with a key of its own, under the id that Stripe gave it.
@@ -22,11 +22,11 @@ struct WebhookAccountsTests {
         platform: "whsec_platform", shopA: "whsec_a", shopB: "whsec_b", own: "whsec_own",
     ]
     /// Where a watch is open, so that a hint in the wrong place would show.
-    private static let watched = [
+    static let watched = [
         "default", "shopa", "shopb", "acct_7", "acct_8", "acct_own", "acct_bank", "bank", "nobody",
     ].map { AccountID(unchecked: $0) }
     /// What an event may have as its account, as JSON; nil for no such member.
-    private static let claims: [String?] = [
+    static let claims: [String?] = [
         nil, "null", #""acct_7""#, #""acct_8""#, #""acct_own""#, #""acct_bank""#, #""shopa""#,
         #""shopb""#, #""default""#, #""bank""#, #""nobody""#, #""""#, #""acct_""#, #""acct_7 ""#,
         #""ACCT_7""#, #""acct_7/../shopb""#, #""acct_7~connected""#,
@@ -34,13 +34,13 @@ struct WebhookAccountsTests {
     ]
 
     /// A Stripe that knows every notice and event of the accounts it has, and nothing of others.
-    private struct StripeOf: AccountEvents {
+    struct StripeOf: AccountEvents {
         let accounts: Set<AccountID>
 
         func events(
             of account: AccountID,
             _ list: EventList,
-            from cursor: SweepCursor
+            _ range: EventRange
         ) async throws(AccountEventsFailure) -> AccountEventsPage {
             AccountEventsPage(events: [], hasMore: false)
         }
@@ -64,11 +64,18 @@ struct WebhookAccountsTests {
         }
 
         func hasEvent(
-            _ id: String,
+            _ event: AccountEvent,
             about object: SourceID,
             in account: AccountID
         ) async throws(AccountEventsFailure) -> Bool {
             accounts.contains(account)
+        }
+
+        func intent(
+            ofInvoice invoice: String,
+            in account: AccountID
+        ) async throws(AccountEventsFailure) -> SourceID? {
+            nil
         }
     }
 
@@ -137,7 +144,7 @@ struct WebhookAccountsTests {
             + #""type":"sepa_debit","amount":99900,"sepa_debit":{"creditor_identifier":"EVIL"}}"#
     }
 
-    private static func key(_ account: AccountID, _ source: String) -> WatchKey {
+    static func key(_ account: AccountID, _ source: String) -> WatchKey {
         WatchKey(account: account, source: SourceID(unchecked: source), kind: .source)
     }
 

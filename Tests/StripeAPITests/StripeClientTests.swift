@@ -63,6 +63,54 @@ import Testing
         #expect(!request.contains("Idempotency-Key"))
     }
 
+    @Test(
+        "an organisation's key names the account by Stripe-Context, and sends nothing without one"
+    )
+    func organisation() async throws {
+        let reply = Self.okHead + "Content-Length: 2\r\n\r\n{}"
+        try await ScriptedServer.withRunning(.bytes(reply, then: .silence)) { server in
+            let configuration = StripeClientConfiguration(
+                key: StripeKey("sk_org_test_1"),
+                baseURL: server.address
+            )
+            let client = StripeClient(configuration: configuration)
+            #expect(StripeKey("sk_org_live_1").isOrganization && !Self.key.isOrganization)
+            let error = await #expect(throws: StripeError.self) {
+                try await client.get("/v1/sources/src_1")
+            }
+            guard case .invalidRequest(let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("acct_") && server.requests.isEmpty)
+            for account in ["acct_1", "acct_1/acct_2"] {
+                _ = try await client.acting(for: account).get("/v1/sources/src_1")
+                let request = try #require(server.requests.last)
+                #expect(request.contains("Stripe-Context: \(account)\r\n"))
+                #expect(!request.contains("Stripe-Account"))
+            }
+        }
+    }
+
+    @Test(
+        "a secret is never sent as an id",
+        arguments: [
+            "pi_1_secret_canary", "src_client_secret_canary", "sk_test_canary", "whsec_canary",
+        ]
+    )
+    func secretAsID(_ id: String) async throws {
+        try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
+            let error = await #expect(throws: StripeError.self) {
+                try await client(server.address).retrievePaymentIntent(id)
+            }
+            guard case .invalidRequest(let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(!reason.contains("canary") && server.requests.isEmpty)
+        }
+    }
+
     @Test("a POST carries its form and an idempotency key")
     func post() async throws {
         let reply = Self.okHead + "Content-Length: 2\r\n\r\n{}"

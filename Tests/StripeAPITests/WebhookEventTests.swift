@@ -32,6 +32,57 @@ import Testing
         #expect(event.request?.idempotencyKey == "k")
     }
 
+    @Test("a thin event becomes a notification, which is no event with an object")
+    func thin() throws {
+        let body = Data(
+            """
+            {"id":"evt_test_65","object":"v2.core.event","type":"v1.charge.succeeded","livemode":false,
+            "created":"2026-11-27T00:00:00.000Z","context":"acct_1","reason":null,
+            "related_object":{"id":"ch_1","type":"charge","url":"/v1/charges/ch_1"}}
+            """.utf8
+        )
+        let header = WebhookSignature.header(payload: body, secret: "whsec_a", timestamp: 1000)
+        let payload = try WebhookSignature.constructPayload(
+            payload: body,
+            header: header,
+            secrets: ["whsec_a"],
+            now: 1000
+        )
+        guard case .notification(let event) = payload else {
+            Issue.record("\(payload)")
+            return
+        }
+        #expect(event.type == "v1.charge.succeeded" && event.context == "acct_1")
+        #expect(event.relatedObject?.id == "ch_1" && event.relatedObject?.type == "charge")
+        let error = #expect(throws: WebhookError.self) { try construct(body, header) }
+        #expect(error.map { "\($0)".contains("constructPayload") } == true)
+    }
+
+    @Test("who names the account of an event: account, context or user_id")
+    func accounts() throws {
+        let fields: [(String, KeyPath<StripeEvent, String?>)] = [
+            ("account", \.account), ("context", \.context), ("user_id", \.userID),
+        ]
+        for (field, read) in fields {
+            let text = String(decoding: Self.body, as: UTF8.self)
+                .replacing(#""created":1000,"#, with: #""created":1000,"\#(field)":"acct_1","#)
+            let body = Data(text.utf8)
+            let header = WebhookSignature.header(payload: body, secret: "whsec_a", timestamp: 1000)
+            let event = try construct(body, header)
+            #expect(event[keyPath: read] == "acct_1", "\(field)")
+        }
+    }
+
+    @Test("of several secrets the one that fits says why: too old, not unknown")
+    func old() throws {
+        let header = WebhookSignature.header(payload: Self.body, secret: "whsec_b", timestamp: 1)
+        for secrets in [["whsec_a", "whsec_b"], ["whsec_b", "whsec_a"]] {
+            #expect(throws: WebhookError.signature(.tooOld(timestamp: 1))) {
+                try construct(Self.body, header, secrets)
+            }
+        }
+    }
+
     @Test("either secret will do while one is rolled, on our side or on Stripe's")
     func rolled() throws {
         let old = WebhookSignature.header(payload: Self.body, secret: "whsec_old", timestamp: 1000)

@@ -34,6 +34,76 @@ import Testing
         }
     }
 
+    @Test("a destination gets thin events, which name objects that can be read")
+    func thin() async throws {
+        try await SandboxProbe.run { receiver in
+            try await SandboxProbe.run { probe in
+                let made = try await probe.control(
+                    .POST,
+                    "webhooks/destinations",
+                    #"{"url":"\#(receiver.base)/v1/hook"}"#
+                )
+                #expect(
+                    made.status == 201 && made.body["secret"]?.string?.hasPrefix("whsec_") == true
+                )
+                let source = try await probe.makeSource()
+                _ = try await probe.send(.POST, "/redirect/\(source.id)/authorize")
+                let listed = try await probe.eventually {
+                    try await probe.client().listEvents().data.first { $0.objectID == source.id }
+                }
+                let id = "evt_test_65" + listed.id.dropFirst(4)
+                let thin = try await probe.client().retrieveEventNotification(id)
+                #expect(thin.id == id && thin.type == "v1.source.chargeable")
+                #expect(
+                    thin.relatedObject?.id == source.id && thin.allResponseFields["data"] == nil
+                )
+                #expect(thin.relatedObject?.url == "/v1/sources/\(source.id)")
+                _ = try await probe.eventually {
+                    let (_, log) = try await receiver.control(.GET, "requests?path=/v1/hook")
+                    guard case .array(let requests) = log["data"] else { return nil as Bool? }
+                    return requests.isEmpty ? nil : true
+                }
+                let endpoints = try await probe.client().listWebhookEndpoints()
+                #expect(endpoints.data.isEmpty, "it is none of v1's")
+            }
+        }
+    }
+
+    @Test("a late event is read by its id at once, and listed after its delay")
+    func late() async throws {
+        try await SandboxProbe.run { probe in
+            let fault = #"{"mode":"late","list_delay_ms":400,"match":"source.canceled"}"#
+            #expect(try await probe.control(.POST, "webhooks/faults", fault).status == 201)
+            let source = try await probe.makeSource()
+            _ = try await probe.control(
+                .POST,
+                "sources/\(source.id)/status",
+                #"{"status":"canceled"}"#
+            )
+            func listed() async throws -> StripeEvent? {
+                try await probe.client().listEvents().data.first { $0.type == "source.canceled" }
+            }
+            #expect(try await listed() == nil)
+            let event = try await probe.eventually(listed)
+            #expect(try await probe.client().retrieveEvent(event.id).objectID == source.id)
+        }
+    }
+
+    @Test("an organisation's key needs the account, and acts for it")
+    func organisation() async throws {
+        try await SandboxProbe.run { probe in
+            let headers: HTTPHeaders = ["authorization": "Bearer sk_org_test_1"]
+            let without = try await probe.send(.GET, "/v1/events", headers: headers)
+            #expect(without.status == 400)
+            let client = probe.client("sk_org_test_1").acting(for: "acct_7")
+            let source = try await client.createSource([("type", "card")])
+            #expect(try await client.retrieveSource(source.id).id == source.id)
+            await #expect(throws: StripeError.self) {
+                try await probe.client().retrieveSource(source.id)
+            }
+        }
+    }
+
     @Test("endpoints are created with their secret, listed without it, and deleted")
     func endpoints() async throws {
         try await SandboxProbe.run { probe in

@@ -8,11 +8,11 @@ package enum EventList: String, Hashable, Sendable, CaseIterable {
 
 /// The list of everything that happened in an account, as the upstream keeps it.
 package protocol AccountEvents: Sendable {
-    /// Reads what follows the cursor, oldest first, at most a page.
+    /// Reads events, oldest first.
     func events(
         of account: AccountID,
         _ list: EventList,
-        from cursor: SweepCursor
+        _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage
 
     /// What a charge belongs to: the source it was made from, or its intent; nil when it is none of what
@@ -29,14 +29,35 @@ package protocol AccountEvents: Sendable {
         in account: AccountID
     ) async throws(AccountEventsFailure) -> NoticeLookup
 
-    /// Whether the account has an event of this id about this object.
+    /// Whether the account has this event, and it names this object.
     ///
     /// False also where the account is none that the credentials reach.
     func hasEvent(
-        _ id: String,
+        _ event: AccountEvent,
         about object: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> Bool
+
+    /// The intent that pays an invoice; nil when none does, or the invoice is unknown.
+    func intent(
+        ofInvoice invoice: String,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID?
+}
+
+/// Which events of a list are read.
+package enum EventRange: Hashable, Sendable, CustomStringConvertible {
+    /// One page of those that the list has behind this event.
+    case after(String)
+    /// All since a time by the upstream's clock, the newest of them when they are too many.
+    case since(Timestamp)
+
+    package var description: String {
+        switch self {
+        case .after(let id): "after \(id)"
+        case .since(let time): "since \(time)"
+        }
+    }
 }
 
 /// The upstream's answer about a notice of a debit.
@@ -49,16 +70,19 @@ package enum NoticeLookup: Hashable, Sendable {
     case unreadable
 }
 
-/// One page of an account's events, oldest first.
+/// Events of an account as they were listed, oldest first.
 package struct AccountEventsPage: Hashable, Sendable {
     package let events: [AccountEvent]
-    /// Newer ones follow.
+    /// Whether the range has more: newer ones behind an event, older ones since a time.
     package let hasMore: Bool
+    /// The requests that it took.
+    package let requests: Int
 
     /// Puts a page together.
-    package init(events: [AccountEvent], hasMore: Bool) {
+    package init(events: [AccountEvent], hasMore: Bool, requests: Int = 1) {
         self.events = events
         self.hasMore = hasMore
+        self.requests = requests
     }
 }
 
@@ -75,6 +99,8 @@ package struct AccountEvent: Hashable, Sendable {
     package let news: HintNews
     /// The debit it announces; nil for an event that announces none.
     package let mandate: MandateAnnouncement?
+    /// Whether it only names its object, so that what the object belongs to must be asked for.
+    package let isThin: Bool
 
     /// Describes an event.
     package init(
@@ -82,13 +108,27 @@ package struct AccountEvent: Hashable, Sendable {
         type: String,
         subjects: [SourceID],
         news: HintNews = .anything,
-        mandate: MandateAnnouncement? = nil
+        mandate: MandateAnnouncement? = nil,
+        isThin: Bool = false
     ) {
         self.id = id
         self.type = type
         self.subjects = subjects
         self.news = news
         self.mandate = mandate
+        self.isThin = isThin
+    }
+
+    /// The same event about one more object.
+    package func naming(_ subject: SourceID) -> AccountEvent {
+        AccountEvent(
+            id: id,
+            type: type,
+            subjects: subjects + [subject],
+            news: news,
+            mandate: mandate,
+            isThin: isThin
+        )
     }
 }
 

@@ -10,6 +10,7 @@ import Synchronization
 /// moved only after the hints, page by page: a crash anywhere repeats hints and loses none. After
 /// a downtime the cursor leads through everything missed, as far back as the upstream keeps
 /// events (30 days); beyond that the sweep begins anew and per-source polls find what is left.
+/// The last minutes are read again and again, because an event may become visible late (``SweepStep``).
 ///
 /// *An event that ends the process*: pages and events are handled under the ``PoisonGuard``. An event that is set aside is
 /// passed over. While a page is set aside, because it cannot be read, the sweep of its account rests at it; polls
@@ -64,10 +65,10 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     private let accounts: [Account]
     private let events: any AccountEvents
-    private let store: any SweepStore
-    private let hinting: Hinting
+    let store: any SweepStore
+    let hinting: Hinting
     private let meter: ReadMeter<C>
-    private let suspects: PoisonGuard
+    let suspects: PoisonGuard
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -168,46 +169,54 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         delays.heard(turn, of: account.id, pace: interval)
     }
 
-    private func sweep(_ account: Account, from turn: SweepTurn) async throws(StoreError) {
-        var cursor = turn.cursor
+    private func sweep(_ account: Account, from first: SweepTurn) async throws(StoreError) {
+        var turn = first
         for _ in 0..<Self.pagesMax where !Task.isCancelled {
+            let interval = interval(account)
+            let step = SweepStep(turn, interval: interval)
             meter.count(account.id, isFirst: false)
-            let answer = try await read(account, from: cursor)
+            let answer = try await read(account, step, from: turn.cursor)
             let page: AccountEventsPage
             do throws(AccountEventsFailure) {
                 page = try answer.get()
             } catch {
                 // Cut off by a drain: somebody else goes on at the cursor.
                 guard !Task.isCancelled else { return }
-                try await failed(account, at: cursor, error)
+                try await failed(account, at: turn.cursor, error)
                 return
             }
+            for _ in 1..<max(page.requests, 1) { meter.count(account.id, isFirst: false) }
             failures.withLock { $0[account.id] = 0 }
-            let isFirst = cursor == .start
             // Where nobody has looked yet there is no gap to make good: polls see the present.
-            let unseen = isFirst ? [] : try await hint(page.events, of: account)
-            cursor =
-                page.events.last.map { .after($0.id) }
-                ?? (isFirst ? .since(turn.now) : cursor)
-            let isCaughtUp = isFirst || !page.hasMore
+            let isFirst = turn.cursor == .start
+            let found = try await handle(page.events, of: account, hinting: !isFirst, interval)
+            let reading = SweepReading(step, page, turn, interval: interval)
+            let progress = SweepProgress(
+                cursor: reading.cursor,
+                isCaughtUp: reading.isCaughtUp,
+                unseen: found.unseen,
+                rereadPause: reading.rereadPause
+            )
+            // Pages lead to the end of the list; the overlap before it comes next.
+            let isOverlapNext = reading.rereadPause == nil && turn.isRereadDue
             let missed = try await store.finish(
-                SweepProgress(cursor: cursor, isCaughtUp: isCaughtUp, unseen: unseen),
+                progress,
                 of: account.turn,
                 owner: owner,
-                pause: isCaughtUp ? interval(account) : .zero
+                pause: reading.isCaughtUp && !isOverlapNext ? interval : .zero
             )
-            count("poller_sweep_events_total", account, isFirst ? 0 : page.events.count)
+            count("poller_sweep_events_total", account, isFirst ? 0 : found.count)
             count("poller_webhook_missed_total", account, missed ?? 0)
-            guard missed != nil, !isCaughtUp else { return }
-            guard try await store.take(account.turn, owner: owner, for: Self.span).isOurs else {
-                return
-            }
+            guard missed != nil, !reading.isCaughtUp else { return }
+            turn = try await store.take(account.turn, owner: owner, for: Self.span)
+            guard turn.isOurs else { return }
         }
     }
 
-    /// Reads a page; the failure says so when it is set aside.
+    /// Reads what a step says; the failure says so when it is set aside.
     private func read(
         _ account: Account,
+        _ step: SweepStep,
         from cursor: SweepCursor
     ) async throws(StoreError) -> Result<AccountEventsPage, AccountEventsFailure> {
         let suspect = Suspect(
@@ -223,64 +232,13 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             PlantedTrap.check(.sweep, account.id.description)
             #endif
             do throws(AccountEventsFailure) {
-                let page = try await events.events(of: account.id, account.list, from: cursor)
+                let page = try await events.events(of: account.id, account.list, step.range)
                 return .success(page)
             } catch {
                 return .failure(error)
             }
         }
         return page ?? .failure(.unavailable("the page is set aside: \(suspect.id)"))
-    }
-
-    /// Hints for every event; returns those that no webhook had brought.
-    private func hint(
-        _ events: [AccountEvent],
-        of account: Account
-    ) async throws(StoreError) -> [String] {
-        guard !events.isEmpty else { return [] }
-        let seen = try await store.isMarked(
-            events.map { Hinting.mark(ofEvent: $0.id) },
-            of: account.id
-        )
-        let unseen = zip(events, seen).filter { !$1 }.map(\.0)
-        let home = suspects.home(of: account.id.description)
-        let named = unseen.map { Hinting.suspect($0, of: account.id, countedIn: home) }
-        try await suspects.handle(named) { (group) async throws(StoreError) in
-            let group = Set(group)
-            let events = zip(unseen, named).filter { group.contains($1) }.map(\.0)
-            #if DEBUG
-            for suspect in group { PlantedTrap.check(.hint, suspect.about ?? "") }
-            #endif
-            try await hintAtOnce(events, of: account)
-        }
-        // What webhooks miss is counted where it is frequent.
-        return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
-    }
-
-    private func hintAtOnce(
-        _ events: [AccountEvent],
-        of account: Account
-    ) async throws(StoreError) {
-        let failure = await withTaskGroup(of: StoreError?.self) { [hinting] group in
-            var failure: StoreError?
-            for (index, event) in events.enumerated() {
-                if index >= Self.hintsMax, let done = await group.next() {
-                    failure = failure ?? done
-                }
-                // Hints do not wait for each other's round trips; each ends with its own.
-                group.addTask {
-                    do throws(StoreError) {
-                        _ = try await hinting.hint(event, of: account.id, isWebhook: false)
-                        return nil
-                    } catch {
-                        return error
-                    }
-                }
-            }
-            for await done in group { failure = failure ?? done }
-            return failure
-        }
-        if let failure { throw failure }
     }
 
     private func failed(

@@ -68,6 +68,9 @@ package struct Hinting: Sendable {
     /// The mark of an event that a webhook brought.
     package static func mark(ofEvent id: String) -> String { "e:\(id)" }
 
+    /// The mark of an event that the sweep has handled: it reads each more than once.
+    static func mark(swept id: String) -> String { "s:\(id)" }
+
     /// The mark of a change, which several events may tell.
     ///
     /// Not of the money: two refunds within a minute are two changes, and what has ended is looked at
@@ -164,7 +167,7 @@ package struct Hinting: Sendable {
         in account: AccountID
     ) async throws(StoreError) -> [SourceID] {
         let kinds = event.subjects.map { ($0, SourceKind(inferredFrom: $0)) }
-        guard let events, event.news == .money,
+        guard let events, event.news == .money || event.isThin,
             let charge = kinds.first(where: { $0.1 == .charge })?.0,
             !kinds.contains(where: { $0.1 != nil && $0.1 != .charge })
         else { return event.subjects }

@@ -46,14 +46,23 @@ package struct SweepTurn: Hashable, Sendable {
     package let cursor: SweepCursor
     /// When it last had seen every event; nil when it never has.
     package let caughtUpAt: Timestamp?
+    /// Whether what was listed before is to be read again (``SweepStep``).
+    package let isRereadDue: Bool
     /// The store's clock.
     package let now: Timestamp
 
     /// Puts a turn together, as a store does.
-    package init(isOurs: Bool, cursor: SweepCursor, caughtUpAt: Timestamp?, now: Timestamp) {
+    package init(
+        isOurs: Bool,
+        cursor: SweepCursor,
+        caughtUpAt: Timestamp?,
+        isRereadDue: Bool = true,
+        now: Timestamp
+    ) {
         self.isOurs = isOurs
         self.cursor = cursor
         self.caughtUpAt = caughtUpAt
+        self.isRereadDue = isRereadDue
         self.now = now
     }
 }
@@ -75,12 +84,20 @@ package struct SweepProgress: Hashable, Sendable {
     package let isCaughtUp: Bool
     /// Events that no webhook had brought yet, when webhooks are expected.
     package let unseen: [String]
+    /// How long nothing is to be read again; nil leaves that as it was.
+    package let rereadPause: Duration?
 
     /// Describes what one sweep did.
-    package init(cursor: SweepCursor, isCaughtUp: Bool, unseen: [String]) {
+    package init(
+        cursor: SweepCursor,
+        isCaughtUp: Bool,
+        unseen: [String],
+        rereadPause: Duration? = nil
+    ) {
         self.cursor = cursor
         self.isCaughtUp = isCaughtUp
         self.unseen = unseen
+        self.rereadPause = rereadPause
     }
 }
 

@@ -23,6 +23,8 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case keyExpiring = "key_expiring"
     /// The store's memory is nearly full.
     case storeFilling = "store_filling"
+    /// The upstream's webhooks for an account are refused, all of them.
+    case webhooksRefused = "webhooks_refused"
 }
 
 /// Something of the cluster that is not as it should be: told when it begins and when it is over.
@@ -173,7 +175,7 @@ extension IncidentKind {
     /// The others stay until a person acts, or time itself has passed.
     var mayPass: Bool {
         switch self {
-        case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling: true
+        case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling, .webhooksRefused: true
         case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
         }
     }
@@ -190,6 +192,7 @@ extension IncidentKind {
         case .endpointDisabled: "endpoints are told nothing more"
         case .keyExpiring: "keys end within a week"
         case .storeFilling: "stores are nearly full"
+        case .webhooksRefused: "accounts have all webhooks of their upstream refused"
         }
     }
 }

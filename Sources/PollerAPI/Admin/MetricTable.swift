@@ -177,6 +177,12 @@ package struct Metric: Hashable, Sendable {
         ),
         Metric(
             .counter,
+            "stripe_signatures_total",
+            ["account", "result"],
+            "Webhooks of Stripe by their signature: good, or refused for clock, secret, unsigned, malformed."
+        ),
+        Metric(
+            .counter,
             "audit_lost_total",
             [],
             "Changes that the log has and the audit trail has not."
@@ -289,6 +295,12 @@ package struct Metric: Hashable, Sendable {
             "set_aside_entries",
             ["reader"],
             "Stored entries that are set aside because they have ended several processes."
+        ),
+        Metric(
+            .gauge,
+            "webhooks_refused",
+            ["account"],
+            "Webhooks of Stripe that were refused since one was accepted, where an operator must act."
         ),
         Metric(
             .gauge,

@@ -18,6 +18,8 @@ package struct ClusterGauges: Service {
     private let statusCache: ClusterStatusCache
     private let incidents: (any IncidentStore)?
     private let setAside: (any SuspectStore)?
+    private let refusals: (any WebhookHealthStore)?
+    private let wallClock: @Sendable () -> Timestamp
     private let clock: any Clock<Duration>
     private let registry: PrometheusRegistry
     private let logger: Logger
@@ -26,12 +28,15 @@ package struct ClusterGauges: Service {
     package init(
         backend: APIBackend,
         clock: any Clock<Duration>,
+        wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger,
         registry: PrometheusRegistry
     ) {
         statusCache = ClusterStatusCache(backend: backend, clock: clock)
         incidents = backend.incidents
         setAside = backend.setAside
+        refusals = backend.refusals
+        self.wallClock = wallClock
         self.clock = clock
         self.logger = logger
         self.registry = registry
@@ -53,6 +58,7 @@ package struct ClusterGauges: Service {
             record(try await statusCache.current())
             if let incidents { record(try await incidents.incidents().open) }
             if let setAside { record(try await setAside.setAsideEntries()) }
+            if let refusals { record(try await refusals.refusedWebhooks()) }
             set("poller_store_up", 1)
         } catch {
             // Who scrapes sees it; requests and workers have their own say about a broken store.
@@ -95,6 +101,15 @@ package struct ClusterGauges: Service {
         for reader in SuspectReader.allCases {
             let count = entries.count { $0.reader == reader }
             set("poller_set_aside_entries", count, ("reader", reader.rawValue))
+        }
+    }
+
+    private func record(_ refused: [RefusedWebhooks]) {
+        // An account that has one accepted is in the list no more.
+        registry.forget(["poller_webhooks_refused"])
+        let now = wallClock()
+        for account in refused where account.isTrouble && account.isRecent(at: now) {
+            set("poller_webhooks_refused", account.count, ("account", account.account.description))
         }
     }
 

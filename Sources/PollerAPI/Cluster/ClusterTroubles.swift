@@ -30,6 +30,8 @@ package actor ClusterTroubles: IncidentLooker {
     private let memoryUsed: @Sendable () async -> Double?
     /// What is set aside; `nil` where no store keeps it.
     private let setAside: (any SuspectStore)?
+    /// Which webhooks of the upstream are refused; `nil` where no store keeps that.
+    private let webhooks: (any WebhookHealthStore)?
     private let suspects: PoisonGuard
     private var disabled: (version: Int64, troubles: [Sighting.Trouble])?
     private var register: KeyRegister?
@@ -40,6 +42,7 @@ package actor ClusterTroubles: IncidentLooker {
         endpoints: any EndpointStore,
         keys: any KeyStore,
         setAside: (any SuspectStore)? = nil,
+        webhooks: (any WebhookHealthStore)? = nil,
         suspects: PoisonGuard = .none,
         memoryUsed: @escaping @Sendable () async -> Double?
     ) {
@@ -48,6 +51,7 @@ package actor ClusterTroubles: IncidentLooker {
         self.keys = keys
         self.memoryUsed = memoryUsed
         self.setAside = setAside
+        self.webhooks = webhooks
         self.suspects = suspects
     }
 
@@ -70,6 +74,11 @@ package actor ClusterTroubles: IncidentLooker {
             try await expiringKeys(at: now)
         }
         seen[.storeFilling] = await memory()
+        if let webhooks {
+            seen[.webhooksRefused] = try await part("webhooks") { () async throws(StoreError) in
+                Self.sighting(of: try await webhooks.refusedWebhooks(), at: now)
+            }
+        }
         if let setAside {
             seen[.setAside] = Self.sighting(ofSetAside: try await setAside.setAsideEntries())
         }
@@ -91,6 +100,15 @@ package actor ClusterTroubles: IncidentLooker {
             #endif
             return try await read()
         }
+    }
+
+    /// Accounts whose webhooks are refused, all of them.
+    static func sighting(of refused: [RefusedWebhooks], at now: Timestamp) -> Sighting {
+        let troubles = refused.filter { $0.isTrouble && $0.isRecent(at: now) }
+        return Sighting(
+            troubles.map { Sighting.Trouble("\($0.account)", count: $0.count, $0.message) },
+            action: troubles.first?.action
+        )
     }
 
     /// Entries that have ended several processes.

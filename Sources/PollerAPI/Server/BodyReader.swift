@@ -19,24 +19,32 @@ struct BodyReader {
     let clock: any Clock<Duration>
 
     /// The body's bytes.
-    func read(_ request: Request, bytesMax: Int) async throws -> [UInt8] {
+    ///
+    /// `admit` sees how large it is, as announced and then as it comes, and throws when that is too much now.
+    func read(
+        _ request: Request,
+        bytesMax: Int,
+        admit: @escaping @Sendable (Int) throws -> Void = { _ in }
+    ) async throws -> [UInt8] {
         let tooLarge = Problem(
             .bodyTooLarge,
             "The body may have at most \(bytesMax) bytes; split it into several requests."
         )
-        if let length = request.headers[.contentLength].flatMap({ Int(decimal: $0) }),
-            length > bytesMax
-        {
-            throw tooLarge
+        if let length = request.headers[.contentLength].flatMap({ Int(decimal: $0) }) {
+            guard length <= bytesMax else { throw tooLarge }
+            try admit(length)
         }
         let body = request.body
         let buffer = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
             group.addTask {
-                do {
-                    return try await body.collect(upTo: bytesMax)
-                } catch is NIOTooManyBytesError {
-                    throw tooLarge
+                var whole = ByteBuffer()
+                for try await part in body {
+                    let length = whole.readableBytes.addingSaturating(part.readableBytes)
+                    guard length <= bytesMax else { throw tooLarge }
+                    try admit(length)
+                    whole.writeImmutableBuffer(part)
                 }
+                return whole
             }
             group.addTask { [clock] in
                 try await clock.sleep(for: Self.timeout)

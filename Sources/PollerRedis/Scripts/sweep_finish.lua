@@ -4,7 +4,8 @@
 -- KEYS[1]  the account's sweep, as in sweep_take
 -- KEYS[2]  the account's unseen events: zset id -> seen ms, at most 10,000
 -- ARGV     owner, cursor, 1 when caught up, pause ms, what a webhook may take ms, name of a mark
---          before the event's id, then the ids of unseen events
+--          before the event's id, how long nothing is to be read again ms or '', then the ids of unseen
+--          events
 -- RETURNS  missed events, or -1 when the sweep was taken over
 -- COST     O(events), two writes and one for those judged
 local t = redis.call('TIME')
@@ -19,10 +20,11 @@ local function int(x) return string.format('%.0f', x) end
 redis.call('HSET', KEYS[1], SWEEP.cursor, ARGV[2], SWEEP.due, int(now + ARGV[4]), SWEEP.pause, ARGV[4])
 redis.call('HDEL', KEYS[1], SWEEP.owner, SWEEP.heldUntil)
 if ARGV[3] == '1' then redis.call('HSET', KEYS[1], SWEEP.caughtUp, int(now)) end
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], SWEEP.reread, int(now + ARGV[7])) end
 if #due > 0 then redis.call('ZREM', KEYS[2], unpack(due)) end
-if #ARGV > 6 then
+if #ARGV > 7 then
   local new = {}
-  for at = 7, #ARGV do
+  for at = 8, #ARGV do
     new[#new + 1] = int(now)
     new[#new + 1] = ARGV[at]
   end

@@ -3,14 +3,16 @@
 --
 -- KEYS[1]  the account's sweep, a hash (SWEEP)
 -- ARGV     owner, span ms
--- RETURNS  {1 when it is ours, cursor, caught up ms or '', now ms}
+-- RETURNS  {1 when it is ours, cursor, caught up ms or '', now ms, 1 when events are to be read again}
 -- COST     at most one write
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local f = redis.call('HMGET', KEYS[1], SWEEP.owner, SWEEP.heldUntil, SWEEP.due, SWEEP.cursor, SWEEP.caughtUp,
-  SWEEP.pause)
+  SWEEP.pause, SWEEP.reread)
 -- No process takes a sweep for longer, ms; nor does a pause of an earlier release last longer.
 local SPAN_MAX, PAUSE_MAX = 300000, 3600000
+-- Half as long again as the longest interval between two sweeps, five days.
+local REREAD_MAX = 7.5 * 86400000
 -- Farther ahead than anybody could have set them, the clock was set back since.
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
 local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
@@ -19,4 +21,4 @@ if not is_held and not is_ahead(f[3], f[6] or PAUSE_MAX) then
   ours = 1
   redis.call('HSET', KEYS[1], SWEEP.owner, ARGV[1], SWEEP.heldUntil, string.format('%.0f', now + ARGV[2]))
 end
-return { ours, f[4] or '', f[5] or '', now }
+return { ours, f[4] or '', f[5] or '', now, is_ahead(f[7], REREAD_MAX) and 0 or 1 }

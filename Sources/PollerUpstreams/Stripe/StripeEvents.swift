@@ -3,15 +3,13 @@ import StripeAPI
 
 /// Stripe's own list of an account's events, for the sweep.
 ///
-/// *Order*: Stripe lists the newest first; the sweep is given them oldest first, and goes on behind
-/// the last one it has seen (`ending_before`). An event says where to look and nothing else: what we
-/// see there is true, so neither order nor repetition can do harm.
+/// *Order*: Stripe lists the newest first; the sweep is given them oldest first. An event says where to look and nothing
+/// else: what we see there is true, so neither order nor repetition can do harm.
 ///
-/// | the sweep's cursor | what is asked |
+/// | range | what is asked |
 /// |---|---|
-/// | `start` | the newest event alone: what was before is the polls' |
-/// | `since` a time | up to 50 pages from there, when no event to begin at is known |
-/// | `after` an event | one page behind it |
+/// | `after` an event | one page behind it (`ending_before`) |
+/// | `since` a time | up to 50 pages from there, the newest first |
 ///
 /// *Errors*: Stripe keeps events for thirty days; behind an older one nothing can be listed, which is
 /// `cursorTooOld`; everything else is `unavailable`.
@@ -41,9 +39,14 @@ package struct StripeEvents: AccountEvents {
     private static let timeout = Duration.seconds(20)
     /// Whoever posts a webhook waits for it.
     private static let chargeTimeout = Duration.seconds(5)
-    /// Pages read at once where there is no event to begin at: 5,000 events, which an account
-    /// that had none cannot exceed in the time between two sweeps.
+    /// Pages of one overlap: 5,000 events.
+    ///
+    /// What an account has beyond that in some minutes is read again in part.
     private static let pagesMax = 50
+    /// A page of 100 events, some of which may be as large as webhooks are accepted.
+    private static let pageBytesMax = 1 << 24
+    /// As large as webhooks are accepted, and the names around it.
+    private static let eventBytesMax = 1 << 23
 
     private let accounts: StripeAccounts
 
@@ -55,18 +58,16 @@ package struct StripeEvents: AccountEvents {
     package func events(
         of account: AccountID,
         _ list: EventList,
-        from cursor: SweepCursor
+        _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage {
         let types = list == .usual ? Self.types : Self.moneyTypes
         guard var client = accounts.client(for: account) else {
             throw .unavailable("no API key is configured for account \(account)")
         }
         client.configuration.timeout = Self.timeout
+        client.configuration.maxBodyBytes = Self.pageBytesMax
         do throws(StripeError) {
-            switch cursor {
-            case .start:
-                let newest = try await client.listEvents(EventQuery(types: types), limit: 1)
-                return AccountEventsPage(events: newest.data.map(\.asHint), hasMore: false)
+            switch range {
             case .since(let time):
                 return try await allEvents(client, types, since: time)
             case .after(let id):
@@ -134,20 +135,60 @@ package struct StripeEvents: AccountEvents {
     }
 
     package func hasEvent(
-        _ id: String,
+        _ event: AccountEvent,
         about object: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> Bool {
-        guard let client = askedOnce(account) else { return false }
+        guard var client = askedOnce(account) else { return false }
+        client.configuration.maxBodyBytes = Self.eventBytesMax
         do throws(StripeError) {
-            let found = try await client.retrieveEvent(id, timeout: Self.chargeTimeout)
-            return found.id == id && found.objectID == object.description
+            let found: AccountEvent
+            if event.isThin {
+                found = try await client.retrieveEventNotification(
+                    event.id,
+                    timeout: Self.chargeTimeout
+                ).asClaim
+                // Of a charge the intent was asked for: Stripe's answer about that is as good.
+                if found.id == event.id, found.subjects.first == event.subjects.first {
+                    return true
+                }
+            } else {
+                found = try await client.retrieveEvent(event.id, timeout: Self.chargeTimeout)
+                    .asClaim
+            }
+            return found.id == event.id && found.subjects.contains(object)
         } catch .api(let failure) where failure.isOfNoSuchObject || failure.status == 403 {
             return false
         } catch .invalidRequest {
             return false
         } catch {
             throw .unavailable("\(error)")
+        }
+    }
+
+    package func intent(
+        ofInvoice invoice: String,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID? {
+        guard let client = askedOnce(account) else { return nil }
+        let response: StripeResponse
+        do throws(StripeError) {
+            response = try await client.get(
+                "/v1/invoice_payments",
+                query: [("invoice", invoice), ("limit", "10")],
+                timeout: Self.chargeTimeout
+            )
+        } catch {
+            throw .unavailable("\(error)")
+        }
+        switch response.status {
+        case 200..<300:
+            // What is no list names no intent.
+            let list = try? StripeJSON.value(response.body)
+            return list?["data"]?.array?.lazy.compactMap(\.intentOfPayment).first
+        case 429, 500...: throw .unavailable("\(response.failure)")
+        // An account whose version of the API has none, or a key that may not read them.
+        default: return nil
         }
     }
 
@@ -158,7 +199,7 @@ package struct StripeEvents: AccountEvents {
         return client
     }
 
-    /// Everything from a time on, where no event is known to begin beside.
+    /// Everything from a time on, read from its newest end.
     private func allEvents(
         _ client: StripeClient,
         _ types: [String],
@@ -170,13 +211,23 @@ package struct StripeEvents: AccountEvents {
         )
         var newestFirst: [AccountEvent] = []
         var cursor: PageCursor?
-        for _ in 0..<Self.pagesMax {
+        for request in 1...Self.pagesMax {
             let page = try await client.listEvents(query, cursor: cursor)
             newestFirst += page.data.map(\.asHint)
-            guard page.hasMore, let oldest = page.data.last else { break }
+            guard page.hasMore, let oldest = page.data.last else {
+                return AccountEventsPage(
+                    events: newestFirst.reversed(),
+                    hasMore: false,
+                    requests: request
+                )
+            }
             cursor = .startingAfter(oldest.id)
         }
-        return AccountEventsPage(events: newestFirst.reversed(), hasMore: false)
+        return AccountEventsPage(
+            events: newestFirst.reversed(),
+            hasMore: true,
+            requests: Self.pagesMax
+        )
     }
 }
 
@@ -184,94 +235,5 @@ extension APIFailure {
     /// Whether Stripe knows no such object, or no such account for this key.
     fileprivate var isOfNoSuchObject: Bool {
         status == 404 || error?.code == "resource_missing" || error?.code == "account_invalid"
-    }
-}
-
-extension StripeEvent {
-    /// An event that Stripe has listed for us.
-    var asHint: AccountEvent { hint(mandate.map { .confirmed($0) }) }
-
-    /// An event from a webhook: the ids of its objects, without their fields.
-    var asClaim: AccountEvent {
-        let object = data.object
-        let names = (
-            notice: object["id"]?.string,
-            source: object["source"]?["id"]?.string ?? object["source"]?.string
-        )
-        guard type == "source.mandate_notification", let notice = names.notice,
-            let source = names.source.flatMap({ try? SourceID($0) })
-        else { return hint(nil) }
-        return hint(.claimed(id: notice, of: source))
-    }
-
-    /// The ids to poll: of its object, and of the source or intent that it belongs to.
-    private func hint(_ mandate: MandateAnnouncement?) -> AccountEvent {
-        let object = data.object
-        let texts = [
-            object["id"]?.string, object["payment_intent"]?.string,
-            object["payment_intent"]?["id"]?.string, object["source"]?.string,
-            object["source"]?["id"]?.string, object["charge"]?.string,
-            object["charge"]?["id"]?.string,
-            // Sources charged by an intent, and the charge of a hold that was cancelled: it shows nothing of that.
-            type.hasPrefix("charge.") ? object["payment_method"]?.string : nil,
-            type == "payment_intent.canceled" ? object["latest_charge"]?.string : nil,
-        ]
-        var subjects: [SourceID] = []
-        for text in texts.compactMap(\.self) {
-            // An id we could not watch is none of ours.
-            guard let subject = try? SourceID(text), !subjects.contains(subject) else { continue }
-            subjects.append(subject)
-        }
-        return AccountEvent(
-            id: id,
-            type: type,
-            subjects: subjects,
-            news: news,
-            mandate: mandate
-        )
-    }
-
-    /// The debit it announces.
-    ///
-    /// *Source*: Stripe's specification of `source_mandate_notification`.
-    private var mandate: MandateNotice? {
-        type == "source.mandate_notification" ? Self.notice(data.object) : nil
-    }
-
-    /// The debit that a `source_mandate_notification` announces.
-    static func notice(_ object: JSONValue) -> MandateNotice? {
-        guard let id = object["id"]?.string else { return nil }
-        let details = (object["type"]?.string).flatMap { object[$0] }
-        var notice = MandateNotice(id: id)
-        notice.reason = object["reason"]?.string
-        notice.amount = object["amount"]?.integer.flatMap { Amount(nonNegative: $0) }
-        notice.currency = object["source"]?["currency"]?.string
-        notice.last4 = details?["last4"]?.string
-        notice.reference = details?["mandate_reference"]?.string
-        notice.creditor = details?["creditor_identifier"]?.string
-        notice.createdAt = object["created"]?.integer.flatMap { Timestamp(unixSeconds: $0) }
-        return notice
-    }
-
-    /// What it is news of: what money does after it has arrived, how a bank has answered, or something
-    /// else.
-    private var news: HintNews {
-        if ["charge.refund", "charge.dispute.", "refund."].contains(where: type.hasPrefix) {
-            return .money
-        }
-        switch type {
-        // A charge that has succeeded fails when the bank takes the money back; and what arrives at a
-        // receiver that has ended has to go back from it.
-        case "charge.expired", "charge.captured", "charge.failed",
-            "source.refund_attributes_required", "payment_intent.amount_capturable_updated":
-            return .money
-        // A hold that was cancelled is not refunded any more (2025-03-31.basil).
-        case "payment_intent.canceled" where data.object["latest_charge"]?.string != nil:
-            return .money
-        case "charge.succeeded", "charge.pending", "payment_intent.succeeded",
-            "payment_intent.payment_failed":
-            return .outcome
-        default: return .anything
-        }
     }
 }

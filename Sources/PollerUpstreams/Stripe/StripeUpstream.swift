@@ -4,8 +4,7 @@ import NIOHTTP1
 package import Poller
 import PollerHTTP
 package import PollerNet
-package import StripeAPI
-import Synchronization
+import StripeAPI
 
 /// Stripe as the truth about sources, intents and charges: one GET a poll, no retries of its own.
 ///
@@ -58,10 +57,7 @@ package struct StripeUpstream: Upstream {
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
         guard let head = accounts.head(for: watch.key.account) else {
-            return .unserved(
-                "this worker has no API key for account \(watch.key.account): STRIPE_API_KEY, or "
-                    + "accounts: in its configuration"
-            )
+            return .unserved(accounts.whyUnserved(watch.key.account))
         }
         if let left = limited.left(of: watch.key.account, at: wallClock()) {
             return .rateLimited(retryAfter: left)
@@ -224,76 +220,6 @@ enum StripeStatuses {
         case (.setupIntent, "succeeded"), (.setupIntent, "canceled"): .final
         case (.charge, "succeeded"), (.charge, "failed"): .final
         default: .pending
-        }
-    }
-}
-
-/// The credentials of each account that is polled.
-///
-/// A class, because clients of connected accounts are made on first use and kept: a client checks
-/// and builds the head of its requests once, not for each of thousands of polls.
-package final class StripeAccounts: Sendable {
-    /// Connected accounts remembered; beyond it their clients are made anew for each poll.
-    private static let connectedMax = 10_000
-
-    /// What reaches an account, and what each of its polls begins with.
-    private struct Access: Sendable {
-        let client: StripeClient
-        let head: Result<StripePolls.Head, StripeError>
-
-        init(_ client: StripeClient) {
-            self.client = client
-            head = Result { () throws(StripeError) in try StripePolls.Head(client) }
-        }
-    }
-
-    private let own: [AccountID: Access]
-    /// The platform of each connected account that a list names.
-    private let platforms: [AccountID: AccountID]
-    private let connected = Mutex<[AccountID: Access]>([:])
-
-    /// - Parameters:
-    ///   - configurations: each account's key and address. The key of `AccountID.main` also reads connected
-    ///     accounts (`acct_…`) without a key, with the `Stripe-Account` header.
-    ///   - platforms: the platform of each connected account that has another platform than `AccountID.main`.
-    package init(
-        _ configurations: [AccountID: StripeClientConfiguration],
-        platforms: [AccountID: AccountID] = [:]
-    ) {
-        self.platforms = platforms
-        own = configurations.mapValues { Access(StripeClient(configuration: $0)) }
-    }
-
-    /// The accounts with credentials of their own, in order.
-    package var named: [AccountID] {
-        own.keys.sorted { $0.description < $1.description }
-    }
-
-    /// How to reach an account; nil when nobody has told us.
-    package func configuration(for account: AccountID) -> StripeClientConfiguration? {
-        client(for: account)?.configuration
-    }
-
-    /// What reaches an account; nil when nobody has told us how.
-    package func client(for account: AccountID) -> StripeClient? {
-        access(to: account)?.client
-    }
-
-    /// What every poll of an account begins with; nil when nobody has told us how to reach it.
-    func head(for account: AccountID) -> Result<StripePolls.Head, StripeError>? {
-        access(to: account)?.head
-    }
-
-    private func access(to account: AccountID) -> Access? {
-        if let own = own[account] { return own }
-        guard account.description.hasPrefix("acct_"),
-            let platform = own[platforms[account] ?? .main]
-        else { return nil }
-        return connected.withLock { connected in
-            if let known = connected[account] { return known }
-            let access = Access(platform.client.acting(for: account.description))
-            if connected.count < Self.connectedMax { connected[account] = access }
-            return access
         }
     }
 }

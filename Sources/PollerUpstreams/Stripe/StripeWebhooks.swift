@@ -2,6 +2,7 @@ import Foundation
 package import Logging
 import Metrics
 package import Poller
+import SafeNumbers
 import StripeAPI
 
 /// Stripe's webhooks: signed on the raw bytes, and no more than a hint.
@@ -9,9 +10,12 @@ import StripeAPI
 /// The intake uses the ids and the type of an event, to poll its objects. It records nothing else of the event, and
 /// nothing else reaches a payer; a debit that the event announces is read from Stripe (<doc:WebhooksActForTheirSigner>).
 ///
+/// An event with its object and a thin event, which only names it, are handled alike (``SignedEvent``).
+///
 /// | delivery | outcome |
 /// |---|---|
 /// | no, wrong or old signature; signed but no event | `refused` |
+/// | about nothing that is watched, as thin events of v2 objects are | `ignored` |
 /// | a debit, or an unknown object of a connected account, that Stripe does not know | `refused` |
 /// | an account that the secret does not act for | `ignored` |
 /// | a debit that no key here may read; the event sweep finds it | `ignored` |
@@ -21,8 +25,8 @@ import StripeAPI
 /// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
 ///
 /// *Order*: none is assumed: a hint makes us poll, and the answer is true. *Latency*: two or three round trips to
-/// Redis, and one request to Stripe for a debit, for the charge of a dispute or refund, and for an unknown object of a
-/// connected account. Where Stripe does not answer, the sender must deliver the event again.
+/// Redis, and one request to Stripe for a debit, for the charge of a dispute or refund, for an unknown object of a
+/// connected account, and for the intent of an invoice where unknown objects are watched. Where Stripe does not answer, the sender must deliver the event again.
 /// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
     /// How one account's deliveries are checked.
@@ -44,11 +48,8 @@ package struct StripeWebhooks: WebhookIntake {
         }
     }
 
-    /// Longer than any type of Stripe's; it is kept in the timeline of a watch.
-    private static let typeBytesMax = 100
-
     private let accounts: [AccountID: Account]
-    private let names: Set<AccountID>
+    let names: Set<AccountID>
     private let tolerance: Duration
     private let hinting: Hinting
     private let watches: any WatchStore
@@ -56,6 +57,7 @@ package struct StripeWebhooks: WebhookIntake {
     private let enqueuer: Enqueuer?
     private let openWatches: OpenWatchLimit?
     private let suspects: PoisonGuard
+    private let health: WebhookHealth
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
     private let counters: [String: Counter]
@@ -72,6 +74,7 @@ package struct StripeWebhooks: WebhookIntake {
     ///   - enqueuer: enqueues sources that have no watch yet; nil leaves them alone.
     ///   - openWatches: how many open watches an account may have.
     ///   - suspects: sets aside an event that ends its processes.
+    ///   - health: notes whether signatures are good.
     ///   - wallClock: compared with the sender's time.
     ///   - logger: gets a warning for each refused event and each event of a foreign account.
     package init(
@@ -84,6 +87,7 @@ package struct StripeWebhooks: WebhookIntake {
         enqueuer: Enqueuer?,
         openWatches: OpenWatchLimit? = nil,
         suspects: PoisonGuard = .none,
+        health: WebhookHealth = .unknown,
         wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
@@ -96,6 +100,7 @@ package struct StripeWebhooks: WebhookIntake {
         self.enqueuer = enqueuer
         self.openWatches = openWatches
         self.suspects = suspects
+        self.health = health
         self.wallClock = wallClock
         self.logger = logger
         counters = Dictionary(
@@ -165,9 +170,9 @@ package struct StripeWebhooks: WebhookIntake {
         guard let configured = accounts[account], !configured.secrets.isEmpty else {
             return .unknownAccount
         }
-        let event: StripeEvent
+        let payload: WebhookPayload
         do throws(WebhookError) {
-            event = try WebhookSignature.constructEvent(
+            payload = try WebhookSignature.constructPayload(
                 payload: Data(body),
                 header: signature ?? "",
                 secrets: configured.secrets,
@@ -175,16 +180,37 @@ package struct StripeWebhooks: WebhookIntake {
                 now: wallClock().ms / 1000
             )
         } catch {
+            await health.refused(account, WebhookRefusal(error), detail: detail(of: error))
             return .refused("\(error)")
         }
-        guard Self.isWord(event.id, 255), Self.isWord(event.type, Self.typeBytesMax) else {
+        // What is signed in the future shows that a clock is off, and not that all is well.
+        let ahead = WebhookSignature.timestamp(in: signature ?? "")?
+            .subtractingSaturating(wallClock().ms / 1000)
+        if let ahead, ahead <= tolerance.components.seconds { await health.accepted(account) }
+        return try await outcome(of: SignedEvent(payload), signedBy: account, configured)
+    }
+
+    /// What was wrong with a delivery, for an operator.
+    private func detail(of error: WebhookError) -> String {
+        guard case .signature(.tooOld(let timestamp)) = error else { return "\(error)" }
+        let age = (wallClock().ms / 1000).subtractingSaturating(timestamp)
+        return "signed \(age) s ago by the clock here, and at most \(tolerance.text) are accepted"
+    }
+
+    private func outcome(
+        of signed: SignedEvent,
+        signedBy account: AccountID,
+        _ configured: Account
+    ) async throws(StoreError) -> WebhookOutcome {
+        let claim = signed.claim
+        guard Self.isWord(claim.id, 255), Self.isType(claim.type) else {
             return .refused("signed, but its id or type is none of Stripe's")
         }
-        if let isLive = configured.isLive, isLive != event.livemode {
-            return ignored("livemode is \(event.livemode) and the account's key says otherwise")
+        if let isLive = configured.isLive, let livemode = signed.livemode, isLive != livemode {
+            return ignored("livemode is \(livemode) and the account's key says otherwise")
         }
         let owner: AccountID
-        switch self.owner(of: event, signedBy: account, configured.connected) {
+        switch self.owner(of: signed, signedBy: account, configured.connected) {
         case .account(let found): owner = found
         case .foreign(let reason):
             // The answer does not reveal which names are configured.
@@ -195,17 +221,38 @@ package struct StripeWebhooks: WebhookIntake {
                 .warning
             )
         }
-        let hint = event.asClaim
-        guard hint.subjects.contains(where: { SourceKind(inferredFrom: $0) != nil }) else {
-            return ignored("\(event.type) is about nothing that is watched")
+        let event = try await named(signed, in: owner)
+        guard event.isOfPayments else {
+            return ignored("\(claim.type) is about nothing that is watched")
         }
+        return try await hint(event, of: owner, signedBy: account)
+    }
+
+    /// The event with the intent of its invoice, where Stripe must be asked for it and it would be watched.
+    private func named(
+        _ event: SignedEvent,
+        in owner: AccountID
+    ) async throws(StoreError) -> SignedEvent {
+        guard enqueuer != nil, let events, let invoice = event.invoice else { return event }
+        do throws(AccountEventsFailure) {
+            return try await events.intent(ofInvoice: invoice, in: owner).map(event.paid) ?? event
+        } catch {
+            throw .unavailable("what \(invoice) is paid by is not known: \(error)")
+        }
+    }
+
+    private func hint(
+        _ event: SignedEvent,
+        of owner: AccountID,
+        signedBy account: AccountID
+    ) async throws(StoreError) -> WebhookOutcome {
         var enqueued = 0
         var stopped: WebhookOutcome?
         do throws(StoreError) {
-            let result = try await hinting.hint(hint, of: owner, isWebhook: true) {
+            let result = try await hinting.hint(event.claim, of: owner, isWebhook: true) {
                 (keys) throws(StoreError) in
                 guard let new = try await unwatched(keys, event) else { return }
-                stopped = try await refusal(of: new, event, signedBy: account)
+                stopped = try await refusal(of: new, event.claim, signedBy: account)
                 // Remembers nothing: the sender delivers the event again.
                 if stopped != nil { throw .unavailable("the watch is not accepted") }
                 enqueued = try await enqueuer?.enqueue([new]).count ?? 0
@@ -229,55 +276,6 @@ package struct StripeWebhooks: WebhookIntake {
         }
     }
 
-    /// The account of an event's objects.
-    private enum Owner {
-        case account(AccountID)
-        /// It names one that its signer does not act for.
-        case foreign(String)
-    }
-
-    private func owner(
-        of event: StripeEvent,
-        signedBy signer: AccountID,
-        _ connected: ConnectedAccounts
-    ) -> Owner {
-        guard let name = Self.accountName(in: event) else { return .account(signer) }
-        // The text is the sender's, and may be anything.
-        guard let account = ConnectedAccounts.account(named: name) else {
-            return .foreign("it names an account that is no acct_… id")
-        }
-        guard account != signer else { return .account(signer) }
-        guard !names.contains(account) else {
-            return .foreign(
-                "it names account \(account), which is configured and has its own secret"
-            )
-        }
-        guard connected.includes(account) else {
-            return .foreign(
-                "it names account \(account), and the secret of \(signer) does not act for that: list "
-                    + "it under accounts.\(signer).connected if it is connected to this platform"
-            )
-        }
-        return .account(account)
-    }
-
-    /// The account that an event names; nil for an event of the signer's own account.
-    ///
-    /// Endpoints for connected accounts get it as `account`. Endpoints of an organisation get it as `context`,
-    /// and old versions of the API as `user_id`: neither is read, because no secret can be configured as an
-    /// organisation's.
-    private static func accountName(in event: StripeEvent) -> String? { event.account }
-
-    /// Whether a text may be an id or a type of Stripe's: it goes into keys of the store and into timelines.
-    private static func isWord(_ text: String, _ bytesMax: Int) -> Bool {
-        (1...bytesMax).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
-                    || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
-                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
-            }
-    }
-
     private func ignored(
         _ reason: String,
         detail: String? = nil,
@@ -296,7 +294,7 @@ package struct StripeWebhooks: WebhookIntake {
     /// not that there is such an account, or such an object in it. Limits count for the signer.
     private func refusal(
         of new: NewWatch,
-        _ event: StripeEvent,
+        _ event: AccountEvent,
         signedBy signer: AccountID
     ) async throws(StoreError) -> WebhookOutcome? {
         let owner = new.key.account
@@ -309,7 +307,7 @@ package struct StripeWebhooks: WebhookIntake {
         }
         if let refusal { return .tooManyWatches(refusal) }
         do throws(AccountEventsFailure) {
-            let isKnown = try await events?.hasEvent(event.id, about: new.key.source, in: owner)
+            let isKnown = try await events?.hasEvent(event, about: new.key.source, in: owner)
             guard isKnown ?? false else {
                 return .refused("Stripe knows no such event of account \(owner)")
             }
@@ -319,14 +317,13 @@ package struct StripeWebhooks: WebhookIntake {
         }
     }
 
-    /// What is to be watched of an event, its own object, when nobody ever has: a watch that ended with an
-    /// answer, or by somebody's wish, stays closed.
+    /// What is to be watched of an event when nobody ever has: a watch that ended with an answer, or by
+    /// somebody's wish, stays closed.
     private func unwatched(
         _ keys: [WatchKey],
-        _ event: StripeEvent
+        _ event: SignedEvent
     ) async throws(StoreError) -> NewWatch? {
-        guard enqueuer != nil, let id = event.objectID,
-            let key = keys.first(where: { $0.source.description == id }), key.kind != .charge,
+        guard enqueuer != nil, let key = event.watched(among: keys),
             try await watches.snapshot(of: key) == nil
         else { return nil }
         // A key of ours and nothing else breaks no rule.

@@ -8,7 +8,8 @@ import StripeAPI
 struct StripeOptions: ParsableArguments {
     @Option(
         name: .customLong("stripe-account"),
-        help: "Act for this connected account, acct_… (Stripe-Account)."
+        help:
+            "Act for this account, acct_…: a connected one, or one of the organisation of the key."
     )
     var stripeAccount: String?
 

@@ -18,7 +18,10 @@ extension ClusterChecks {
         // Side by side, as many as a company has accounts: a check ends after 10 s.
         let results = await withTaskGroup(of: (AccountID, HealthResult).self) { group in
             for account in named {
-                guard let configuration = accounts.configuration(for: account) else { continue }
+                guard let configuration = accounts.configuration(for: account) else {
+                    group.addTask { (account, ofOrganisation) }
+                    continue
+                }
                 group.addTask { (account, await stripeKey(configuration, of: account)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -40,6 +43,53 @@ extension ClusterChecks {
             action: actions.isEmpty ? nil : actions.joined(separator: "; ")
         )
     }
+
+    /// Whether Stripe's webhooks are refused, and why.
+    static func stripeWebhooks(
+        _ store: any WebhookHealthStore,
+        _ settings: Settings
+    ) async throws(StoreError) -> HealthResult {
+        let now = WallClock.now()
+        let refused = try await store.refusedWebhooks().filter { $0.isRecent(at: now) }
+        if let first = refused.first(where: \.isTrouble) ?? refused.first {
+            return HealthResult(
+                first.isTrouble ? .failed : .warning,
+                refused.map(\.message).joined(separator: "; "),
+                action: first.action
+            )
+        }
+        let isExpecting =
+            !settings.stripeWebhookSecrets.isEmpty
+            || settings.sections.accounts.values.contains { !$0.webhookSecrets.isEmpty }
+        return HealthResult(
+            .ok,
+            isExpecting
+                ? "none was refused"
+                : "no signing secret here; polls and the event sweep find changes"
+        )
+    }
+
+    /// What is said of a clock that differs from Stripe's; nil when it does not, or nobody can tell.
+    private static func clock(_ response: StripeResponse) -> HealthResult? {
+        guard let date = response.headers.date.flatMap({ RetryAfter.date($0) }) else { return nil }
+        let ahead = (WallClock.now() - date).components.seconds
+        guard ahead.magnitude > clockDifferenceMax else { return nil }
+        return HealthResult(
+            // Beyond it webhooks are refused, and the event sweep may miss what becomes visible late.
+            ahead.magnitude > 300 ? .failed : .warning,
+            "the clock here is \(ahead.magnitude) s \(ahead > 0 ? "ahead of" : "behind") Stripe's",
+            action: "set the clocks of all machines by NTP"
+        )
+    }
+
+    /// More seconds than an answer takes, and far fewer than webhooks tolerate.
+    private static let clockDifferenceMax: UInt64 = 30
+
+    /// The key of an organisation, which cannot be tried without one of its accounts.
+    private static let ofOrganisation = HealthResult(
+        .ok,
+        "the key of an organisation, which reads the accounts acct_… that watches name"
+    )
 
     /// Where the key of an account is set.
     private static func setting(of account: AccountID) -> String {
@@ -81,7 +131,7 @@ extension ClusterChecks {
             case 500...: return HealthResult(.failed, "\(response.failure)", action: "try again")
             default:
                 let limit = isForIntents ? ", which may read payment intents and no sources" : ""
-                return HealthResult(.ok, "\(configuration.key)\(limit)")
+                return clock(response) ?? HealthResult(.ok, "\(configuration.key)\(limit)")
             }
         } catch {
             return HealthResult(

@@ -12,6 +12,7 @@ enum ClusterChecks {
     static func all(
         _ cluster: Cluster,
         live: LiveConfiguration,
+        webhooks: any WebhookHealthStore,
         settings: Settings
     ) -> [any HealthCheck] {
         [
@@ -44,6 +45,9 @@ enum ClusterChecks {
                 )
             },
             Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
+            Check("stripe webhooks") { () throws(StoreError) in
+                try await stripeWebhooks(webhooks, live.now.settings)
+            },
             Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
             Check("set aside") { () throws(StoreError) in try await setAside(cluster.watches) },

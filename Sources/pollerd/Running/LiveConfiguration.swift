@@ -134,9 +134,9 @@ extension LiveConfiguration: AccountEvents {
     func events(
         of account: AccountID,
         _ list: EventList,
-        from cursor: SweepCursor
+        _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage {
-        try await now.events.events(of: account, list, from: cursor)
+        try await now.events.events(of: account, list, range)
     }
 
     func subject(
@@ -155,10 +155,17 @@ extension LiveConfiguration: AccountEvents {
     }
 
     func hasEvent(
-        _ id: String,
+        _ event: AccountEvent,
         about object: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> Bool {
-        try await now.events.hasEvent(id, about: object, in: account)
+        try await now.events.hasEvent(event, about: object, in: account)
+    }
+
+    func intent(
+        ofInvoice invoice: String,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID? {
+        try await now.events.intent(ofInvoice: invoice, in: account)
     }
 }

@@ -31,9 +31,18 @@ extension Node {
         )
     }
 
+    /// Notes what is changed by no request.
+    var audit: AuditRecorder { AuditRecorder(trail: cluster.trail, logger: log("audit")) }
+
     /// Figures of the cluster, beside those of this process.
     func gauges(_ backend: APIBackend) -> any Service {
-        ClusterGauges(backend: backend, clock: clock, logger: log("gauges"), registry: metrics)
+        ClusterGauges(
+            backend: backend,
+            clock: clock,
+            wallClock: WallClock.now,
+            logger: log("gauges"),
+            registry: metrics
+        )
     }
 
     /// Has operators told what is wrong with the cluster, also what the others do not do.
@@ -49,6 +58,7 @@ extension Node {
             endpoints: cluster.endpoints,
             keys: cluster.keys,
             setAside: cluster.watches,
+            webhooks: sweeps,
             suspects: suspects,
             memoryUsed: { [client = cluster.client] in
                 // Who may not ask is told nothing of it.

@@ -183,6 +183,7 @@ extension Node {
                 ) : nil,
             openWatches: openWatches,
             suspects: suspects,
+            health: webhookHealth,
             wallClock: WallClock.now,
             logger: log("webhooks")
         )
@@ -199,8 +200,16 @@ extension Node {
         )
     }
 
-    private var sweeps: RedisSweepStore {
+    var sweeps: RedisSweepStore {
         RedisSweepStore(client: cluster.client, layout: cluster.layout)
+    }
+
+    /// Notes for the whole cluster whether webhooks are refused.
+    static func webhookHealth(_ cluster: Cluster) -> WebhookHealth {
+        WebhookHealth(
+            store: RedisSweepStore(client: cluster.client, layout: cluster.layout),
+            wallClock: WallClock.now
+        )
     }
 
     private static func webhookSecrets(_ settings: Settings) -> [AccountID: [String]] {
@@ -217,7 +226,13 @@ extension Node {
         if case .every(let span) = settings.stripeSweep { interval = span }
         let secrets = webhookSecrets(settings)
         return configured.accounts.named
-            .filter { configured.accounts.configuration(for: $0)?.key.kind != .publishable }
+            .filter { account in
+                // An organisation has no events of its own: those of its accounts come by webhooks.
+                guard let key = configured.accounts.configuration(for: account)?.key else {
+                    return false
+                }
+                return key.kind != .publishable
+            }
             .flatMap { account in
                 EventList.allCases.map { list in
                     EventSweep.Account(

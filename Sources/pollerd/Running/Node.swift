@@ -38,6 +38,8 @@ struct Node: Sendable {
     let startup: Startup
     /// Sets aside stored entries that end processes.
     let suspects: PoisonGuard
+    /// Notes whether Stripe's webhooks are signed as they should be.
+    let webhookHealth: WebhookHealth
     /// Nil where nothing is traced.
     let traces: TraceExport?
 
@@ -60,6 +62,7 @@ struct Node: Sendable {
         var guardLogger = logger
         guardLogger[metadataKey: "part"] = "quarantine"
         suspects = PoisonGuard(store: cluster.watches, logger: guardLogger)
+        webhookHealth = Self.webhookHealth(cluster)
         resolver = SystemResolver(clock: clock)
         live = LiveConfiguration(Configured(settings, Self.accounts(settings)))
         traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
@@ -286,7 +289,7 @@ struct Node: Sendable {
                 inline: channels.inline,
                 guarding: guardingRequests
             ),
-            checks: ClusterChecks.all(cluster, live: live, settings: settings),
+            checks: ClusterChecks.all(cluster, live: live, webhooks: sweeps, settings: settings),
             cursors: cursors(ring),
             sealing: SealedCursors(roots: ring),
             archives: ArchiveKeys(master: settings.masterKeys, root: root),
@@ -295,6 +298,7 @@ struct Node: Sendable {
             activity: cluster.activity,
             incidents: cluster.watches,
             setAside: cluster.watches,
+            refusals: sweeps,
             suspects: suspects,
             requests: (cluster.requests, RequestSeals(root: root)),
             webhooks: live,
@@ -331,9 +335,6 @@ struct Node: Sendable {
         logger[metadataKey: "part"] = "\(part)"
         return logger
     }
-
-    /// Notes what is changed by no request.
-    var audit: AuditRecorder { AuditRecorder(trail: cluster.trail, logger: log("audit")) }
 }
 
 /// What a process does in a cluster.

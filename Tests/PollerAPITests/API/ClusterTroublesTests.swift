@@ -254,4 +254,37 @@ struct ClusterTroublesTests {
         )
         #expect(seen[.storeFilling] == nil, "nobody may ask")
     }
+
+    @Test(
+        "webhooks that are all refused are trouble: at once for the clock, after three for the secret"
+    )
+    func webhooks() {
+        let now = VirtualTime.start
+        func refused(
+            _ reason: WebhookRefusal,
+            _ count: Int,
+            ago: Duration = .zero
+        ) -> RefusedWebhooks {
+            RefusedWebhooks(
+                account: AccountID(unchecked: "shop"),
+                reason: reason,
+                count: count,
+                since: now + (.zero - ago),
+                last: now + (.zero - ago),
+                detail: "why"
+            )
+        }
+        func troubles(_ refused: RefusedWebhooks) -> [Sighting.Trouble] {
+            ClusterTroubles.sighting(of: [refused], at: now).troubles
+        }
+        let clock = ClusterTroubles.sighting(of: [refused(.clock, 1)], at: now)
+        #expect(clock.troubles.map(\.subject) == ["shop"])
+        #expect(clock.troubles.first?.message.contains("1 webhook refused") == true)
+        #expect(clock.action?.contains("NTP") == true)
+        #expect(troubles(refused(.secret, 2)).isEmpty)
+        #expect(troubles(refused(.secret, 3)).count == 1)
+        #expect(troubles(refused(.clock, 9, ago: .seconds(90_000))).isEmpty, "long ago")
+        let secret = ClusterTroubles.sighting(of: [refused(.secret, 3)], at: now)
+        #expect(secret.action?.contains("accounts.shop.webhook_secrets") == true)
+    }
 }

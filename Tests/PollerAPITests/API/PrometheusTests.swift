@@ -99,6 +99,7 @@ struct ClusterGaugesTests {
             let gauges = ClusterGauges(
                 backend: api.backend,
                 clock: clock,
+                wallClock: { Timestamp(ms: 1) },
                 logger: LiveAPI.quiet,
                 registry: registry
             )

@@ -94,7 +94,22 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("256 KiB and no more; without an intake there is nothing")
+    @Test("four large bodies at a time: the next one is to be sent again, and small ones pass")
+    func large() {
+        let bodies = LargeBodies(most: 4)
+        let places = (0..<5).map { _ in LargeBodies.Place(bodies) }
+        #expect(places.map { $0.take() } == [true, true, true, true, false])
+        #expect(
+            places.map { $0.take() } == [true, true, true, true, false],
+            "each takes one place"
+        )
+        places[0].leave()
+        places[0].leave()
+        #expect(places[4].take())
+        #expect(!places[0].take(), "a place is given back once")
+    }
+
+    @Test("4 MiB and no more; without an intake there is nothing")
     func bounds() async throws {
         let recorder = Recorder(.success(.duplicate))
         try await LiveAPI.run(webhooks: recorder) { api in

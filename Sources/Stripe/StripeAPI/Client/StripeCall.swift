@@ -45,7 +45,8 @@ extension StripeCall {
     /// A path from literal parts and ids, each id encoded.
     ///
     /// - Throws: ``StripeError/invalidRequest(_:)`` for an id that would address something else: an empty one the
-    ///   collection, a dot segment another resource.
+    ///   collection, a dot segment another resource. Also for a client secret or a key in the place of an id: URLs
+    ///   are logged.
     static func path(
         _ root: String,
         _ ids: String...,
@@ -55,6 +56,12 @@ extension StripeCall {
         for id in ids {
             guard !id.isEmpty, id != ".", id != ".." else {
                 throw .invalidRequest("the id is empty")
+            }
+            guard !id.contains("_secret_"), !id.hasPrefix("whsec_"), StripeKey(id).kind == .unknown
+            else {
+                throw .invalidRequest(
+                    "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
+                )
             }
             path += "/" + PercentEncoding.encode(id)
         }
@@ -70,6 +77,11 @@ struct RequestHead: Sendable {
     /// Why no request can be sent; nil when one can.
     let problem: String?
 
+    /// Builds the head.
+    ///
+    /// The account is sent as `Stripe-Account`, and with an organisation's key, which accepts no other, as
+    /// `Stripe-Context`. *Source*: <https://docs.stripe.com/keys/organization-api-keys>,
+    /// <https://docs.stripe.com/context>.
     init(key: StripeKey, version: String, account: String?, baseURL: String) {
         var headers = HTTPHeaders()
         headers.reserveCapacity(7)
@@ -78,8 +90,9 @@ struct RequestHead: Sendable {
         headers.add(name: "Accept", value: "application/json")
         // Without it any encoding would be welcome (RFC 9110 §12.5.3), and a proxy may choose gzip.
         headers.add(name: "Accept-Encoding", value: "identity")
+        let accountHeader = key.isOrganization ? "Stripe-Context" : "Stripe-Account"
         if let account = account {
-            headers.add(name: "Stripe-Account", value: account)
+            headers.add(name: accountHeader, value: account)
         }
         self.headers = headers
         if !key.isSendable {
@@ -89,7 +102,9 @@ struct RequestHead: Sendable {
         } else if !Self.isPlain(version) {
             problem = "Stripe-Version has spaces or control characters; use StripeVersion.pinned"
         } else if account.map(Self.isPlain) == false {
-            problem = "Stripe-Account has spaces or control characters; it looks like acct_123"
+            problem = "\(accountHeader) has spaces or control characters; it looks like acct_123"
+        } else if key.isOrganization, account == nil {
+            problem = "an organisation's key, sk_org_…, needs the account that it reads, acct_…"
         } else {
             problem = nil
         }

@@ -20,9 +20,10 @@ public struct StripeClient: Sendable {
         self.configuration = configuration
     }
 
-    /// The same client, acting for a connected account (Connect).
+    /// The same client, acting for a connected account (Connect), or for one of an organisation.
     ///
-    /// - Parameter account: `acct_…`, sent as `Stripe-Account`.
+    /// - Parameter account: `acct_…`, sent as `Stripe-Account` or `Stripe-Context`; see
+    ///   ``StripeClientConfiguration/account``.
     /// - Returns: The copy.
     public func acting(for account: String) -> StripeClient {
         var copy = self

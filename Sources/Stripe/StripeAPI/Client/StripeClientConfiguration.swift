@@ -18,7 +18,8 @@ public struct StripeClientConfiguration: Sendable {
     /// Scheme, host and port, without a path; `https` for a live key, see ``StripeKey/maySend(to:)``.
     public var baseURL: String { didSet { head = makeHead() } }
 
-    /// `Stripe-Account`: the connected account to act for (Connect).
+    /// The account to act for: a connected account (`Stripe-Account`), or with an organisation's key, ``StripeKey/isOrganization``,
+    /// one of its accounts (`Stripe-Context`; there also `acct_platform/acct_connected`).
     public var account: String? { didSet { head = makeHead() } }
 
     /// `Stripe-Version`; see ``StripeVersion/pinned``.

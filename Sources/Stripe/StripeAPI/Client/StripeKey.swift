@@ -33,6 +33,11 @@ public struct StripeKey: Sendable, Hashable {
         return .unknown
     }
 
+    /// Whether it is the key of an organisation, `sk_org_…`: every request with it names an account.
+    ///
+    /// *Source*: <https://docs.stripe.com/keys/organization-api-keys>.
+    public var isOrganization: Bool { value.hasPrefix("sk_org_") }
+
     /// Whether it is of live mode, where payments are real, or of test mode; nil when it does not tell.
     public var isLive: Bool? {
         value.contains("_live_") ? true : value.contains("_test_") ? false : nil

@@ -19,6 +19,14 @@ public struct StripeEvent: StripeObject {
     public let livemode: Bool
     /// The connected account, for Connect endpoints.
     public let account: String?
+    /// The account that it happened in, as `Stripe-Context` names it; for destinations of an organisation.
+    ///
+    /// *Source*: <https://docs.stripe.com/api/events/object>.
+    public let context: String?
+    /// The connected account, as API versions before `2017-05-25` name it.
+    ///
+    /// *Source*: <https://docs.stripe.com/upgrades#2017-05-25>.
+    public let userID: String?
     /// Deliveries not yet acknowledged.
     public let pendingWebhooks: Int?
     /// The request that caused it; nil for what happened by itself.
@@ -77,6 +85,9 @@ public struct StripeEvent: StripeObject {
         created = try fields.optional("created")
         livemode = try fields.required("livemode")
         account = try fields.optional("account")
+        context = try fields.optional("context")
+        // A field that today's events do not have is no reason to refuse one.
+        userID = try? fields.optional("user_id")
         pendingWebhooks = try fields.optional("pending_webhooks")
         request = try fields.optional("request")
         data = try fields.required("data")

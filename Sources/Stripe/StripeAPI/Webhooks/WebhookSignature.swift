@@ -69,6 +69,12 @@ public enum WebhookSignature {
         return "t=\(timestamp),v1=" + String(decoding: hex, as: UTF8.self)
     }
 
+    /// When a header says that it was signed, seconds since 1970; nil for what is no header.
+    package static func timestamp(in header: String) -> Int64? {
+        // Why it is none, `verify` says.
+        (try? parse(header))?.timestamp
+    }
+
     private static func parse(
         _ header: String
     ) throws(WebhookSignatureError) -> (timestamp: Int64, signatures: [Substring]) {
@@ -126,7 +132,8 @@ extension WebhookSignature {
     ///   - tolerance: Accepted age; nil or zero accepts any.
     ///   - now: Seconds since 1970.
     /// - Returns: The event.
-    /// - Throws: ``WebhookError``; with several secrets the last one's.
+    /// - Throws: ``WebhookError``, as ``constructPayload(payload:header:secrets:tolerance:now:)`` does; also for a thin
+    ///   event, which is none with an object.
     public static func constructEvent(
         payload: Data,
         header: String,
@@ -134,6 +141,40 @@ extension WebhookSignature {
         tolerance: Duration? = defaultTolerance,
         now: Int64
     ) throws(WebhookError) -> StripeEvent {
+        let constructed = try constructPayload(
+            payload: payload,
+            header: header,
+            secrets: secrets,
+            tolerance: tolerance,
+            now: now
+        )
+        guard case .event(let event) = constructed else {
+            let reason = "a thin event, \(EventNotification.kind): use constructPayload"
+            throw .malformed(MalformedBody(field: nil, reason: reason, status: 200, requestID: nil))
+        }
+        return event
+    }
+
+    /// Checks a delivery and decodes it, be it an event or a thin event, which only names its object.
+    ///
+    /// Text that cannot be decoded is replaced (U+FFFD), because the signature shows that the event is genuine.
+    ///
+    /// - Parameters:
+    ///   - payload: The body exactly as received.
+    ///   - header: The value of `Stripe-Signature`.
+    ///   - secrets: The endpoint's `whsec_…`; two while one is rolled, for at most a day. The first that fits counts.
+    ///   - tolerance: Accepted age; nil or zero accepts any.
+    ///   - now: Seconds since 1970.
+    /// - Returns: What was posted.
+    /// - Throws: ``WebhookError``; with several secrets ``WebhookSignatureError/tooOld(timestamp:)`` where the signature
+    ///   fits one of them, or else the last one's.
+    public static func constructPayload(
+        payload: Data,
+        header: String,
+        secrets: [String],
+        tolerance: Duration? = defaultTolerance,
+        now: Int64
+    ) throws(WebhookError) -> WebhookPayload {
         var failure = WebhookSignatureError.missingSecret
         for secret in secrets {
             do throws(WebhookSignatureError) {
@@ -145,17 +186,34 @@ extension WebhookSignature {
                     now: now
                 )
             } catch {
+                // That another secret does not fit says less than that this one does.
+                if case .tooOld = failure { continue }
                 failure = error
                 continue
             }
-            return try event(payload)
+            return try decoded(payload)
         }
         throw .signature(failure)
     }
 
-    private static func event(_ payload: Data) throws(WebhookError) -> StripeEvent {
+    /// What a body may cost whose signature is good: as much as the receiver accepts, in one string or many values.
+    private static let bounds = JSONBounds(
+        depthMax: 64,
+        valuesMax: 400_000,
+        stringBytesMax: 16_777_216,
+        bytesMax: 16_777_216
+    )
+
+    private static func decoded(_ payload: Data) throws(WebhookError) -> WebhookPayload {
         do {
-            return try StripeJSON.decode(StripeEvent.self, from: payload)
+            let isText = String(validating: payload, as: UTF8.self) != nil
+            let bytes =
+                isText ? Array(payload) : Array(String(decoding: payload, as: UTF8.self).utf8)
+            let value = try StripeJSON.value(bytes, bounds: bounds)
+            let decoder = JSONTreeDecoder(value)
+            return value["object"]?.string == EventNotification.kind
+                ? .notification(try decoder.decode(EventNotification.self))
+                : .event(try decoder.decode(StripeEvent.self))
         } catch {
             throw .malformed(MalformedBody(error, status: 200, requestID: nil))
         }

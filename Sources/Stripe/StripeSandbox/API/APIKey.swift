@@ -10,7 +10,7 @@ import Foundation
 struct APIKey: Sendable {
     /// What a key may do by its kind.
     enum Kind: Sendable {
-        /// `sk_test_…`: everything.
+        /// `sk_test_…`: everything; `sk_org_test_…`: everything of the account that `Stripe-Context` names.
         case secret
         /// `rk_test_…`: reads everything, unless `POST /_sandbox/keys` granted it otherwise.
         case restricted
@@ -25,6 +25,11 @@ struct APIKey: Sendable {
     var suffix: String { String(text.suffix(4)) }
 
     var isPublishable: Bool { kind == .publishable }
+
+    /// Whether it is an organisation's: each of its requests names an account.
+    ///
+    /// *Source*: <https://docs.stripe.com/keys/organization-api-keys>.
+    var isOrganization: Bool { text.hasPrefix("sk_org_") }
 
     /// Reads `Authorization: Bearer KEY` or `Basic base64(KEY:)`.
     init(_ headers: HTTPFields) throws(APIError) {
@@ -50,7 +55,7 @@ struct APIKey: Sendable {
 
     /// The kind of a test-mode key; nil for anything else.
     static func kind(of key: String) -> Kind? {
-        if key.hasPrefix("sk_test_") { return .secret }
+        if key.hasPrefix("sk_test_") || key.hasPrefix("sk_org_test_") { return .secret }
         if key.hasPrefix("rk_test_") { return .restricted }
         if key.hasPrefix("pk_test_") { return .publishable }
         return nil

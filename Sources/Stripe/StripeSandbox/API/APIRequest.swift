@@ -17,7 +17,9 @@ struct APIRequest {
         self.path = path
         let headers = request.headerFields
         let idempotencyKey = headers[SandboxHeaders.idempotencyKey]
-        let account = headers[SandboxHeaders.account]
+        // `acct_platform/acct_connected`: the last one is acted for.
+        let context = headers[SandboxHeaders.context]?.split(separator: "/").last.map(String.init)
+        let account = context ?? headers[SandboxHeaders.account]
         self.idempotencyKey = idempotencyKey
         self.account = account
         version = headers[SandboxHeaders.version]
@@ -25,6 +27,12 @@ struct APIRequest {
         do throws(APIError) {
             let key = try APIKey(headers)
             suffix = key.suffix
+            guard context != nil || !key.isOrganization else {
+                throw APIError.invalid(
+                    "The `Stripe-Context` header is required with an organization API key: it names "
+                        + "the account, acct_…."
+                )
+            }
             try Self.requireVersion(headers[SandboxHeaders.version])
             call = .success(
                 APICall(
@@ -68,7 +76,7 @@ struct APIRequest {
 struct APICall: Sendable {
     let method: HTTPRequest.Method
     let path: String
-    /// The path's segments after `/v1`.
+    /// The path's segments after `/v1` or `/v2`.
     let segments: [Substring]
     let key: APIKey
     /// Query parameters of a GET or DELETE, form fields of a POST.
@@ -126,6 +134,7 @@ enum SandboxHeaders {
     static let requestID = name("Request-Id")
     static let version = name("Stripe-Version")
     static let account = name("Stripe-Account")
+    static let context = name("Stripe-Context")
     static let idempotencyKey = name("Idempotency-Key")
     static let replayed = name("Idempotent-Replayed")
     static let originalRequest = name("Original-Request")

@@ -186,6 +186,7 @@ extension SandboxState {
     /// By the first segment; what a resource can do is its own file's matter.
     private mutating func route(_ call: APICall) -> APIReply {
         do throws(APIError) {
+            if call.path.hasPrefix("/v2/") { return try routeThinEvents(call) }
             switch call.segments.first {
             case "sources": return try routeSources(call)
             case "payment_intents": return try routeIntents(call)

@@ -12,6 +12,16 @@ extension SandboxResponder {
             return try addWebhookFault(try await decode(WebhookFault.self, request))
         case (.delete, "faults", 2), (.delete, "faults", 3):
             return Self.deleted(store.step { $0.removeWebhookFaults(id) })
+        case (.post, "destinations", 2):
+            let wanted = try await decode(DestinationRequest.self, request)
+            let made = store.step { $0.addDestination(wanted.url) }
+            return Self.json(
+                status: 201,
+                JSONWriter.object { writer in
+                    writer.field("id", made.id)
+                    writer.field("secret", made.secret)
+                }
+            )
         case (.post, "resend", 2):
             let wanted = try await decode(ResendRequest.self, request)
             let count = store.step { $0.resend(wanted.event, to: wanted.endpoint) }
@@ -37,7 +47,9 @@ extension SandboxResponder {
     /// Puts a webhook fault in force; the oldest that applies to an event strikes.
     private func addWebhookFault(_ wanted: WebhookFault) throws(APIError) -> Response {
         guard wanted.isValid else {
-            throw APIError.invalid("A webhook fault has times from 1 and delay_ms up to 86400000.")
+            throw APIError.invalid(
+                "A webhook fault has times from 1, delay_ms and list_delay_ms up to 86400000."
+            )
         }
         let id: String? = store.step { state in
             guard state.webhookFaults.count < SandboxState.webhookFaultsMax else { return nil }

@@ -23,6 +23,7 @@ extension SandboxResponder {
     /// - `POST limits`, `DELETE limits`: see ``SandboxLimits``
     /// - `POST locks`, `DELETE locks/{id}`: see ``LockRequest``
     /// - `POST webhooks/faults`, `DELETE webhooks/faults[/{id}]`: see ``WebhookFault``
+    /// - `POST webhooks/destinations`: `{"url": …}` answers `{"id", "secret"}`; it gets thin events
     /// - `POST webhooks/resend`, `POST webhooks/roll`: see ``ResendRequest`` and ``RollRequest``
     /// - `GET requests?path=`, `GET history?source=`, `GET events?type=charge.*`, `GET webhooks/attempts?event=`, each with
     ///   `since=` and `limit=`

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Answers every request: the API under `/v1`, pages for customers, the controls under `/_sandbox`.
+/// Answers every request: the API under `/v1` and `/v2`, pages for customers, the controls under `/_sandbox`.
 struct SandboxResponder: HTTPResponder {
     /// The largest request body: Stripe's own limit is not published; ours is far above any form.
     static let bodyMax = 1 << 20
@@ -19,12 +19,14 @@ struct SandboxResponder: HTTPResponder {
             )
         }
         let path = request.uri.path
-        if path.hasPrefix("/v1/") { return try await respondAPI(request, path, context) }
+        if path.hasPrefix("/v1/") || path.hasPrefix("/v2/") {
+            return try await respondAPI(request, path, context)
+        }
         if path.hasPrefix("/_sandbox/") { return try await respondControl(request, path) }
         if let page = CustomerPage(path) { return try await respondPage(page, request) }
         return Self.error(
             404,
-            "This is stripe-sandbox: the API is under /v1, pages under /redirect, /pay and /verify, "
+            "This is stripe-sandbox: the API is under /v1 and /v2, pages under /redirect, /pay and /verify, "
                 + "controls under /_sandbox."
         )
     }

@@ -22,6 +22,10 @@ struct SandboxEvent: Codable {
     let idempotencyKey: String?
     /// The endpoints that have not taken it yet.
     var pending: [String]
+    /// The machine's time from which lists have it; nil: at once.
+    ///
+    /// Stripe's lists are eventually consistent.
+    var listedFromMs: Int64?
 
     func json() -> [UInt8] {
         JSONWriter.object { writer in
@@ -88,16 +92,20 @@ extension SandboxState {
         case (.get, 1): return try listEvents(call)
         case (.get, 2):
             let id = call.segment(1)
-            guard let number = events.number(of: id), let event = events[number],
-                isListed(event, call)
-            else { throw APIError.noSuch("event", id) }
-            return APIReply(body: event.json())
+            return APIReply(body: try event(id, call).json())
         default: throw Self.unrecognized(call)
         }
     }
 
+    /// The event of that id that a call may read.
+    func event(_ id: String, _ call: APICall) throws(APIError) -> SandboxEvent {
+        guard let number = events.number(of: id), let event = events[number], isKept(event, call)
+        else { throw APIError.noSuch("event", id) }
+        return event
+    }
+
     /// Of the caller's account, and not older than Stripe keeps them.
-    private func isListed(_ event: SandboxEvent, _ call: APICall) -> Bool {
+    private func isKept(_ event: SandboxEvent, _ call: APICall) -> Bool {
         event.account == call.account && event.created > nowSeconds - EventLog.lifeSeconds
     }
 
@@ -120,7 +128,7 @@ extension SandboxState {
         return try ListPage(call, kind: "event") { events.number(of: $0) }
             .reply(events.all) { number in
                 guard let event = events[number], created.contains(event.created),
-                    isListed(event, call),
+                    isKept(event, call), event.listedFromMs ?? 0 <= machineMs,
                     isDelivered.map({ $0 == event.pending.isEmpty }) ?? true
                 else { return false }
                 if let pattern { return Self.matches(event.type, pattern) }

@@ -33,18 +33,17 @@ extension SandboxState {
                 previous: previous,
                 requestID: cause.requestID,
                 idempotencyKey: cause.idempotencyKey,
-                pending: endpoints.map(\.id)
+                pending: endpoints.map(\.id),
+                listedFromMs: fault?.listDelayMs.map { machineMs + $0 }
             )
             events.append(event)
-            guard !endpoints.isEmpty else { continue }
-            let body = event.json()
             for endpoint in endpoints {
                 begin(
                     WebhookDelivery(
                         event: event.id,
                         type: type,
                         endpoint: endpoint.id,
-                        body: body
+                        body: endpoint.isThin ? event.thinJSON() : event.json()
                     ),
                     fault
                 )
@@ -122,8 +121,8 @@ extension SandboxState {
             guard let endpoint else { return webhook.accepts(event.type, from: event.account) }
             return webhook.id == endpoint
         }
-        let body = event.json()
         for webhook in chosen {
+            let body = webhook.isThin ? event.thinJSON() : event.json()
             begin(
                 WebhookDelivery(event: id, type: event.type, endpoint: webhook.id, body: body),
                 nil

@@ -32,6 +32,9 @@ struct SandboxWebhook: Codable {
     var metadata: [String: String] = [:]
     var isEnabled = true
     let reach: Reach
+    /// Whether it is an event destination that gets thin events, `v1.charge.succeeded` for `charge.succeeded`.
+    private(set) var thin: Bool?
+    var isThin: Bool { thin ?? false }
 
     init(
         id: String,
@@ -41,7 +44,8 @@ struct SandboxWebhook: Codable {
         secret: String,
         events: [String],
         description: String?,
-        reach: Reach
+        reach: Reach,
+        isThin: Bool = false
     ) {
         self.id = id
         self.account = account
@@ -51,6 +55,7 @@ struct SandboxWebhook: Codable {
         self.events = events
         self.description = description
         self.reach = reach
+        thin = isThin ? true : nil
     }
 
     /// Whether it gets an event of that type from that account; `*` is every type, families are no types.
@@ -99,12 +104,16 @@ struct WebhookFault: Decodable {
         case hold
         /// It arrives after `delay_ms`.
         case delay
+        /// It arrives as usual; with `list_delay_ms` lists have the event later.
+        case late
     }
 
     let mode: Mode
     /// A type or a family such as `source.*`; all when absent.
     let match: String?
     let delayMs: Int64?
+    /// How long lists of events do not have it, whatever happens to its delivery.
+    let listDelayMs: Int64?
     /// How many events it applies to; until deleted when absent.
     var times: Int?
     var id = ""
@@ -114,11 +123,13 @@ struct WebhookFault: Decodable {
     private enum CodingKeys: String, CodingKey {
         case mode, match, times
         case delayMs = "delay_ms"
+        case listDelayMs = "list_delay_ms"
     }
 
     /// Whether the values make sense.
     var isValid: Bool {
         times ?? 1 > 0 && (0...86_400_000).contains(delayMs ?? 0)
+            && (0...86_400_000).contains(listDelayMs ?? 0)
     }
 
     func applies(to type: String) -> Bool {
@@ -140,7 +151,7 @@ extension SandboxState {
                 webhooks.firstIndex { $0.id == id }
             }
             .reply(webhooks.indices) {
-                webhooks[$0].account == call.account
+                webhooks[$0].account == call.account && !webhooks[$0].isThin
             } json: {
                 webhooks[$0].json(withSecret: false)
             }

@@ -1,0 +1,59 @@
+package import Poller
+import RedisClient
+import SafeNumbers
+
+/// The webhooks that were refused, in one hash for the whole cluster: few accounts have any.
+///
+/// *Shape*: `<ns>refused`, account → `<reason>|<count>|<since ms>|<last ms>|<detail>`; it goes two days after the last one.
+/// *Atomicity*: none: of two processes that add at once one may lose its count, which is for people.
+extension RedisSweepStore: WebhookHealthStore {
+    private static let lifeMs = 2 * RefusedWebhooks.span.ms
+
+    package func add(_ refused: RefusedWebhooks) async throws(StoreError) {
+        let field = RedisArgument.string(refused.account.description)
+        let stored = try await client.ask(RedisCommand("HGET", [.string(refusedKey), field]))
+        let before = stored.string.flatMap { Self.refused(refused.account, $0) }
+        let sum = before.flatMap { $0.isRecent(at: refused.last) ? $0.adding(refused) : nil }
+        _ = try await client.ask(
+            RedisCommand("HSET", [.string(refusedKey), field, .string(Self.text(sum ?? refused))])
+        )
+        _ = try await client.ask(
+            RedisCommand("PEXPIRE", [.string(refusedKey), RedisArgument(Self.lifeMs)])
+        )
+    }
+
+    package func forgetRefused(of account: AccountID) async throws(StoreError) {
+        _ = try await client.ask(
+            RedisCommand("HDEL", [.string(refusedKey), .string(account.description)])
+        )
+    }
+
+    package func refusedWebhooks() async throws(StoreError) -> [RefusedWebhooks] {
+        let reply = try await client.ask(RedisCommand("HGETALL", [.string(refusedKey)]))
+        let fields = (reply.array ?? []).map { $0.string ?? "" }
+        return stride(from: 0, to: fields.count - 1, by: 2)
+            .compactMap { at in Self.refused(AccountID(unchecked: fields[at]), fields[at + 1]) }
+            .sorted { $0.account.description < $1.account.description }
+    }
+
+    private static func text(_ refused: RefusedWebhooks) -> String {
+        "\(refused.reason.rawValue)|\(refused.count)|\(refused.since.ms)|\(refused.last.ms)|\(refused.detail)"
+    }
+
+    /// Reads one back; nil for what another release has written differently.
+    private static func refused(_ account: AccountID, _ text: String) -> RefusedWebhooks? {
+        let parts = text.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 5, let reason = WebhookRefusal(rawValue: String(parts[0])),
+            let count = Int(decimal: parts[1]), let since = Timestamp(stored: parts[2]),
+            let last = Timestamp(stored: parts[3])
+        else { return nil }
+        return RefusedWebhooks(
+            account: account,
+            reason: reason,
+            count: count,
+            since: since,
+            last: last,
+            detail: String(parts[4])
+        )
+    }
+}

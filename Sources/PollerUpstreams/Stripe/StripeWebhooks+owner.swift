@@ -1,0 +1,68 @@
+import Poller
+import StripeAPI
+
+// What a signature proves: that the signer has sent an event, and nothing about the account or object that it names.
+
+extension StripeWebhooks {
+    /// The account of an event's objects.
+    enum Owner {
+        case account(AccountID)
+        /// It names one that its signer does not act for.
+        case foreign(String)
+    }
+
+    func owner(
+        of event: SignedEvent,
+        signedBy signer: AccountID,
+        _ connected: ConnectedAccounts
+    ) -> Owner {
+        guard let name = event.accountNames.first else { return .account(signer) }
+        // Which of two accounts is meant, nobody can say.
+        guard event.accountNames.count == 1 else { return .foreign("it names several accounts") }
+        // The text is the sender's, and may be anything.
+        guard let account = ConnectedAccounts.account(named: name) else {
+            return .foreign("it names an account that is no acct_… id")
+        }
+        guard account != signer else { return .account(signer) }
+        guard !names.contains(account) else {
+            return .foreign(
+                "it names account \(account), which is configured and has its own secret"
+            )
+        }
+        guard connected.includes(account) else {
+            return .foreign(
+                "it names account \(account), and the secret of \(signer) does not act for that: list "
+                    + "it under accounts.\(signer).connected if it is connected to this platform"
+            )
+        }
+        return .account(account)
+    }
+
+    /// Whether a text may be an id of Stripe's: it goes into keys of the store and into timelines.
+    static func isWord(_ text: String, _ bytesMax: Int) -> Bool {
+        (1...bytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
+                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+            }
+    }
+
+    /// Whether a text may be a type: v2 has such as `v2.core.account[requirements].updated`.
+    static func isType(_ text: String) -> Bool {
+        // Longer than any of Stripe's; it is kept in the timeline of a watch.
+        isWord(String(text.filter { $0 != "[" && $0 != "]" }), 100)
+    }
+}
+
+extension WebhookRefusal {
+    /// Why a delivery was refused, as far as an operator can act on it.
+    init(_ error: WebhookError) {
+        switch error {
+        case .signature(.tooOld): self = .clock
+        case .signature(.noMatch): self = .secret
+        case .signature: self = .unsigned
+        case .malformed: self = .malformed
+        }
+    }
+}

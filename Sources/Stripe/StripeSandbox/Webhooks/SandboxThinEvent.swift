@@ -1,0 +1,79 @@
+import HTTPTypes
+import NIOCore
+import StripeAPI
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Thin events of API v2: the same events, which only name their objects.
+///
+/// *Source*: <https://docs.stripe.com/api/v2/core/events/object>, <https://docs.stripe.com/event-destinations>.
+extension SandboxEvent {
+    /// How ids of thin events begin in test mode.
+    static let thinPrefix = "evt_test_65"
+
+    /// Its id as a thin event: the same change has another id there.
+    var thinID: String { Self.thinPrefix + id.dropFirst("evt_".count) }
+
+    /// The event as a destination gets it.
+    func thinJSON() -> [UInt8] {
+        // Written by the sandbox itself, so it is an object with an id.
+        let object = try? StripeJSON.value(self.object.readableBytesView)
+        let related = (id: object?["id"]?.string ?? "", kind: object?["object"]?.string ?? "")
+        let created = Date(timeIntervalSince1970: Double(created))
+        return JSONWriter.object { writer in
+            writer.field("id", thinID)
+            writer.field("object", EventNotification.kind)
+            writer.field("context", account)
+            writer.field("created", created.formatted(.iso8601))
+            writer.field("livemode", false)
+            writer.nulls("reason")
+            writer.key("related_object")
+            writer.object { writer in
+                writer.field("id", related.id)
+                writer.field("type", related.kind)
+                writer.field("url", "/v1/\(related.kind)s/\(related.id)")
+            }
+            writer.field("type", "v1.\(type)")
+        }
+    }
+}
+
+/// The body of `POST /_sandbox/webhooks/destinations`.
+struct DestinationRequest: Decodable {
+    let url: String
+}
+
+extension SandboxState {
+    /// `GET /v2/core/events/{id}`.
+    func routeThinEvents(_ call: APICall) throws(APIError) -> APIReply {
+        try Self.requireSecretKey(call)
+        guard call.method == .get, call.segments.count == 3, call.segment(0) == "core",
+            call.segment(1) == "events"
+        else { throw Self.unrecognized(call) }
+        let id = call.segment(2)
+        guard id.hasPrefix(SandboxEvent.thinPrefix) else { throw APIError.noSuch("event", id) }
+        let event = try event("evt_" + id.dropFirst(SandboxEvent.thinPrefix.count), call)
+        return APIReply(body: event.thinJSON())
+    }
+
+    /// Adds a destination that gets thin events of every type and account.
+    mutating func addDestination(_ url: String) -> SandboxWebhook {
+        let destination = SandboxWebhook(
+            id: ids.make("ed_test_61"),
+            account: nil,
+            created: nowSeconds,
+            url: url,
+            secret: ids.make("whsec_", length: 32),
+            events: ["*"],
+            description: nil,
+            reach: .everything,
+            isThin: true
+        )
+        webhooks.append(destination)
+        return destination
+    }
+}
