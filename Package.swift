@@ -124,7 +124,8 @@ let package = Package(
             path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
-        // HTTP/1.1 for requests of which there are many: a pool for each origin and event loop.
+        // HTTP/1.1 for requests of which there are many: a pool for each origin and event loop; and the
+        // bounds of a listener that need nothing else.
         .target(
             name: "PollerHTTP",
             dependencies: ["SafeNumbers", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
@@ -177,8 +178,10 @@ let package = Package(
             name: "PollerGateway",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerNet", "PollerWire", nioCore, nioPosix, nioHTTP1,
-                nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore, jwtKit, deque,
+                "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", nioCore, nioPosix,
+                nioHTTP1, nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore,
+                jwtKit,
+                deque,
             ],
             swiftSettings: settings
         ),
@@ -197,8 +200,10 @@ let package = Package(
             name: "PollerAPI",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", "StandardWebhooks",
-                hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioPosix, logging, metrics,
+                "JSONText", "PollerWire", "Poller", "PollerHTTP", "PollerNet", "PollerWords",
+                "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore, nioCore, nioHTTP1,
+                nioPosix,
+                logging, metrics,
                 lifecycle, crypto,
             ],
             resources: [
@@ -221,8 +226,8 @@ let package = Package(
             name: "StripeSandbox",
             dependencies: [
                 "SafeNumbers",
-                "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto, httpClient,
-                hummingbird,
+                "PollerHTTP", "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto,
+                httpClient, hummingbird, hummingbirdCore,
             ],
             path: "Sources/Stripe/StripeSandbox",
             swiftSettings: settings
@@ -361,7 +366,9 @@ let package = Package(
         ),
         .testTarget(
             name: "StripeSandboxTests",
-            dependencies: ["StripeAPI", "StripeSandbox", httpClient, nioCore, nioHTTP1],
+            dependencies: [
+                "StripeAPI", "StripeSandbox", httpClient, nioCore, nioPosix, nioHTTP1,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -372,7 +379,9 @@ let package = Package(
         .testTarget(
             name: "PollerNetTests",
             dependencies: [
-                "Poller", "PollerNet", "PollerTesting", nioCore, nioEmbedded, nioHTTP1, logging,
+                "Poller", "PollerHTTP", "PollerNet", "PollerTesting", nioCore, nioEmbedded,
+                nioHTTP1,
+                logging,
             ],
             swiftSettings: settings
         ),

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import PollerHTTP
 import PollerNet
 import Testing
 

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import PollerHTTP
 import PollerNet
 import Testing
 

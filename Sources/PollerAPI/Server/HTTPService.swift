@@ -3,6 +3,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import Poller
+import PollerHTTP
 import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.

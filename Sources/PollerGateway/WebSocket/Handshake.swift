@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOHTTP1
+import PollerHTTP
 import PollerNet
 
 /// The opening handshake of a WebSocket, as a client must send it (RFC 6455 §4.2.1).

@@ -40,15 +40,16 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     private let spans: Spans
     /// Held until the first head is complete.
-    private var arrival: Places.Place?
+    private var arrival: AnyObject?
     private var headTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
     private var lingerTimer: Scheduled<Void>?
     /// A head is complete and has no answer yet: further bytes are its body.
     private var isInRequest = false
 
-    /// Deadlines of a connection that takes `arrival` until its first head is complete.
-    package init(arrival: Places.Place, spans: Spans = Spans()) {
+    /// Deadlines of a connection that holds `arrival` until its first head is complete: whatever the
+    /// listener counts its connections without a request by.
+    package init(arrival: AnyObject? = nil, spans: Spans = Spans()) {
         self.arrival = arrival
         self.spans = spans
     }
