@@ -74,11 +74,14 @@ def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
     })["id"]
     late = stripe._stripe("POST", "/v1/charges", {"source": debit, "amount": 500, "currency": "eur"})
     assert late["status"] == "pending"
+    # What a customer keeps, by the old way and the new.
+    customer = stripe._stripe("POST", "/v1/customers", {"source": "tok_visa", "address[city]": "Ulm"})["id"]
+    method = stripe._stripe("POST", "/v1/payment_methods/pm_card_visa/attach", {"customer": customer})["id"]
     before = {path: stripe._stripe("GET", path) for path in (
         f"/v1/sources/{waiting}", f"/v1/sources/{paid}", f"/v1/charges/{charge}", "/v1/events?limit=100",
-        "/v1/balance_transactions",
+        "/v1/balance_transactions", f"/v1/customers/{customer}?expand[]=sources", f"/v1/payment_methods?customer={customer}",
     )}
-    it.settles(late["id"])
+    it.settles(late["id"], method)
     it.process.kill9()
     it.start()
     assert {path: stripe._stripe("GET", path) for path in before} == before
@@ -135,7 +138,7 @@ def test_looking_writes_nothing_and_changes_are_gathered(kept):
 
 
 @pytest.mark.parametrize("content, reason", [
-    ("", "damaged"), ('{"format": 1, "state": {"ids"', "damaged"), ('{"format": 1, "state": {}}', "damaged"),
+    ("", "damaged"), ('{"format": 2, "state": {"ids"', "damaged"), ('{"format": 2, "state": {}}', "damaged"),
     ('{"format": 99, "state": {}}', "another release"),
 ])
 def test_a_file_that_cannot_be_read_is_left_alone_and_says_what_to_do(tmp_path: Path, content: str, reason: str):

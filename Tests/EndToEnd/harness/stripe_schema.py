@@ -9,6 +9,8 @@ from pathlib import Path
 
 import jsonschema
 
+from harness import stripe_classes
+
 SCHEMAS = Path(__file__).resolve().parents[1] / "fixtures" / "stripe-openapi"
 
 # What newer API versions send, and what the specification of 2023-08-16 does not know yet.
@@ -63,6 +65,14 @@ class StripeSchemas:
             for item in body["data"]:
                 self.check(item)
             assert set(body) == {"object", "data", "has_more", "url"}
+        elif kind == "search_result":
+            for item in body["data"]:
+                self.check(item)
+            assert set(body) - {"total_count"} == {"object", "data", "has_more", "next_page", "url"}
+        elif kind in stripe_classes.JUDGES:
+            self.seen[kind] = self.seen.get(kind, 0) + 1
+            wrong = stripe_classes.mistakes(body)
+            assert not wrong, f"{kind} {body.get('id')}: {wrong}"
         elif kind in self._validators and not body.get("deleted"):
             self._validate(kind, body)
             if kind == "event":

@@ -1,3 +1,5 @@
+import NIOCore
+
 /// An error answer, rendered as Stripe's `{"error": {…}}`.
 struct APIError: Error {
     let status: Int
@@ -11,6 +13,8 @@ struct APIError: Error {
     var paymentIntent: [UInt8]?
     /// The SetupIntent a declined confirmation belongs to, rendered.
     var setupIntent: [UInt8]?
+    /// The PaymentMethod that was declined, rendered.
+    var paymentMethod: ByteBuffer?
     /// Which limit was hit, for `Stripe-Rate-Limited-Reason`.
     var limitReason: String?
     /// Advice for the client, for `Stripe-Should-Retry`.
@@ -44,7 +48,8 @@ struct APIError: Error {
         _ failure: PaymentFailure,
         charge: String? = nil,
         paymentIntent: [UInt8]? = nil,
-        setupIntent: [UInt8]? = nil
+        setupIntent: [UInt8]? = nil,
+        paymentMethod: ByteBuffer? = nil
     ) -> APIError {
         APIError(
             status: 402,
@@ -55,6 +60,7 @@ struct APIError: Error {
             charge: charge,
             paymentIntent: paymentIntent,
             setupIntent: setupIntent,
+            paymentMethod: paymentMethod,
             shouldRetry: false,
             hasBegun: true
         )
@@ -90,6 +96,9 @@ struct APIError: Error {
                 writer.field("message", message)
                 if let param { writer.field("param", param) }
                 if let paymentIntent { writer.field("payment_intent", raw: paymentIntent) }
+                if let paymentMethod {
+                    writer.field("payment_method", raw: paymentMethod.readableBytesView)
+                }
                 if let setupIntent { writer.field("setup_intent", raw: setupIntent) }
                 writer.field("type", type)
             }

@@ -148,6 +148,9 @@ struct Form: Sendable {
         }
     }
 
+    /// Whether a payment is confirmed without its customer: `off_session=true`, or why.
+    var isOffSession: Bool { ["true", "one_off", "recurring"].contains(self["off_session"] ?? "") }
+
     /// The text of a parameter that takes only certain words.
     func choice(_ name: String, _ words: [String]) throws(APIError) -> String? {
         guard let text = self[name], !text.isEmpty else { return nil }
@@ -167,10 +170,16 @@ struct Form: Sendable {
     }
 
     /// Stripe's metadata after an update: an empty text unsets a key, an empty parameter all of them.
-    func updated(metadata: [String: String]) throws(APIError) -> [String: String] {
-        if self["metadata"] == "" { return [:] }
+    func updated(
+        metadata: [String: String],
+        at path: [String] = ["metadata"]
+    ) throws(APIError) -> [String: String] {
+        if self[path: path] == "" { return [:] }
         var metadata = metadata
-        for (name, text) in texts("metadata") { metadata[name] = text.isEmpty ? nil : text }
+        for name in names(below: path) {
+            guard let text = self[path: path + [name]] else { continue }
+            metadata[name] = text.isEmpty ? nil : text
+        }
         // Stripe's documented limits: 50 keys of 40 characters, values of 500.
         guard metadata.count <= 50,
             metadata.allSatisfy({ $0.key.count <= 40 && $0.value.count <= 500 })
@@ -183,15 +192,36 @@ struct Form: Sendable {
         return metadata
     }
 
-    /// Refuses every parameter that is not among `names`.
-    func allow(_ names: Set<String>) throws(APIError) {
-        for name in fields.keys.sorted() where !names.contains(name) {
+    /// The names of the parameters below a path, sorted; empty when there are none.
+    func names(below path: [String]) -> [String] {
+        var current = fields
+        for name in path {
+            guard case .fields(let next) = current[name] else { return [] }
+            current = next
+        }
+        return current.keys.sorted()
+    }
+
+    /// Whether a parameter, or one below it, is given.
+    func has(_ path: String...) -> Bool {
+        self[path: path] != nil || !names(below: path).isEmpty
+    }
+
+    /// Refuses every parameter below a path that is not among `names`: without a path, of the request.
+    func allow(_ names: Set<String>, below path: [String] = []) throws(APIError) {
+        for name in self.names(below: path) where !names.contains(name) {
+            let full = Self.spelled(path + [name])
             throw APIError.invalid(
-                "Received unknown parameter: \(name)",
+                "Received unknown parameter: \(full)",
                 code: "parameter_unknown",
-                param: name
+                param: full
             )
         }
+    }
+
+    /// `["card", "token"]` as `card[token]`.
+    static func spelled(_ path: [String]) -> String {
+        (path.first ?? "") + path.dropFirst().map { "[\($0)]" }.joined()
     }
 
     /// `a[b][]` as `["a", "b", ""]`.

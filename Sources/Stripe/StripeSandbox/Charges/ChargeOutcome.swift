@@ -40,8 +40,9 @@ enum ChargeOutcome: Codable {
     init(cardNumber number: String) {
         switch number.suffix(4) {
         // 0341 can be stored, and fails when charged.
-        case "0002", "0341": self = .declined(.cardDeclined)
-        case "9995": self = .declined(.insufficientFunds)
+        case "0002", "0341", "1629": self = .declined(.cardDeclined)
+        case "9995", "3178": self = .declined(.insufficientFunds)
+        case "0019": self = .decline("fraudulent", "Your card was declined.")
         case "9987": self = .decline("lost_card", "Your card was declined.")
         case "9979": self = .decline("stolen_card", "Your card was declined.")
         case "6975": self = .decline("card_velocity_exceeded", "Your card was declined.")
@@ -56,7 +57,7 @@ enum ChargeOutcome: Codable {
                     message: "Your card's security code is incorrect."
                 )
             )
-        case "0119":
+        case "0119", "1280":
             self = .declined(
                 PaymentFailure(
                     code: "processing_error",

@@ -22,8 +22,8 @@ struct SandboxCharge: RenderedObject, Codable {
     var statementDescriptor: String?
     var source: Source?
     var card: SandboxCard?
-    var ownerName: String?
-    var ownerEmail: String?
+    /// Who paid.
+    var billing = BillingDetails()
     var metadata: [String: String] = [:]
     var status: String
     var failure: PaymentFailure?
@@ -136,13 +136,7 @@ struct SandboxCharge: RenderedObject, Codable {
             writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
         }
         writer.key("billing_details")
-        writer.object { writer in
-            writer.key("address")
-            writer.object { $0.nulls("city", "country", "line1", "line2", "postal_code", "state") }
-            writer.field("email", ownerEmail)
-            writer.field("name", ownerName)
-            writer.nulls("phone", "tax_id")
-        }
+        billing.render(into: &writer)
         writer.nulls("calculated_statement_descriptor")
         writer.field("captured", isPaid && isCaptured)
         writer.field("created", created)
@@ -199,12 +193,13 @@ struct SandboxCharge: RenderedObject, Codable {
             writer.object { writer in
                 guard type == "card" else { return }
                 let card = card ?? SandboxCard(number: "4242424242424242")
-                writer.field("brand", card.brand.lowercased())
+                writer.field("brand", card.network)
                 if let captureBefore { writer.field("capture_before", captureBefore) }
-                writer.field("country", "US")
+                writer.field("country", card.country)
                 writer.field("exp_month", card.expiryMonth)
                 writer.field("exp_year", card.expiryYear)
-                writer.field("funding", "credit")
+                writer.field("fingerprint", card.fingerprint)
+                writer.field("funding", card.funding)
                 writer.field("last4", card.last4)
                 if let hold {
                     writer.key("multicapture")
@@ -212,7 +207,7 @@ struct SandboxCharge: RenderedObject, Codable {
                         $0.field("status", hold.mayBeCapturedAgain ? "available" : "unavailable")
                     }
                 }
-                writer.field("network", card.brand.lowercased())
+                writer.field("network", card.network)
                 writer.key("three_d_secure")
                 if methodType == "three_d_secure" {
                     writer.object { writer in

@@ -8,6 +8,7 @@ extension SandboxState {
         switch (call.method, call.segments.count) {
         case (.post, 1): return try createCharge(call)
         case (.get, 1): return try listCharges(call)
+        case (.get, 2) where call.segment(1) == "search": return try searchCharges(call)
         default: break
         }
         let id = call.segment(1)

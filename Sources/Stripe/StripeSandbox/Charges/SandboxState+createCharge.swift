@@ -2,7 +2,7 @@ import NIOCore
 
 extension SandboxState {
     private static let chargeParameters: Set<String> = [
-        "amount", "application_fee", "application_fee_amount", "capture", "card", "currency",
+        "amount", "application_fee", "application_fee_amount", "capture", "currency",
         "customer", "description", "destination", "expand", "metadata", "on_behalf_of",
         "radar_options", "receipt_email", "shipping", "source", "statement_descriptor",
         "statement_descriptor_suffix", "transfer_data", "transfer_group",
@@ -41,8 +41,7 @@ extension SandboxState {
         charge.description = form["description"]
         charge.statementDescriptor = form["statement_descriptor"] ?? source.statementDescriptor
         charge.card = source.card
-        charge.ownerName = source.owner.name
-        charge.ownerEmail = source.owner.email
+        charge.billing = BillingDetails(source.owner)
         charge.metadata = metadata
         charge.outcome = source.outcome
         charge.sharing = sharing
@@ -98,11 +97,13 @@ extension SandboxState {
     private mutating func consume(_ source: SandboxSource, amount: Int) {
         sources[source.id]?.receiver?.charged += amount
         sources[source.id]?.changed()
+        // A card of a token is named by nothing but its charge.
+        if source.isCard { return }
         if !source.isReusable || source.customer == nil { settleSource(source.id, to: "consumed") }
     }
 
     /// The source given, or the customer's default.
-    private func chargedSource(_ call: APICall) throws(APIError) -> SandboxSource {
+    private mutating func chargedSource(_ call: APICall) throws(APIError) -> SandboxSource {
         let form = call.form
         var customer: SandboxCustomer?
         if let id = form["customer"] {
@@ -122,7 +123,7 @@ extension SandboxState {
             }
             throw APIError.missing("source")
         }
-        guard let source = sources[id], source.account == call.account else {
+        guard let source = sources[try givenSource(id, call.account)] else {
             throw APIError.noSuch("source", id, param: "source", inPath: false)
         }
         if let owner = source.customer, owner != customer?.id {

@@ -39,7 +39,7 @@ extension SandboxState {
             created: nowSeconds,
             reason: reason
                 ?? (isFinal ? "debit_not_authorized" : isCard ? "fraudulent" : "general"),
-            brand: isCard ? (charge.card?.brand ?? "Visa").lowercased() : nil,
+            brand: isCard ? charge.card?.network ?? "visa" : nil,
             status: first,
             due: SandboxDispute.due(from: nowSeconds, isInquiry: first.hasPrefix("warning_"))
         )

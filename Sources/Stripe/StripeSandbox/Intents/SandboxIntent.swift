@@ -92,8 +92,13 @@ struct SandboxIntent: ConfirmableObject, Codable {
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
-    /// Publishable keys never see metadata; `expand[]=latest_charge` puts the charge in the place of its id.
-    func render(withMetadata: Bool, charge: ByteBuffer? = nil) -> [UInt8] {
+    /// Publishable keys never see metadata; `expand[]=latest_charge` puts the charge in the place of its id, and
+    /// `expand[]=payment_method` the method.
+    func render(
+        withMetadata: Bool,
+        charge: ByteBuffer? = nil,
+        method expanded: ByteBuffer? = nil
+    ) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("id", id)
             writer.field("object", "payment_intent")
@@ -142,7 +147,11 @@ struct SandboxIntent: ConfirmableObject, Codable {
                     reference: String(id.suffix(12))
                 )
             }
-            writer.field("payment_method", method?.id)
+            if let expanded {
+                writer.field("payment_method", raw: expanded.readableBytesView)
+            } else {
+                writer.field("payment_method", method?.id)
+            }
             writer.field("payment_method_options", [:])
             writer.field("payment_method_types", methodTypes)
             presentment?.render(into: &writer)
@@ -248,6 +257,8 @@ struct SandboxPaymentError: Codable {
     let failure: PaymentFailure
     let methodType: String
     var charge: String?
+    /// The PaymentMethod as it was then.
+    var method: ByteBuffer?
 
     private var type: String { methodType == "card" ? "card_error" : "invalid_request_error" }
 
@@ -258,6 +269,7 @@ struct SandboxPaymentError: Codable {
             if let declineCode = failure.declineCode { writer.field("decline_code", declineCode) }
             writer.field("doc_url", "https://stripe.com/docs/error-codes/\(failure.code)")
             writer.field("message", failure.message)
+            if let method { writer.field("payment_method", raw: method.readableBytesView) }
             writer.field("payment_method_type", methodType)
             writer.field("type", type)
         }

@@ -56,8 +56,8 @@ struct SandboxSetup: ConfirmableObject, Codable {
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
-    /// Publishable keys never see metadata.
-    func render(withMetadata: Bool) -> [UInt8] {
+    /// Publishable keys never see metadata; `expand[]=payment_method` puts the method in the place of its id.
+    func render(withMetadata: Bool, method expanded: ByteBuffer? = nil) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("id", id)
             writer.field("object", "setup_intent")
@@ -84,7 +84,11 @@ struct SandboxSetup: ConfirmableObject, Codable {
                 $0.render(into: &$1, missing: 0, currency: "", reference: "")
             }
             writer.nulls("on_behalf_of")
-            writer.field("payment_method", method?.id)
+            if let expanded {
+                writer.field("payment_method", raw: expanded.readableBytesView)
+            } else {
+                writer.field("payment_method", method?.id)
+            }
             writer.field("payment_method_options", [:])
             writer.field("payment_method_types", methodTypes)
             writer.nulls("single_use_mandate")
@@ -125,15 +129,26 @@ extension SandboxState {
             try read(call, into: &setup)
             setup.changed()
             setups[id] = setup
-        case (.post, 3, "confirm"): try confirmSetup(call, setup)
-        case (.post, 3, "cancel"): try cancelSetup(call, setup)
+        case (.post, 3, "confirm"):
+            try call.form.allow(Self.confirmParameters)
+            try confirmSetup(call, setup)
+        case (.post, 3, "cancel"):
+            try call.form.allow(["cancellation_reason", "expand"])
+            try cancelSetup(call, setup)
         case (.post, 3, "verify_microdeposits"): try verifySetup(call, setup)
         default: throw Self.unrecognized(call)
         }
-        if call.key.isPublishable, let setup = setups[id] {
-            return APIReply(body: setup.render(withMetadata: false))
-        }
-        return APIReply(body: setupJSON(id))
+        return setupReply(call, id)
+    }
+
+    private mutating func setupReply(_ call: APICall, _ id: String) -> APIReply {
+        guard let setup = setups[id] else { return APIReply(body: ByteBuffer()) }
+        let isExpanded = call.form.list("expand").contains("payment_method")
+        let method = isExpanded ? currentMethod(of: setup)?.json() : nil
+        guard call.key.isPublishable || method != nil else { return APIReply(body: setupJSON(id)) }
+        return APIReply(
+            body: setup.render(withMetadata: !call.key.isPublishable, method: method)
+        )
     }
 
     mutating func setupJSON(_ id: String) -> ByteBuffer {
@@ -163,19 +178,16 @@ extension SandboxState {
         note(id, from: nil, to: setup.status)
         emit("setup_intent.created", setupJSON(id), account: call.account)
         if mayConfirm { try confirmSetup(call, setup) }
-        return APIReply(body: setupJSON(id))
+        return setupReply(call, id)
     }
 
     private mutating func read(_ call: APICall, into setup: inout SandboxSetup) throws(APIError) {
         if let customer = call.form["customer"] {
-            guard customers[customer]?.account == call.account else {
-                throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
-            }
-            setup.customer = customer
+            setup.customer = try givenCustomer(customer, call).id
         }
         if let text = call.form["description"] { setup.description = text }
         setup.metadata = try call.form.updated(metadata: setup.metadata)
-        if let method = try method(in: call) {
+        if let method = try method(in: call, for: setup) {
             setup.method = method
             if setup.status == "requires_payment_method" { setup.status = "requires_confirmation" }
         }
@@ -188,8 +200,8 @@ extension SandboxState {
             ["requires_payment_method", "requires_confirmation", "requires_action"],
             doing: "confirm"
         )
-        if let method = try method(in: call) { setups[found.id]?.method = method }
-        guard let method = setups[found.id]?.method else {
+        if let method = try method(in: call, for: found) { setups[found.id]?.method = method }
+        guard let method = setups[found.id].flatMap({ currentMethod(of: $0) }) else {
             throw APIError.invalid(
                 "You cannot confirm this SetupIntent because it's missing a payment method.",
                 code: "setup_intent_unexpected_state",
@@ -203,6 +215,7 @@ extension SandboxState {
                 param: "payment_method"
             )
         }
+        try requireUsable(method, for: found)
         let id = found.id
         if let action = try nextAction(of: method, for: id, secret: found.clientSecret, call) {
             let endMs = action.lifeMs.map { nowMs + $0 }
@@ -213,7 +226,8 @@ extension SandboxState {
             failSetup(id, failure)
             throw APIError.declined(
                 failure,
-                setupIntent: Array(setupJSON(id).readableBytesView)
+                setupIntent: Array(setupJSON(id).readableBytesView),
+                paymentMethod: method.json()
             )
         } else {
             authoriseSetup(id)
@@ -251,82 +265,6 @@ extension SandboxState {
                 "You cannot \(verb) this SetupIntent because it has a status of \(setup.status).",
                 code: SandboxSetup.unexpectedState
             )
-        }
-    }
-}
-
-extension SandboxState {
-    /// Moves a SetupIntent to a status, records and announces it.
-    mutating func settleSetup(_ id: String, to status: String) {
-        guard var setup = setups[id], setup.status != status else { return }
-        let previous = setup.status
-        setup.status = status
-        if status == "succeeded" { setup.lastError = nil }
-        if status != "requires_action" { setup.actionEndMs = nil }
-        setup.changed()
-        setups[id] = setup
-        note(id, from: previous, to: status)
-        // There is no event for requires_confirmation or processing.
-        switch status {
-        case "requires_action", "succeeded", "canceled":
-            emit("setup_intent.\(status)", setupJSON(id), account: setup.account)
-        case "requires_payment_method":
-            emit("setup_intent.setup_failed", setupJSON(id), account: setup.account)
-        default: break
-        }
-    }
-
-    /// The customer authorised, or nobody had to be asked.
-    mutating func authoriseSetup(_ id: String) {
-        guard let method = setups[id]?.method else { return }
-        setups[id]?.lastRedirect?.status = "succeeded"
-        if case .failsLater = method.outcome {
-            settleSetup(id, to: "processing")
-            soon(.settleSetup(id))
-        } else if case .staysPending = method.outcome {
-            settleSetup(id, to: "processing")
-        } else {
-            settleSetup(id, to: "succeeded")
-        }
-    }
-
-    /// The bank answers.
-    mutating func settleProcessingSetup(_ id: String) {
-        guard let setup = setups[id], setup.status == "processing" else { return }
-        if case .failsLater(let failure) = setup.method?.outcome {
-            failSetup(id, failure)
-        } else {
-            settleSetup(id, to: "succeeded")
-        }
-    }
-
-    /// The customer took too long.
-    mutating func expireSetup(_ id: String) {
-        guard let endMs = setups[id]?.actionEndMs, endMs <= nowMs else { return }
-        failSetup(
-            id,
-            PaymentFailure(
-                code: "setup_intent_setup_attempt_expired",
-                message: "The latest setup attempt for this SetupIntent has expired."
-            )
-        )
-    }
-
-    /// A try failed: back to `requires_payment_method`, with the reason.
-    mutating func failSetup(_ id: String, _ failure: PaymentFailure) {
-        guard let setup = setups[id] else { return }
-        setups[id]?.lastError = SandboxPaymentError(
-            failure: failure,
-            methodType: setup.method?.type ?? "card"
-        )
-        setups[id]?.lastRedirect?.status = "failed"
-        setups[id]?.method = nil
-        setups[id]?.nextAction = nil
-        if setup.status == "requires_payment_method" {
-            setups[id]?.changed()
-            emit("setup_intent.setup_failed", setupJSON(id), account: setup.account)
-        } else {
-            settleSetup(id, to: "requires_payment_method")
         }
     }
 }

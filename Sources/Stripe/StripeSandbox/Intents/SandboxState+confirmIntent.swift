@@ -8,17 +8,22 @@ extension SandboxState {
             ["requires_payment_method", "requires_confirmation", "requires_action"],
             doing: "confirm"
         )
-        if let method = try method(in: call) { intents[id]?.method = method }
+        guard let found = intents[id] else { return }
+        if let method = try method(in: call, for: found) { intents[id]?.method = method }
+        let usage = try call.form.choice("setup_future_usage", ["off_session", "on_session"])
+        if let usage { intents[id]?.setupFutureUsage = usage }
+        let capture = try call.form.choice(
+            "capture_method",
+            ["automatic", "automatic_async", "manual"]
+        )
+        if let capture { intents[id]?.isManualCapture = capture == "manual" }
+        if let text = call.form["receipt_email"] { intents[id]?.receiptEmail = text }
         guard let intent = intents[id] else { return }
-        guard let method = intent.method else {
-            throw APIError.invalid(
-                "You cannot confirm this PaymentIntent because it's missing a payment method. "
-                    + "You can either update the PaymentIntent with a payment method and then "
-                    + "confirm it again, or confirm it again directly with a payment method.",
-                code: "payment_intent_unexpected_state",
-                param: "payment_method"
-            )
+        guard let method = currentMethod(of: intent) ?? defaultMethod(of: intent.customer) else {
+            throw Self.missingMethod(of: intent)
         }
+        try requireUsable(method, for: intent)
+        intents[id]?.method = method
         guard intent.isAutomatic || intent.methodTypes.contains(method.type) else {
             throw APIError.invalid(
                 "The PaymentMethod provided (\(method.type)) is not allowed for this "
@@ -35,6 +40,14 @@ extension SandboxState {
             throw APIError.invalid(failure.message, code: failure.code)
         }
         let secret = intent.clientSecret
+        if call.form.isOffSession, case .redirect = method.asks(offSession: true) {
+            failIntent(id, .authenticationRequired, isCharged: false)
+            throw APIError.declined(
+                .authenticationRequired,
+                paymentIntent: Array(intentJSON(id).readableBytesView),
+                paymentMethod: method.json()
+            )
+        }
         if let action = try nextAction(of: method, for: id, secret: secret, call) {
             if try call.form.flag("error_on_requires_action") == true {
                 failIntent(id, Self.actionRequired)
@@ -49,11 +62,28 @@ extension SandboxState {
             throw APIError.declined(
                 failure,
                 charge: intents[id]?.latestCharge,
-                paymentIntent: Array(intentJSON(id).readableBytesView)
+                paymentIntent: Array(intentJSON(id).readableBytesView),
+                paymentMethod: method.json()
             )
         } else {
             authoriseIntent(id)
         }
+    }
+
+    private static func missingMethod(of intent: SandboxIntent) -> APIError {
+        let advice =
+            intent.customer.map {
+                "To confirm the PaymentIntent with \($0), specify a payment method attached to this "
+                    + "customer along with the customer ID."
+            }
+            ?? "You can either update the PaymentIntent with a payment method and then confirm it "
+            + "again, or confirm it again directly with a payment method or ConfirmationToken."
+        return .invalid(
+            "You cannot confirm this PaymentIntent because it's missing a payment method. "
+                + advice,
+            code: "payment_intent_unexpected_state",
+            param: "payment_method"
+        )
     }
 
     private static let actionRequired = PaymentFailure(
@@ -70,7 +100,7 @@ extension SandboxState {
         _ call: APICall
     ) throws(APIError) -> SandboxNextAction? {
         func page(_ name: String) -> String { "\(call.base)/\(name)/\(id)?client_secret=\(secret)" }
-        switch method.asks {
+        switch method.asks(offSession: call.form.isOffSession) {
         case .nothing: return nil
         case .redirect:
             let returnURL = try call.form.required("return_url")
@@ -89,33 +119,6 @@ extension SandboxState {
         intents[id]?.ask(for: action, endMs: endMs)
         if let endMs { timers.set(.expireIntent(id), atMs: endMs) }
         settleIntent(id, to: "requires_action")
-    }
-
-    /// The method given by id or by `payment_method_data`, if any.
-    mutating func method(in call: APICall) throws(APIError) -> SandboxMethod? {
-        let form = call.form
-        if form["payment_method_data", "type"] != nil {
-            var method = try SandboxMethod(
-                id: ids.make("pm_"),
-                account: call.account,
-                form,
-                ["payment_method_data"]
-            )
-            method.created = nowSeconds
-            methods[method.id] = method
-            return method
-        }
-        guard let name = form["payment_method"], !name.isEmpty else { return nil }
-        if let method = methods[name], method.account == call.account { return method }
-        if let source = sources[name], source.account == call.account,
-            let method = SandboxMethod(source)
-        {
-            return method
-        }
-        guard let method = SandboxMethod(testName: name) else {
-            throw APIError.noSuch("PaymentMethod", name, param: "payment_method", inPath: false)
-        }
-        return method
     }
 }
 
@@ -173,6 +176,11 @@ extension SandboxState {
         guard let intent = intents[id], let method = intent.method else { return }
         if case .declined(let failure) = method.outcome { return failIntent(id, failure) }
         intents[id]?.lastRedirect?.status = "succeeded"
+        used(
+            method,
+            by: intent.customer,
+            isSetUp: intent.setupFutureUsage.map { $0 == "off_session" }
+        )
         if method.isAsynchronous {
             settleIntent(id, to: "processing")
             if case .staysPending = method.outcome { return }
@@ -234,18 +242,21 @@ extension SandboxState {
     }
 
     /// A try failed: back to `requires_payment_method`, with the reason.
-    mutating func failIntent(_ id: String, _ failure: PaymentFailure) {
+    ///
+    /// A try that was not sent to the bank has no charge (`isCharged`).
+    mutating func failIntent(_ id: String, _ failure: PaymentFailure, isCharged: Bool = true) {
         guard let intent = intents[id] else { return }
         if intent.status == "processing", let charge = intent.latestCharge {
             settleCharge(charge, succeeds: false)
-        } else {
+        } else if isCharged {
             makeCharge(for: id, status: "failed", failure: failure)
         }
-        let charge = intents[id]?.latestCharge
+        let charge = isCharged ? intents[id]?.latestCharge : nil
         intents[id]?.lastError = SandboxPaymentError(
             failure: failure,
             methodType: intent.method?.type ?? "card",
-            charge: charge
+            charge: charge,
+            method: currentMethod(of: intent)?.json()
         )
         intents[id]?.lastRedirect?.status = "failed"
         intents[id]?.method = nil
@@ -280,8 +291,7 @@ extension SandboxState {
         charge.description = intent.description
         charge.statementDescriptor = intent.statementDescriptor
         charge.card = intent.method?.card
-        charge.ownerName = intent.method?.name
-        charge.ownerEmail = intent.method?.email
+        charge.billing = intent.method?.billing ?? BillingDetails()
         charge.metadata = intent.metadata
         charge.failure = failure
         charge.sharing = intent.sharing

@@ -8,6 +8,9 @@ extension SandboxState {
         switch (call.method, call.segments.count) {
         case (.post, 1): return try createIntent(call)
         case (.get, 1): return try list(intents, call)
+        case (.get, 2) where call.segment(1) == "search":
+            try Self.requireSecretKey(call)
+            return try searchIntents(call)
         default: break
         }
         let id = call.segment(1)
@@ -23,7 +26,14 @@ extension SandboxState {
         switch (call.method, call.segments.count, call.segment(2)) {
         case (.get, 2, _): break
         case (.post, 2, _): try updateIntent(call, intent)
-        case (.post, 3, "confirm"): try confirmIntent(call, id)
+        case (.post, 3, "confirm"):
+            try call.form.allow(
+                Self.confirmParameters.union([
+                    "capture_method", "error_on_requires_action", "mandate", "off_session",
+                    "radar_options", "receipt_email", "setup_future_usage", "shipping",
+                ])
+            )
+            try confirmIntent(call, id)
         case (.post, 3, "cancel"): try cancelIntent(call, id)
         case (.post, 3, "capture"): try captureIntent(call, id)
         case (.post, 3, "source_cancel"):
@@ -49,12 +59,19 @@ extension SandboxState {
         let paths = call.form.list("expand")
         let withRefunds = paths.contains("latest_charge.refunds")
         let expanded = withRefunds || paths.contains("latest_charge")
-        if call.key.isPublishable || expanded, let intent = intents[id] {
+        let method =
+            paths.contains("payment_method")
+            ? intents[id].flatMap { currentMethod(of: $0) }?.json() : nil
+        if call.key.isPublishable || expanded || method != nil, let intent = intents[id] {
             let charge =
                 expanded
                 ? intent.latestCharge.map { chargeJSON($0, withRefunds: withRefunds) } : nil
             return APIReply(
-                body: intent.render(withMetadata: !call.key.isPublishable, charge: charge)
+                body: intent.render(
+                    withMetadata: !call.key.isPublishable,
+                    charge: charge,
+                    method: method
+                )
             )
         }
         return APIReply(body: intentJSON(id))
@@ -166,13 +183,19 @@ extension SandboxState {
         guard let amount = try form.positive("amount") else { throw APIError.missing("amount") }
         let currency = try form.required("currency").lowercased()
         let mayConfirm = try form.flag("confirm") ?? false
+        guard mayConfirm || !form.isOffSession else {
+            throw APIError.invalid(
+                "You can only use `off_session` when `confirm` is `true`.",
+                param: "off_session"
+            )
+        }
         let isAutomatic = form["automatic_payment_methods", "enabled"] == "true"
         var types = form.list("payment_method_types")
         if types.isEmpty {
             types = form["payment_method_data", "type"].map { [$0] } ?? ["card"]
             if isAutomatic { types = ["card", "ideal", "sepa_debit"] }
         }
-        for type in types where !SandboxMethod.isKnown(type) {
+        for type in types where MethodType.all[type] == nil {
             throw APIError.invalid(
                 "The payment method type provided: \(type) is invalid.",
                 code: "payment_intent_invalid_parameter",
@@ -237,10 +260,7 @@ extension SandboxState {
     ) throws(APIError) {
         let form = call.form
         if let customer = form["customer"] {
-            guard customers[customer]?.account == call.account, !customer.isEmpty else {
-                throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
-            }
-            intent.customer = customer
+            intent.customer = try givenCustomer(customer, call).id
         }
         let capture = try form.choice("capture_method", ["automatic", "automatic_async", "manual"])
         if let capture { intent.isManualCapture = capture == "manual" }
@@ -254,7 +274,7 @@ extension SandboxState {
         if let usage { intent.setupFutureUsage = usage }
         intent.metadata = try form.updated(metadata: intent.metadata)
         try intent.sharing.update(from: call, amount: intent.amount)
-        if let method = try method(in: call) { intent.method = method }
+        if let method = try method(in: call, for: intent) { intent.method = method }
     }
 }
 
@@ -314,13 +334,18 @@ extension SandboxState {
         _ call: APICall
     ) throws(APIError) -> APIReply {
         try Self.requireSecretKey(call)
-        let customer = call.form["customer"]
+        try call.form.allow([
+            "created", "customer", "ending_before", "expand", "limit", "payment_method",
+            "starting_after",
+        ])
+        let (customer, method) = (call.form["customer"], call.form["payment_method"])
         let created = try call.form.range("created")
         return try ListPage(call, kind: Object.kind) { table.number(of: $0) }
             .reply(table.all) { number in
                 table[number].account == call.account
                     && created.contains(table[number].created)
                     && (customer == nil || table[number].customer == customer)
+                    && (method == nil || table[number].method?.id == method)
             } json: { number in
                 var object = table[number]
                 return object.json()

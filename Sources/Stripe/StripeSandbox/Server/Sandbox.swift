@@ -1,6 +1,8 @@
 import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
+import PollerHTTP
 import SafeNumbers
 import ServiceLifecycle
 
@@ -21,7 +23,7 @@ import Foundation
 /// values and leaves behind what is to be posted, ``WebhookSender`` posts it. Nothing below the lock waits or reads a
 /// clock, so each request is atomic, and one seed with one sequence of requests makes the same ids again.
 ///
-/// *Not here*: balances, payouts, Connect beyond `Stripe-Account`. Over a restart objects, events, idempotency keys and
+/// *Not here*: balances, payouts, invoices, Checkout, tokens of one's own, Connect beyond `Stripe-Account`. Over a restart objects, events, idempotency keys and
 /// what happens later are kept where there is a ``SandboxStateFile``; logs and what tests have asked for are not.
 ///
 /// The API is under `/v1`, pages a customer can click under `/redirect/{id}`, `/pay/{id}` and `/verify/{id}`, and
@@ -92,7 +94,18 @@ package struct Sandbox: Service {
                     allowed: configuration.allowedHosts
                 )
             ),
-            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
+            server: HTTPServerBuilder { [bodyTimeout = configuration.bodyTimeout] responder in
+                SandboxConnection(
+                    inner: HTTP1Channel(
+                        responder: responder,
+                        configuration: .init(
+                            additionalChannelHandlers: [RequestDeadline.Heads()],
+                            idleTimeout: Self.idleTimeout
+                        )
+                    ),
+                    bodyTimeout: bodyTimeout
+                )
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 backlog: 1024
@@ -181,6 +194,9 @@ package struct SandboxConfiguration: Sendable {
     /// Where it keeps what it knows over a restart; nil keeps nothing.
     package var state: SandboxStateFile?
 
+    /// How long the body of a request may take; in the machine's time.
+    package var bodyTimeout: Duration
+
     /// The machine's time, milliseconds since 1970: the start of sandbox time, and what the logs are dated with.
     package var nowMs: @Sendable () -> Int64
 
@@ -213,6 +229,7 @@ package struct SandboxConfiguration: Sendable {
         timeScale: Double = 1,
         limits: SandboxLimits = .none,
         state: SandboxStateFile? = nil,
+        bodyTimeout: Duration = .seconds(30),
         nowMs: @escaping @Sendable () -> Int64 = SandboxClock.nowMs
     ) {
         precondition(timeScale > 0, "time goes forward")
@@ -229,6 +246,7 @@ package struct SandboxConfiguration: Sendable {
         self.timeScale = timeScale
         self.limits = limits
         self.state = state
+        self.bodyTimeout = bodyTimeout
         self.nowMs = nowMs
     }
 }

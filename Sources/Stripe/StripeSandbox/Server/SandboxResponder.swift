@@ -23,7 +23,13 @@ struct SandboxResponder: HTTPResponder {
             return try await respondAPI(request, path, context)
         }
         if path.hasPrefix("/_sandbox/") { return try await respondControl(request, path) }
-        if let page = CustomerPage(path) { return try await respondPage(page, request) }
+        if let page = CustomerPage(path) {
+            do {
+                return try await respondPage(page, request)
+            } catch let error as APIError {
+                return Self.json(status: error.status, error.reply.body)
+            }
+        }
         return Self.error(
             404,
             "This is stripe-sandbox: the API is under /v1 and /v2, pages under /redirect, /pay and /verify, "
@@ -32,7 +38,7 @@ struct SandboxResponder: HTTPResponder {
     }
 
     /// Whether every `Host` of a request is the sandbox's; HTTP/1.0 clients, which browsers are not,
-    /// may send none.
+    /// may send none (``HostCheck`` refuses HTTP/1.1 requests without one).
     private func isServed(_ request: Request) -> Bool {
         let further = request.headers.lazy.filter { $0.name.canonicalName == "host" }.map(\.value)
         return (request.head.authority.map(hosts.serves) ?? true)
@@ -46,12 +52,12 @@ struct SandboxResponder: HTTPResponder {
         _ context: SandboxContext
     ) async throws -> Response {
         var body = ByteBuffer()
-        var isTooLarge = false
+        var refusal: APIError?
         if request.method == .post {
             do {
                 body = try await collect(request)
-            } catch is NIOTooManyBytesError {
-                isTooLarge = true
+            } catch let error as APIError {
+                refusal = error
             }
         }
         let incoming = APIRequest(
@@ -61,10 +67,7 @@ struct SandboxResponder: HTTPResponder {
             body: body,
             base: base(of: request)
         )
-        if isTooLarge {
-            let error = APIError.invalid("The request body is larger than 1 MiB.", status: 413)
-            return Self.response(error.reply, for: incoming)
-        }
+        if let refusal { return Self.response(refusal.reply, for: incoming) }
         let held: SandboxState.Held
         let isReading = request.method == .get
         switch store.step(isReading: isReading, { $0.serve(incoming) }) {
@@ -83,8 +86,26 @@ struct SandboxResponder: HTTPResponder {
         .respond()
     }
 
+    /// The body of a request, within bounds of size and time.
+    ///
+    /// Errors: an ``APIError`` with 413 or 408.
     func collect(_ request: Request) async throws -> ByteBuffer {
-        try await request.body.collect(upTo: Self.bodyMax)
+        let (body, timeout) = (request.body, store.configuration.bodyTimeout)
+        return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask {
+                do {
+                    return try await body.collect(upTo: Self.bodyMax)
+                } catch is NIOTooManyBytesError {
+                    throw APIError.invalid("The request body is larger than 1 MiB.", status: 413)
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: timeout)
+                throw APIError.invalid("The request body did not arrive in time.", status: 408)
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? ByteBuffer()
+        }
     }
 
     /// Scheme and authority for URLs that point back here.

@@ -29,6 +29,10 @@ struct SandboxSource: RenderedObject, Codable {
     var details: [UInt8]
     /// The card, of a card or 3D Secure source.
     var card: SandboxCard?
+    /// Whether it is a `card` object as there were before Sources: what a token becomes.
+    var isCard = false
+    /// The account, of a SEPA debit.
+    var iban: String?
     /// What becomes of its charges.
     var outcome = ChargeOutcome.succeeds
     var customer: String?
@@ -81,7 +85,8 @@ struct SandboxSource: RenderedObject, Codable {
 
     /// Publishable keys never see metadata.
     func render(withMetadata: Bool) -> [UInt8] {
-        JSONWriter.object { writer in
+        if isCard { return renderCard() }
+        return JSONWriter.object { writer in
             writer.field("id", id)
             writer.field("object", "source")
             writer.nulls("allow_redisplay")
@@ -128,6 +133,37 @@ extension SandboxSource {
             String(decoding: details, as: UTF8.self)
                 .replacing("sepa_debit/file/test", with: page).utf8
         )
+    }
+}
+
+extension SandboxSource {
+    /// The parameters of a card's address, and what an address calls them.
+    static let cardAddress: [(parameter: String, field: String)] = [
+        ("address_city", "city"), ("address_country", "country"), ("address_line1", "line1"),
+        ("address_line2", "line2"), ("address_state", "state"), ("address_zip", "postal_code"),
+    ]
+
+    /// The object of a card that a customer keeps, or that a token was charged with.
+    ///
+    /// *Source*: <https://docs.stripe.com/api/cards/object>.
+    private func renderCard() -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("id", id)
+            writer.field("object", "card")
+            for (name, field) in Self.cardAddress { writer.field(name, owner.address[field]) }
+            writer.field("address_line1_check", owner.address["line1"].map { _ in "pass" })
+            writer.field("address_zip_check", owner.address["postal_code"].map { _ in "pass" })
+            writer.field("allow_redisplay", "unspecified")
+            card?.renderFace(into: &writer)
+            writer.field("customer", customer)
+            writer.field("cvc_check", card?.hasCode == true ? "pass" : nil)
+            writer.nulls("dynamic_last4")
+            writer.field("fingerprint", card?.fingerprint)
+            writer.field("metadata", metadata)
+            writer.field("name", owner.name)
+            writer.field("regulated_status", "unregulated")
+            writer.nulls("tokenization_method")
+        }
     }
 }
 

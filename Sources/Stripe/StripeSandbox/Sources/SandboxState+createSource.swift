@@ -37,6 +37,7 @@ extension SandboxState {
             metadata: try form.updated(metadata: [:])
         )
         source.card = card
+        source.iban = form["sepa_debit", "iban"]
         source.statementDescriptor = form["statement_descriptor"]
         source.order = Self.order(form, request.currency)
         source.notifiesManually = form["mandate", "notification_method"] == "manual"
@@ -44,11 +45,7 @@ extension SandboxState {
             ChargeOutcome(ownerName: request.owner.name)
             ?? card.map { ChargeOutcome(cardNumber: $0.number) }
             ?? ChargeOutcome(iban: form[request.type, "iban"] ?? "")
-        if let customer = form["customer"] {
-            guard customers[customer]?.account == call.account else {
-                throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
-            }
-        }
+        if let customer = form["customer"] { _ = try givenCustomer(customer, call) }
         begin(
             &source,
             returnURL: request.returnURL,
@@ -61,7 +58,7 @@ extension SandboxState {
             emit("source.chargeable", sourceJSON(id), account: call.account)
         }
         settleByName(source)
-        if let customer = form["customer"], source.isReusable { try attach(id, to: customer) }
+        if let customer = form["customer"], source.isReusable { attach(id, to: customer) }
         return sourceReply(call, id)
     }
 
@@ -130,7 +127,13 @@ extension SandboxState {
     ) throws(APIError) -> SandboxCard? {
         switch request.type {
         case "card":
-            return try SandboxCard(path: ["card"], call.form)
+            guard let token = call.form["token"] else {
+                return try SandboxCard(path: ["card"], call.form)
+            }
+            guard let card = TestCards.card(token: token) else {
+                throw APIError.noSuch("token", token, param: "token", inPath: false)
+            }
+            return card
         case "three_d_secure":
             guard let id = call.form["three_d_secure", "card"] else {
                 throw APIError.missing("three_d_secure[card]")

@@ -7,7 +7,7 @@ extension SandboxState {
         if call.method == .post, call.segments.count == 1 { return try createSource(call) }
         guard call.segments.count > 1 else { throw Self.unrecognized(call) }
         let id = call.segment(1)
-        guard let source = sources[id], source.account == call.account else {
+        guard let source = sources[id], source.account == call.account, !source.isCard else {
             throw APIError.noSuch("source", id)
         }
         switch (call.method, call.segments.count, call.segment(2)) {

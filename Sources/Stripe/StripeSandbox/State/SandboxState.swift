@@ -7,7 +7,7 @@ import SafeNumbers
 /// the store sets the time on entry, timers wait in a queue, and webhooks leave as posts.
 ///
 /// Each story is an extension beside its objects: `API` (who may call, what is answered twice), `Sources`, `Intents`,
-/// `Charges`, `Customers`, `Webhooks`, `Faults`, `Pages` (the customer's clicks), `Controls` (those of tests).
+/// `Charges`, `Customers`, `Methods`, `Search`, `Webhooks`, `Faults`, `Pages` (the customer's clicks), `Controls` (those of tests).
 /// What all of them do to an object is the same four steps: change it, `changed()` to forget its JSON, `note` the
 /// status for the checker of histories, `emit` the event.
 struct SandboxState: Sendable {
@@ -52,8 +52,8 @@ struct SandboxState: Sendable {
     var ledger = ObjectTable<SandboxBalanceTransaction>()
     var intents = ObjectTable<SandboxIntent>()
     var setups = ObjectTable<SandboxSetup>()
-    /// Methods made by `payment_method_data` or `POST /v1/payment_methods`, by id.
-    var methods: [String: SandboxMethod] = [:]
+    /// PaymentMethods, however they were made.
+    var methods = ObjectTable<SandboxMethod>()
 
     var events = EventLog()
     var webhooks: [SandboxWebhook] = []

@@ -4,11 +4,11 @@ import ServiceLifecycle
 
 /// Where a sandbox keeps what it knows, so that a restart goes on with it.
 ///
-/// *Shape*: one JSON object, `{"format": 1, "state": {…}}`, with base64 for bodies; some 3 kB for each source with its
+/// *Shape*: one JSON object, `{"format": 2, "state": {…}}`, with base64 for bodies; some 3 kB for each source with its
 /// events. It is for this program alone. Webhook secrets are in it: only its user may read it.
 package struct SandboxStateFile: Sendable {
     /// Grows when an older program could not read what is written.
-    private static let format = 1
+    private static let format = 2
     /// What the file is called in a folder.
     private static let name = "stripe-sandbox.json"
 

@@ -1,0 +1,179 @@
+import SafeNumbers
+
+/// What is particular to a type of PaymentMethod.
+///
+/// *Source*: the classes of `PaymentMethod` and of its parameters in stripe-python 16.1.0 (2026-10-28.endive);
+/// who can be kept: <https://docs.stripe.com/payments/payment-methods/payment-method-support>.
+struct MethodType {
+    /// What it asks of the customer.
+    var asks = SandboxMethod.Asks.nothing
+    /// Whether its success is known only days later.
+    var isAsynchronous = false
+    /// Whether a customer can keep it.
+    var isReusable = false
+    /// The parameters of the hash named after it.
+    var takes: [String] = []
+    /// The fields of that hash in the object.
+    var shows: [String] = []
+
+    private static let redirect = MethodType(asks: .redirect)
+    private static let redirectKept = MethodType(asks: .redirect, isReusable: true)
+
+    /// Every type of the sandbox, by its name.
+    static let all: [String: MethodType] = [
+        "card": MethodType(
+            isReusable: true,
+            takes: ["cvc", "exp_month", "exp_year", "networks", "number", "token"]
+        ),
+        // Methods that send the customer to a page.
+        "affirm": redirect, "afterpay_clearpay": redirect, "alipay": redirect,
+        "amazon_pay": redirectKept, "bancontact": redirect, "giropay": redirect,
+        "mobilepay": redirect, "multibanco": redirect, "revolut_pay": redirectKept,
+        "twint": redirect,
+        "blik": MethodType(asks: .redirect, shows: ["buyer_id"]),
+        "eps": MethodType(asks: .redirect, takes: ["bank"], shows: ["bank"]),
+        "fpx": MethodType(
+            asks: .redirect,
+            takes: ["account_holder_type", "bank"],
+            shows: ["account_holder_type", "bank"]
+        ),
+        "ideal": MethodType(asks: .redirect, takes: ["bank"], shows: ["bank", "bic"]),
+        "klarna": MethodType(
+            asks: .redirect,
+            isReusable: true,
+            takes: ["dob"],
+            shows: ["dob"]
+        ),
+        "link": MethodType(asks: .redirect, isReusable: true, shows: ["email"]),
+        "p24": MethodType(
+            asks: .redirect,
+            takes: ["bank", "tos_shown_and_accepted"],
+            shows: ["bank"]
+        ),
+        "paypal": MethodType(
+            asks: .redirect,
+            isReusable: true,
+            shows: ["country", "payer_email", "payer_id"]
+        ),
+        "sofort": MethodType(
+            asks: .redirect,
+            isAsynchronous: true,
+            takes: ["country"],
+            shows: ["country"]
+        ),
+        // Debits.
+        "acss_debit": MethodType(
+            asks: .microdeposits,
+            isAsynchronous: true,
+            isReusable: true,
+            takes: ["account_number", "institution_number", "transit_number"],
+            shows: ["bank_name", "fingerprint", "institution_number", "last4", "transit_number"]
+        ),
+        "au_becs_debit": MethodType(
+            isAsynchronous: true,
+            isReusable: true,
+            takes: ["account_number", "bsb_number"],
+            shows: ["bsb_number", "fingerprint", "last4"]
+        ),
+        "bacs_debit": MethodType(
+            isAsynchronous: true,
+            isReusable: true,
+            takes: ["account_number", "sort_code"],
+            shows: ["fingerprint", "last4", "sort_code"]
+        ),
+        "sepa_debit": MethodType(
+            isAsynchronous: true,
+            isReusable: true,
+            takes: ["iban"],
+            shows: [
+                "bank_code", "branch_code", "country", "fingerprint", "generated_from", "last4",
+            ]
+        ),
+        "us_bank_account": MethodType(
+            asks: .microdeposits,
+            isAsynchronous: true,
+            isReusable: true,
+            takes: [
+                "account_holder_type", "account_number", "account_type",
+                "financial_connections_account", "routing_number",
+            ],
+            shows: [
+                "account_holder_type", "account_type", "bank_name",
+                "financial_connections_account", "fingerprint", "last4", "networks",
+                "routing_number", "status_details",
+            ]
+        ),
+        // Others.
+        "cashapp": MethodType(isReusable: true, shows: ["buyer_id", "cashtag"]),
+        "customer_balance": MethodType(asks: .bankTransfer),
+        "wechat_pay": MethodType(
+            asks: .scan,
+            takes: ["app_id", "client"]
+        ),
+    ]
+}
+
+/// The hash of a PaymentMethod that is named after its type, of all but cards.
+enum MethodFields {
+    /// What is kept of the parameters: never a whole account number.
+    static func texts(of type: String, _ form: Form, _ prefix: [String]) -> [String: String] {
+        if let iban = form[path: prefix + [type, "iban"]] { return texts(of: type, iban: iban) }
+        var texts: [String: String] = [:]
+        for name in MethodType.all[type]?.takes ?? [] {
+            if let text = form[path: prefix + [type, name]] { texts[name] = text }
+        }
+        for part in ["day", "month", "year"] {
+            texts["dob_\(part)"] = form[path: prefix + [type, "dob", part]]
+        }
+        if let number = texts.removeValue(forKey: "account_number") {
+            texts["last4"] = String(number.suffix(4))
+            texts["fingerprint"] = SandboxCard.fingerprint(of: number)
+        }
+        if type == "us_bank_account" {
+            texts["account_holder_type"] = texts["account_holder_type"] ?? "individual"
+            texts["account_type"] = texts["account_type"] ?? "checking"
+            texts["last4"] = texts["last4"] ?? "6789"
+            texts["routing_number"] = texts["routing_number"] ?? "110000000"
+        }
+        if ["acss_debit", "us_bank_account"].contains(type) {
+            texts["bank_name"] = "STRIPE TEST BANK"
+        }
+        return texts
+    }
+
+    /// What an IBAN says; the code of the bank follows the country and its check digits.
+    static func texts(of type: String, iban: String) -> [String: String] {
+        let plain = iban.filter { $0 != " " }.uppercased()
+        return [
+            "bank_code": String(plain.dropFirst(4).prefix(8)), "branch_code": "",
+            "country": String(plain.prefix(2)), "last4": String(plain.suffix(4)),
+            "fingerprint": SandboxCard.fingerprint(of: plain),
+        ]
+    }
+
+    static func render(_ texts: [String: String], of type: String, into writer: inout JSONWriter) {
+        writer.object { writer in
+            for name in MethodType.all[type]?.shows ?? [] {
+                switch name {
+                case "dob" where texts["dob_year"] != nil:
+                    writer.key(name)
+                    writer.object { writer in
+                        for part in ["day", "month", "year"] {
+                            writer.field(part, texts["dob_\(part)"].flatMap { Int(decimal: $0) })
+                        }
+                    }
+                case "generated_from":
+                    writer.key(name)
+                    writer.object { $0.nulls("charge", "setup_attempt") }
+                case "networks":
+                    writer.key(name)
+                    writer.object { writer in
+                        writer.field("preferred", "ach")
+                        writer.field("supported", ["ach"])
+                    }
+                default: writer.field(name, texts[name])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import HTTPTypes
+import NIOCore
+import SafeNumbers
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// `/v1/charges/search`, `/v1/payment_intents/search` and `/v1/customers/search`.
+///
+/// What was changed is found at once; Stripe takes up to a minute, so a shop must not search for what it
+/// has just made.
+/// *Source*: <https://docs.stripe.com/search>, <https://docs.stripe.com/api/pagination/search>.
+extension SandboxState {
+    private static let chargeFields = SearchQuery.Fields(
+        resource: "charges",
+        kinds: [
+            "amount": .number, "billing_details.address.postal_code": .token, "created": .number,
+            "currency": .token, "customer": .token, "disputed": .token, "metadata": .token,
+            "payment_method_details.*.brand": .token,
+            "payment_method_details.*.exp_month": .token,
+            "payment_method_details.*.exp_year": .token,
+            "payment_method_details.*.fingerprint": .token,
+            "payment_method_details.*.last4": .token, "refunded": .token, "status": .token,
+        ]
+    )
+    private static let intentFields = SearchQuery.Fields(
+        resource: "payment_intents",
+        kinds: [
+            "amount": .number, "created": .number, "currency": .token, "customer": .token,
+            "metadata": .token, "status": .token,
+        ]
+    )
+    private static let customerFields = SearchQuery.Fields(
+        resource: "customers",
+        kinds: [
+            "created": .number, "email": .string, "metadata": .token, "name": .string,
+            "phone": .string,
+        ]
+    )
+
+    mutating func searchCharges(_ call: APICall) throws(APIError) -> APIReply {
+        let search = try SearchPage(call, Self.chargeFields)
+        let table = charges
+        return search.reply(table.all) { number, query in
+            let charge = table[number]
+            return charge.account == call.account && query.matches { charge.value(of: $0) }
+        } json: { number in
+            var charge = table[number]
+            return charge.json()
+        }
+    }
+
+    mutating func searchIntents(_ call: APICall) throws(APIError) -> APIReply {
+        let search = try SearchPage(call, Self.intentFields)
+        let table = intents
+        return search.reply(table.all) { number, query in
+            let intent = table[number]
+            return intent.account == call.account && query.matches { intent.value(of: $0) }
+        } json: { number in
+            var intent = table[number]
+            return intent.json()
+        }
+    }
+
+    mutating func searchCustomers(_ call: APICall) throws(APIError) -> APIReply {
+        let search = try SearchPage(call, Self.customerFields)
+        let (table, paths) = (customers, call.form.list("expand"))
+        return search.reply(table.all) { number, query in
+            let customer = table[number]
+            return customer.account == call.account && !customer.isDeleted
+                && query.matches { customer.value(of: $0) }
+        } json: { number in
+            let customer = table[number]
+            return customer.json(expansion(of: customer, paths))
+        }
+    }
+}
+
+/// One page of what a search finds, the newest first.
+struct SearchPage {
+    private let query: SearchQuery
+    private let limit: Int
+    /// The page before ended at the object of this number.
+    private let olderThan: Int?
+    private let isCounted: Bool
+    private let url: String
+
+    /// Reads `query`, `limit`, `page` and `expand[]=total_count`.
+    init(_ call: APICall, _ fields: SearchQuery.Fields) throws(APIError) {
+        try call.form.allow(["expand", "limit", "page", "query"])
+        query = try SearchQuery(try call.form.required("query"), fields)
+        limit = try call.form.positive("limit") ?? 10
+        guard limit <= 100 else {
+            throw APIError.invalid(
+                "This value must be less than or equal to 100.",
+                code: "parameter_invalid_integer",
+                param: "limit"
+            )
+        }
+        olderThan = try call.form["page"].map { page throws(APIError) in
+            guard let number = Self.number(ofPage: page) else {
+                throw APIError.invalid("Invalid page: \(page)", param: "page")
+            }
+            return number
+        }
+        isCounted = call.form.list("expand").contains("total_count")
+        url = call.path
+    }
+
+    /// Renders the page; `numbers` are oldest first.
+    func reply(
+        _ numbers: Range<Int>,
+        where matches: (Int, SearchQuery) -> Bool,
+        json: (Int) -> ByteBuffer
+    ) -> APIReply {
+        var picked: [Int] = []
+        var number = min(olderThan ?? numbers.upperBound, numbers.upperBound) - 1
+        while number >= numbers.lowerBound, picked.count <= limit {
+            if matches(number, query) { picked.append(number) }
+            number -= 1
+        }
+        let hasMore = picked.count > limit
+        if hasMore { picked.removeLast() }
+        let total = isCounted ? numbers.count { matches($0, query) } : nil
+        return APIReply(
+            body: JSONWriter.object { writer in
+                writer.field("object", "search_result")
+                writer.key("data")
+                writer.array { writer in
+                    for number in picked { writer.raw(json(number).readableBytesView) }
+                }
+                writer.field("has_more", hasMore)
+                writer.field("next_page", hasMore ? picked.last.map(Self.page) : nil)
+                if let total { writer.field("total_count", total) }
+                writer.field("url", url)
+            }
+        )
+    }
+
+    /// An opaque name of a place in the list, which objects made meanwhile do not move.
+    private static func page(after number: Int) -> String {
+        Data("older:\(number)".utf8).base64EncodedString()
+    }
+
+    private static func number(ofPage page: String) -> Int? {
+        guard let data = Data(base64Encoded: page) else { return nil }
+        let text = String(decoding: data, as: UTF8.self)
+        return text.hasPrefix("older:") ? Int(decimal: text.dropFirst("older:".count)) : nil
+    }
+}
+
+extension SandboxCharge {
+    /// The value of a field of the search.
+    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+        switch clause.field {
+        case "amount": return .number(amount)
+        case "billing_details.address.postal_code": return .init(billing.address["postal_code"])
+        case "created": return .number(created)
+        case "currency": return .text(currency)
+        case "customer": return .init(customer)
+        case "disputed": return .text(String(isDisputed))
+        case "metadata": return .init(clause.key.flatMap { metadata[$0] })
+        case "refunded": return .text(String(isRefunded))
+        case "status": return .text(status)
+        default: break
+        }
+        let parts = clause.field.split(separator: ".")
+        guard parts.count == 3, let name = parts.last, parts.dropFirst().first == methodType[...],
+            let card
+        else { return nil }
+        switch name {
+        case "brand": return .text(card.network)
+        case "exp_month": return .text(String(card.expiryMonth))
+        case "exp_year": return .text(String(card.expiryYear))
+        case "fingerprint": return .text(card.fingerprint)
+        case "last4": return .text(card.last4)
+        default: return nil
+        }
+    }
+}
+
+extension SandboxIntent {
+    /// The value of a field of the search.
+    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+        switch clause.field {
+        case "amount": .number(amount)
+        case "created": .number(created)
+        case "currency": .text(currency)
+        case "customer": .init(customer)
+        case "metadata": .init(clause.key.flatMap { metadata[$0] })
+        case "status": .text(status)
+        default: nil
+        }
+    }
+}
+
+extension SandboxCustomer {
+    /// The value of a field of the search.
+    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+        switch clause.field {
+        case "created": .number(created)
+        case "email": .init(email)
+        case "metadata": .init(clause.key.flatMap { metadata[$0] })
+        case "name": .init(name)
+        case "phone": .init(phone)
+        default: nil
+        }
+    }
+}
+
+extension SearchQuery.Value {
+    /// The text of a field that may be empty.
+    fileprivate init?(_ text: String?) {
+        guard let text else { return nil }
+        self = .text(text)
+    }
+}

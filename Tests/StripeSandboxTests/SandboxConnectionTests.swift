@@ -1,0 +1,97 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import StripeSandbox
+import Testing
+
+@Suite("Connections to the sandbox")
+struct SandboxConnectionTests {
+    private static let short = SandboxConfiguration(bodyTimeout: .milliseconds(200))
+
+    @Test("HTTP/1.1 without a Host, or with two, is answered 400 and closed")
+    func hosts() async throws {
+        try await SandboxProbe.run { probe in
+            for hosts in ["", "Host: 127.0.0.1\r\nHost: localhost\r\n", "Host: a/b\r\n"] {
+                let answer = try await Self.talk(
+                    to: probe.base,
+                    "GET /v1/events HTTP/1.1\r\n\(hosts)Authorization: Bearer sk_test_1\r\n\r\n"
+                )
+                #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(hosts): \(answer)")
+            }
+            let old = try await Self.talk(
+                to: probe.base,
+                "GET /v1/events HTTP/1.0\r\nConnection: close\r\nAuthorization: Bearer sk_test_1\r\n\r\n"
+            )
+            #expect(old.contains(" 200 "), "\(old)")
+        }
+    }
+
+    @Test(
+        "a body that does not arrive in time ends the request with 408, and the connection",
+        arguments: ["/v1/sources", "/_sandbox/clock/advance"]
+    )
+    func slowBody(path: String) async throws {
+        try await SandboxProbe.run(Self.short) { probe in
+            let answer = try await Self.talk(
+                to: probe.base,
+                "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer sk_test_1\r\n"
+                    + "Content-Length: 100000\r\n\r\n",
+                thenDripping: "a"
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 408 "), "\(answer)")
+        }
+    }
+
+    @Test("a body that nobody reads ends its connection too")
+    func unreadBody() async throws {
+        try await SandboxProbe.run(Self.short) { probe in
+            let answer = try await Self.talk(
+                to: probe.base,
+                "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer sk_test_1\r\n"
+                    + "Content-Length: 100000\r\n\r\n",
+                thenDripping: "a"
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+        }
+    }
+
+    /// What the server says until it closes the connection; `dripping` is sent ten times a second.
+    ///
+    /// A server that does not close it is a test that does not end: the caller's time limit says so.
+    private static func talk(
+        to base: String,
+        _ request: String,
+        thenDripping dripping: String? = nil
+    ) async throws -> String {
+        let port = try #require(URL(string: base)?.port)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel
+                    )
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: request))
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                if let dripping {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            try? await outbound.write(ByteBuffer(string: dripping))
+                            try await Task.sleep(for: .milliseconds(100))
+                        }
+                    }
+                }
+                var said = ByteBuffer()
+                do {
+                    for try await part in inbound { said.writeImmutableBuffer(part) }
+                } catch {
+                    // A connection that was cut is closed as well.
+                }
+                group.cancelAll()
+                return String(buffer: said)
+            }
+        }
+    }
+}
