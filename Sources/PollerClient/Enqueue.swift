@@ -140,6 +140,7 @@ extension BatchResult {
         lhs.restarted = lhs.restarted.addingSaturating(rhs.restarted)
         lhs.joined = lhs.joined.addingSaturating(rhs.joined)
         lhs.duplicates = lhs.duplicates.addingSaturating(rhs.duplicates)
+        lhs.deprecation = lhs.deprecation ?? rhs.deprecation
         lhs.results += rhs.results
     }
 }

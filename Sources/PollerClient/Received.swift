@@ -177,6 +177,8 @@ public typealias WatchRequest = PollerWire.WatchRequest
 public typealias WatchCharge = PollerWire.WatchCharge
 /// One payment as an archive has it.
 public typealias ArchiveLine = PollerWire.ArchiveLine
+/// What takes the place of an object whose API is deprecated.
+public typealias Deprecation = PollerWire.Deprecation
 /// What became of a batch of requests.
 public typealias BatchResult = PollerWire.BatchResult
 /// One recorded change of one source.

@@ -90,6 +90,8 @@ public struct Watch: WireObject, Hashable {
     public var nextStep: NextStep?
     /// What allows its account to be debited; nil where nothing has to.
     public var mandate: Mandate?
+    /// What takes the place of its API; nil where the upstream has not deprecated that.
+    public var deprecation: Deprecation?
     /// What the server needs besides to restore it; only where it is asked for.
     package var memory: String?
     /// Only in the answer to enqueue.
@@ -141,6 +143,11 @@ public struct Watch: WireObject, Hashable {
         )
         Field("mandate", \.mandate, note: "What allows its account to be debited, of a debit.")
         Field(
+            "deprecation",
+            \.deprecation,
+            note: "What takes the place of a Stripe Source, whose API is deprecated."
+        )
+        Field(
             "memory",
             \.memory,
             note: "What a store needs besides to restore it; only with memory=true."
@@ -177,6 +184,8 @@ public struct BatchResult: WireObject, Hashable {
     public var joined = 0
     /// Requests left out because an equal one came before.
     public var duplicates = 0
+    /// What takes the place of their API, where one of them is of a deprecated one.
+    public var deprecation: Deprecation?
     /// One for each request that was not left out, in order.
     public var results: [Result] = []
 
@@ -211,6 +220,11 @@ public struct BatchResult: WireObject, Hashable {
         Field("restarted", \.restarted)
         Field("joined", \.joined)
         Field("duplicates", \.duplicates, note: "Items left out because an equal one came before.")
+        Field(
+            "deprecation",
+            \.deprecation,
+            note: "What takes the place of Stripe Sources, where one of the items is one."
+        )
         Field("data", \.results)
     }
 }

@@ -129,6 +129,9 @@ struct Enqueue: AsyncParsableCommand {
                 }
             }
             try show(result, duplicates: list?.duplicates ?? 0)
+            if !server.json, let deprecation = result.deprecation {
+                Terminal.printError("deprecated: \(deprecation.text)")
+            }
             let refused = result.results.filter { $0.outcome == Open(.refused) }
             if let first = refused.first {
                 Terminal.printError(

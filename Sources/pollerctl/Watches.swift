@@ -255,6 +255,7 @@ extension Watch: Shown {
             facts.add("last poll", at: lastPolledAt)
         }
         facts.add("last error", lastError, .careful)
+        facts.add("deprecated", deprecation?.text, .faint)
         facts.add("not known", unknown, .careful)
         for url in notify { facts.add("notify", url) }
         facts.add("order", order)

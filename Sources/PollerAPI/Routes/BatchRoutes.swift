@@ -114,6 +114,8 @@ struct BatchRoutes {
         answer.restarted = results.count { $0.outcome == .restarted }
         answer.joined = results.count { $0.outcome == .joined }
         answer.duplicates = batch.duplicates
+        // Of what was just enqueued only the kind is known.
+        answer.deprecation = results.contains { $0.key.kind == .source } ? .ofSource(nil) : nil
         answer.results = results.map { BatchResult.Result($0) }
         return Response(answer)
     }

@@ -225,6 +225,9 @@ extension PollerWire.Watch {
             wire.url = known.url
             return wire
         }
+        if watch.key.kind == .source {
+            deprecation = .ofSource(object?.member("type")?.string ?? payment?.method)
+        }
         self.outcome = outcome.map { Open(rawValue: $0.rawValue) }
     }
 }

@@ -7,11 +7,11 @@ struct Advised<Object: Encodable>: Encodable {
     let object: Object
     let next: Advice
     /// What takes the place of its type; of a Source.
-    var deprecated: Deprecation?
+    var deprecated: SourceDeprecation?
 }
 
 /// What takes the place of a Source's type, as `--json` prints it.
-struct Deprecation: Encodable {
+struct SourceDeprecation: Encodable {
     /// The type of the PaymentMethod; `none` when the method has ended.
     let replacement: String
     let urgency: SourceMigration.Urgency
@@ -29,13 +29,23 @@ struct Deprecation: Encodable {
     }
 
     /// The same for people.
+    var text: String { "\(Deprecation.text(urgency.rawValue, replacement)) \(advice)" }
+}
+
+extension Deprecation {
+    /// The same for people, with Stripe's guide.
     var text: String {
+        let beginning = Self.text(urgency?.rawValue, replacement)
+        return [beginning, advice, url].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    /// How urgent it is, and what takes the place; empty when the type is not known.
+    fileprivate static func text(_ urgency: String?, _ replacement: String) -> String {
         switch urgency {
-        case .ended: "nobody can pay by this method any more; \(advice)"
-        case .turnedOff:
-            "use PaymentMethod \(replacement); this type is to be turned off. \(advice)"
-        case .stays:
-            "PaymentMethod \(replacement) takes its place; this type stays for now. \(advice)"
+        case "ended": "Nobody can pay by this method any more."
+        case "turned_off": "Use PaymentMethod \(replacement): this type is to be turned off."
+        case "stays": "PaymentMethod \(replacement) takes its place; this type stays for now."
+        default: ""
         }
     }
 }
@@ -43,7 +53,7 @@ struct Deprecation: Encodable {
 extension Source {
     /// Prints the source and what has to happen next.
     func show(json: Bool) throws {
-        let deprecated = type.migration.map(Deprecation.init)
+        let deprecated = type.migration.map(SourceDeprecation.init)
         guard !json else {
             return try Advised(object: self, next: advice, deprecated: deprecated).showJSON()
         }

@@ -72,6 +72,34 @@ struct WatchRoutesTests {
         }
     }
 
+    @Test("a watch of a Source says what takes the place of its type, others say nothing")
+    func deprecation() async throws {
+        try await LiveAPI.run { api in
+            let created = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
+            let early = created.json["deprecation"] as? [String: String]
+            #expect(early?["replacement"] == "payment_intent")
+            #expect(early?["urgency"] == nil)
+            #expect(early?["url"]?.hasPrefix("https://docs.stripe.com/") == true)
+            try await api.see("src_1", "chargeable", payment: .processing)
+            let seen = try await api.get("/v1/watches/src_1").json["deprecation"]
+            let known = seen as? [String: String]
+            #expect(known?["replacement"] == "ideal")
+            #expect(known?["urgency"] == "turned_off")
+            #expect(known?["advice"]?.contains("return_url") == true)
+
+            let intent = try await api.post("/v1/watches", #"{"source":"pi_1"}"#)
+            #expect(intent.json["deprecation"] == nil)
+            let batch = try await api.post(
+                "/v1/watches/batch",
+                #"[{"source":"pi_2"},{"source":"src_2"}]"#
+            )
+            let said = batch.json["deprecation"] as? [String: String]
+            #expect(said?["replacement"] == "payment_intent")
+            let intents = try await api.post("/v1/watches/batch", #"[{"source":"pi_3"}]"#)
+            #expect(intents.json["deprecation"] == nil)
+        }
+    }
+
     @Test("the client secret never comes back")
     func secretStaysInside() async throws {
         try await LiveAPI.run { api in

@@ -15,6 +15,10 @@ public struct SourceMigration: Hashable, Sendable {
         case stays
     }
 
+    /// Stripe's guide.
+    public static let guideURL =
+        "https://docs.stripe.com/payments/payment-methods/transitioning"
+
     /// The type of the PaymentMethod, as `customer_balance`.
     public let paymentMethod: String
     /// How urgent it is.
