@@ -54,6 +54,8 @@ package struct APIBackend: Sendable {
     package let mail: MailPreferences?
     /// Whose return page it is now, by account; a page without a name where there is none.
     package let branding: @Sendable () -> [AccountID: Branding]
+    /// Which apps links to this server open now.
+    package let appLinks: @Sendable () -> AppLinks
     /// What the return page says.
     package let words: PayerLexicon
     /// Where requests to enqueue are told to, for traces; nil where nothing is traced.
@@ -92,6 +94,7 @@ package struct APIBackend: Sendable {
     ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
     ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
     ///   - branding: tells whose return page it is, by account.
+    ///   - appLinks: tells which apps links to this server open.
     ///   - words: what the return page says.
     ///   - tracer: where requests to enqueue are told to, for traces.
     package init(
@@ -124,6 +127,7 @@ package struct APIBackend: Sendable {
         payers: (any PayerUpstream)? = nil,
         deadlines: DeadlineForecast? = nil,
         branding: @escaping @Sendable () -> [AccountID: Branding] = { [:] },
+        appLinks: @escaping @Sendable () -> AppLinks = { AppLinks() },
         words: PayerLexicon = .standard,
         tracer: (any WorkTracer)? = nil
     ) {
@@ -156,6 +160,7 @@ package struct APIBackend: Sendable {
         self.payers = payers
         self.deadlines = deadlines
         self.branding = branding
+        self.appLinks = appLinks
         self.words = words
         self.tracer = tracer
     }

@@ -192,6 +192,7 @@ package struct APIServer: Service {
                 words: backend.words,
                 clock: clock
             ).routes,
+            AppLinkRoutes(links: backend.appLinks).routes,
             CallerRoutes().routes,
             ConsoleRoutes().routes,
         ]

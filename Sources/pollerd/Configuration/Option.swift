@@ -129,6 +129,20 @@ struct Option: Sendable {
             "where customers reach this API, https://…; mails then say where to stop them"
         ),
         Option(
+            "apple_app_site_association",
+            "POLLER_APPLE_APP_SITE_ASSOCIATION",
+            nil,
+            isReloaded: true,
+            "JSON that the API serves under /.well-known, so that its links open an iOS app"
+        ),
+        Option(
+            "asset_links",
+            "POLLER_ASSET_LINKS",
+            nil,
+            isReloaded: true,
+            "JSON of /.well-known/assetlinks.json, the same for an Android app"
+        ),
+        Option(
             "webhook_secret",
             "POLLER_WEBHOOK_SECRET",
             nil,

@@ -48,6 +48,8 @@ struct Settings: Sendable {
     let templates: MailTemplates
     /// Where customers reach the API; nil when they cannot.
     let publicURL: String?
+    /// Which apps links to the API open.
+    let appLinks: AppLinks
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
     /// Who is told of the cluster itself without being registered.
@@ -151,6 +153,14 @@ struct Settings: Sendable {
         mail = relay.flatMap { relay in sender.map { (relay, $0) } }
         templates = try read.parsed("templates", MailTemplates.init(folder:)) ?? .standard
         publicURL = try read.publicURL("public_url")
+        appLinks = AppLinks(
+            apple: try read.parsed("apple_app_site_association") { text throws(InvalidInput) in
+                try AppLinks.apple(text)
+            },
+            android: try read.parsed("asset_links") { text throws(InvalidInput) in
+                try AppLinks.android(text)
+            }
+        )
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
         operators = try read.list("operator_notify") { text throws(InvalidInput) in
             let url = try NotifyURL(text, field: "operator_notify")

@@ -308,6 +308,7 @@ struct Node: Sendable {
             payers: live,
             deadlines: DeadlineForecast(settler: live, payments: StripePayments()),
             branding: { [live] in live.now.branding },
+            appLinks: { [live] in live.now.settings.appLinks },
             words: settings.templates.words,
             tracer: traces?.tracer
         )

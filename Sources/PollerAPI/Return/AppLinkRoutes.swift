@@ -1,0 +1,59 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Poller
+
+/// The files by which phones learn that `/r` of this server may open an app.
+///
+/// Apple and Google fetch them without a key, follow no redirect, and take only `application/json`. They are
+/// what an operator has configured, byte for byte; without it there is nothing here.
+struct AppLinkRoutes {
+    private static let apple = Route(
+        .get,
+        "/.well-known/apple-app-site-association",
+        "appleAppSiteAssociation",
+        "Which iOS apps links to this server open",
+        access: .anybody,
+        answers: [file("As Apple describes it.")],
+        problems: [404]
+    )
+    private static let android = Route(
+        .get,
+        "/.well-known/assetlinks.json",
+        "assetLinks",
+        "Which Android apps links to this server open",
+        access: .anybody,
+        answers: [file("As Google describes it.")],
+        problems: [404]
+    )
+
+    /// What is configured now.
+    let links: @Sendable () -> AppLinks
+
+    var routes: [AnsweredRoute] {
+        [
+            Self.apple.answered { [links] _, _, _ in
+                try Self.response(links().apple, option: "apple_app_site_association")
+            },
+            Self.android.answered { [links] _, _, _ in
+                try Self.response(links().android, option: "asset_links")
+            },
+        ]
+    }
+
+    private static func file(_ description: String) -> RouteAnswer {
+        RouteAnswer(status: 200, description: description, content: ("application/json", [:]))
+    }
+
+    private static func response(_ text: String?, option: String) throws(Problem) -> Response {
+        guard let text else {
+            throw Problem(.notFound, "There is none here; the option \(option) has it.")
+        }
+        return Response(
+            status: .ok,
+            // Apple's and Google's own caches ask again after a day at most.
+            headers: [.contentType: "application/json", .cacheControl: "public, max-age=3600"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}
