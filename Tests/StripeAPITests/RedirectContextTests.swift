@@ -92,14 +92,26 @@ import Testing
         #expect(context == nil || context?.state == .notStarted)
     }
 
-    @Test("an intent is accepted in requires_action with both addresses alone")
+    @Test("an intent is accepted in requires_action with two URLs alone")
     func intents() throws {
-        let action =
-            #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"u","return_url":"r"}}"#
-        let half = #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"u"}}"#
+        func action(_ url: String, _ returnURL: String) -> String {
+            #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"\#(url)","return_url":"\#(returnURL)"}}"#
+        }
+        let (page, back) = ("https://pay.stripe.com/x?a=%20", "shop://back")
+        let half =
+            #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"https://pay.stripe.com/x"}}"#
         let other = #""next_action":{"type":"use_stripe_sdk","use_stripe_sdk":{}}"#
         for (status, more, isAccepted) in [
-            ("requires_action", action, true), ("processing", action, false),
+            ("requires_action", action(page, back), true),
+            ("processing", action(page, back), false),
+            ("requires_action", action(page, "com.shop-1:back"), true),
+            ("requires_action", action("not a valid URL", back), false),
+            ("requires_action", action(page, "not a url"), false),
+            ("requires_action", action("/x", back), false),
+            ("requires_action", action(page, ""), false),
+            ("requires_action", action("https:", back), false),
+            ("requires_action", action("https://pay.stripe.com/<x>", back), false),
+            ("requires_action", action(page, "1shop://back"), false),
             ("requires_action", half, false), ("requires_action", other, false),
         ] {
             let json = Data(#"{"id":"pi_1","status":"\#(status)","livemode":false,\#(more)}"#.utf8)
@@ -111,6 +123,44 @@ import Testing
             ]
             #expect(contexts.allSatisfy { ($0 != nil) == isAccepted })
         }
+    }
+
+    @Test("WeChat comes back by the scheme of the app's own id, and by the return URL")
+    func weChatReturn() async throws {
+        let link = "weixin://app/wxa0df51ec63e578ce/pay/?nonceStr=x&package=Sign%3DWXPay"
+        for (address, isReturn) in [
+            ("wxa0df51ec63e578ce://pay/?ret=0", true), ("WXA0DF51EC63E578CE://pay/", true),
+            ("shop://back?a=1&source=src_1", true), ("wx0000000000000000://pay/", false),
+            ("wxa0df51ec63e578ce://oauth/", false), ("weixin://app/", false),
+        ] {
+            let ends = Ends()
+            let source = Source.test(
+                "pending",
+                type: "wechat",
+                Self.redirect + #","wechat":{"ios_native_url":"\#(link)"}"#
+            )
+            let context = try context(Browser(hasApp: true), ends, source)
+            await context.startRedirectFlow()
+            #expect(await context.handle(returnURL: address) == isReturn, "\(address)")
+            #expect(ends.count == (isReturn ? 1 : 0))
+        }
+        // Without a redirect of its own, as Stripe sends it.
+        let source = Source.test(
+            "pending",
+            type: "wechat",
+            #""flow":"none","wechat":{"ios_native_url":"\#(link)"}"#
+        )
+        let context = try context(Browser(hasApp: true), Ends(), source)
+        await context.startRedirectFlow()
+        #expect(await context.handle(returnURL: "wxa0df51ec63e578ce://pay/?ret=0"))
+    }
+
+    @Test("a source whose addresses are no URLs sends nobody anywhere")
+    func sourceAddresses() {
+        let redirect =
+            #""flow":"redirect","redirect":{"url":"not a url","return_url":"shop://back","status":"pending"}"#
+        let source = Source.test("pending", type: "ideal", redirect)
+        #expect(RedirectContext(source: source, opener: Browser()) { _, _, _ in } == nil)
     }
 
     @Test("the page is shown once, and the return URL ends it once")

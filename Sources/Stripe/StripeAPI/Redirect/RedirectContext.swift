@@ -59,7 +59,7 @@ public final class RedirectContext: Sendable {
     /// Prepares the redirect of a PaymentIntent; nil for one that sends nobody anywhere.
     ///
     /// - Parameters:
-    ///   - paymentIntent: One in `requires_action` whose next action is `redirect_to_url` with both addresses.
+    ///   - paymentIntent: One in `requires_action` whose next action is `redirect_to_url` with two URLs.
     ///   - opener: Shows pages.
     ///   - clock: Measures the moment a return URL has after the app became active.
     ///   - completion: Called once, when the customer is back.
@@ -154,7 +154,7 @@ public final class RedirectContext: Sendable {
     @discardableResult
     public func handle(returnURL address: String) async -> Bool {
         guard state == .inProgress, let received = ReturnURL(address),
-            plan.returnURL?.matches(received) == true
+            plan.returnURLs.contains(where: { $0.matches(received) })
         else { return false }
         await complete(with: nil)
         return true
@@ -173,7 +173,7 @@ public final class RedirectContext: Sendable {
 
     /// Takes note that the customer closed the in-app browser: a cancellation, if one was to come back.
     public func browserDidClose() async {
-        await complete(with: plan.returnURL == nil ? nil : .cancellation)
+        await complete(with: plan.returnURLs.isEmpty ? nil : .cancellation)
     }
 
     /// Takes note that the first page did not load.

@@ -10,7 +10,8 @@ struct RedirectPlan: Hashable, Sendable {
     let clientSecret: ClientSecret?
     let nativeURL: String?
     let webURL: String?
-    let returnURL: ReturnURL?
+    /// The addresses that end the redirect; WeChat's own first.
+    let returnURLs: [ReturnURL]
     /// WeChat has no page to fall back to.
     let needsApp: Bool
 
@@ -18,20 +19,24 @@ struct RedirectPlan: Hashable, Sendable {
     init?(_ source: Source) {
         guard source.flow == .redirect || source.type == .wechat else { return nil }
         guard source.status == .pending || source.status == .chargeable else { return nil }
-        switch source.details {
-        case .alipay(let alipay)?: nativeURL = alipay.nativeURL
-        case .weChat(let weChat)?: nativeURL = weChat.iosNativeURL
-        default: nativeURL = nil
-        }
-        webURL = source.redirect?.url
+        let native: String? =
+            switch source.details {
+            case .alipay(let alipay)?: alipay.nativeURL
+            case .weChat(let weChat)?: weChat.iosNativeURL
+            default: nil
+            }
+        nativeURL = native.flatMap(Self.url)
+        webURL = source.redirect.flatMap { Self.url($0.url) }
         guard nativeURL != nil || webURL != nil else { return nil }
         id = source.id
         clientSecret = source.clientSecret
-        returnURL = source.redirect.flatMap { ReturnURL($0.returnURL) }
+        let given = source.redirect.flatMap { Self.url($0.returnURL) }.flatMap { ReturnURL($0) }
         needsApp = source.type == .wechat
+        let own = needsApp ? nativeURL.flatMap(Self.returnFromWeChat) : nil
+        returnURLs = [own, given].compactMap(\.self)
     }
 
-    /// Of a PaymentIntent in `requires_action` whose next action is `redirect_to_url` with both addresses.
+    /// Of a PaymentIntent in `requires_action` whose next action is `redirect_to_url` with two URLs.
     init?(_ intent: PaymentIntent) {
         guard intent.status == .requiresAction else { return nil }
         self.init(intent.id, intent.clientSecret, intent.nextAction)
@@ -45,15 +50,50 @@ struct RedirectPlan: Hashable, Sendable {
 
     private init?(_ id: String, _ clientSecret: ClientSecret?, _ action: NextAction?) {
         guard action?.type == .redirectToURL,
-            let url = action?.redirectToURL?.url,
-            let returnURL = action?.redirectToURL?.returnURL
+            let url = action?.redirectToURL?.url.flatMap(Self.url),
+            let returnURL = action?.redirectToURL?.returnURL.flatMap(Self.url)
         else { return nil }
         self.id = id
         self.clientSecret = clientSecret
         nativeURL = nil
         webURL = url
-        self.returnURL = ReturnURL(returnURL)
+        returnURLs = [ReturnURL(returnURL)].compactMap(\.self)
         needsApp = false
+    }
+
+    /// The address to which WeChat sends the customer back: `APPID://pay/`, for a native link
+    /// `weixin://app/APPID/pay/?…`.
+    ///
+    /// *Source*: `STPRedirectContext.init(source:)` of stripe-ios.
+    private static func returnFromWeChat(_ nativeURL: String) -> ReturnURL? {
+        guard let components = URLComponents(string: nativeURL) else { return nil }
+        let segments = components.path.split(separator: "/")
+        return segments.first.flatMap { ReturnURL("\($0)://pay/") }
+    }
+
+    /// The address, if it is a URL that can be opened; nil for any other text.
+    ///
+    /// A URL has a scheme, and characters of RFC 3986 alone. Foundation also takes `not a url`, whose blanks it
+    /// encodes; stripe-ios does not.
+    private static func url(_ address: String) -> String? {
+        let parts = address.utf8.split(
+            separator: UInt8(ascii: ":"),
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 2, let first = parts[0].first, isLetter(first),
+            parts[0].allSatisfy(isOfScheme), !parts[1].isEmpty,
+            parts[1].allSatisfy({ (0x21...0x7E).contains($0) && !excluded.contains($0) })
+        else { return nil }
+        return address
+    }
+
+    private static let excluded = Set(#""<>\^`{|}"#.utf8)
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+    private static func isOfScheme(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte)
     }
 }
 
