@@ -18,7 +18,8 @@ extension WatchRequest {
     /// - `clientSecret`: the source's own secret, where the server polls with a publishable key.
     /// - `metadata`: your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
     /// - `charge`: what to charge, exactly once, when the source becomes chargeable; nil charges nothing.
-    /// - `order`: the order that is paid by it, as you call it; 1–64 of `A–Z a–z 0–9 _ - .`.
+    /// - `order`: the order that is paid by it, as you call it: 1–255 printable characters, no space at either
+    ///   end.
     public init(
         _ name: WatchName,
         policy: String? = nil,

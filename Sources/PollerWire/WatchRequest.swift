@@ -161,7 +161,7 @@ extension Facet {
     /// A connected account of a platform's.
     package static let connectedAccount = pattern("^acct_[A-Za-z0-9_.-]{1,59}$")
     /// What somebody calls an order.
-    package static let orderID = pattern("^[A-Za-z0-9_.-]{1,64}$")
+    package static let orderID = pattern(OrderNames.pattern)
     /// Where somebody can be told.
     package static let notifyURL = pattern(
         "^([Hh][Tt][Tt][Pp][Ss]?://[!-~]+|[Mm][Aa][Ii][Ll][Tt][Oo]:[!-~]+@[!-~]+"

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import urllib.parse
 
 import pytest
 from test_charging import a_second_after, charges_of, create
@@ -69,9 +70,45 @@ def test_the_order_is_in_the_watch_and_in_each_event_and_holds_until_a_restart(c
     assert watch(calm, source, "T-2")["order"] == "T-2", "a closed one begins anew"
     calm.api.request("DELETE", f"/v1/watches/{source}")
     assert "order" not in watch(calm, source, None)
-    for wrong in ("", "a b", "x" * 65, 7):
+    for wrong in ("", " a", "a\nb", "..", "x" * 256, 7):
         answer = calm.api.enqueue(source, order=wrong)
         assert answer.status_code in (400, 422) and answer.json()["field"] == "order", answer.text
+
+
+NAMES = ["#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B 100%", "a?b&c=d", "../etc"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_order_has_the_name_that_the_shop_gives_it_wherever_it_is_shown(calm: Cluster, name: str):
+    source = create(calm, type="ideal")
+    pollerctl(calm, "enqueue", source, "--order", name, "--policy", "interactive")
+    assert json.loads(pollerctl(calm, "get", source, "--json"))["order"] == name
+    calm.sandbox.authorise(source)
+    path = urllib.parse.quote(name, safe="")
+    wait_until(
+        lambda: calm.api.get(f"/v1/orders/{path}")["payment"]["state"] == "authorised",
+        20,
+        f"order {name} is authorised",
+    )
+    events = calm.api.get(f"/v1/orders/{path}/events")["data"]
+    assert {(event["order"], event["source"]) for event in events} == {(name, name)}
+    shown = json.loads(pollerctl(calm, "order", "get", name, "--json"))
+    assert shown["order"] == name and [one["source"] for one in shown["members"]] == [source]
+    listed = [json.loads(line) for line in pollerctl(calm, "order", "list", "--json").splitlines()]
+    assert name in [one["order"] for one in listed]
+    found = pollerctl(calm, "list", f'order="{name}"', "--json").splitlines()
+    assert [json.loads(line)["source"] for line in found] == [source]
+    assert pollerctl(calm, "timeline", "--order", name)
+
+
+def test_a_charge_of_such_an_order_names_it_at_stripe_and_is_made_once(calm: Cluster):
+    name = "2026/№ 7 #1"
+    source = create(calm, type="ideal")
+    watch(calm, source, name, charge=True)
+    calm.sandbox.authorise(source)
+    wait_until(lambda: charges_of(calm, source), 20, "the source is charged")
+    charges = charges_of(calm, source)
+    assert [charge["metadata"]["poller_order"] for charge in charges] == [name]
 
 
 def test_an_order_paid_by_two_tries_is_told_as_paid_twice_to_who_asked(calm: Cluster, shop: Shop):

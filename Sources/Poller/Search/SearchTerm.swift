@@ -35,10 +35,11 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         self.init(of: Self.words(of: text, most: 1).first ?? text)
     }
 
-    /// The entries by which a text is found, which is normal: of its folded form, and of what releases have
-    /// made of it that did not fold.
+    /// The entries by which a text is found, which is normal: of its folded form, of what releases have
+    /// made of it that did not fold, and of it as a whole, which an order's name has.
     static func forms(of text: String) -> [SearchTerm] {
-        unique([SearchText.folded(text), text].map { SearchTerm(text: $0) }, most: 2)
+        let words = [SearchText.folded(text), text].map { SearchTerm(text: $0) }
+        return unique(words + [SearchTerm(of: text)], most: 3)
     }
 
     private init(of word: String) {
@@ -79,7 +80,9 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         let own = [source, watch.order?.description].compactMap(\.self)
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
-        let words = words(ofValues: metadata + SearchText.recipients(watch.notify))
+        // An order is found by its whole name, and by its words where it has several: `#1001` by 1001, too.
+        let order = [watch.order?.description].compactMap(\.self)
+        let words = words(ofValues: order + metadata + SearchText.recipients(watch.notify))
         let texts = own.map(SearchText.normal)
         let further = words.filter { !texts.contains($0) }
         return unique(
@@ -102,7 +105,8 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         let amount = (snapshot.payment?.amount).map { SearchTerm(amount: $0) }
         let source = entered(snapshot.watch.key).map { SearchText.normal($0.description) }
         let texts = [source].compactMap(\.self) + own(snapshot).map(SearchText.normal)
-        let words = texts + words(ofValues: values(snapshot, keys))
+        let order = [snapshot.watch.order?.description].compactMap(\.self)
+        let words = texts + words(ofValues: order + values(snapshot, keys))
         return unique(
             [amount].compactMap(\.self) + words.map { SearchTerm(of: $0) },
             most: countMax

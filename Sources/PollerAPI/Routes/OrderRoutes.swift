@@ -112,7 +112,12 @@ extension RouteInput where Value == OrderKey {
     /// The order that the path and the parameter `account` name.
     fileprivate static var order: Self {
         let named = RouteInput.all(
-            .path(OrderID.self, "order", "The order, as watches have named it.", .name(64)),
+            .path(
+                OrderID.self,
+                "order",
+                "The order, as watches have named it; percent-encoded, also its slashes.",
+                .matching(OrderNames.pattern)
+            ),
             .account("Whose it is; default when absent.")
         ) { OrderKey(account: $1, order: $0) }
         return Self(named.parameters) { values throws(Problem) in

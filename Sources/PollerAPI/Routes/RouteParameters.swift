@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Poller
 import SafeNumbers
@@ -20,7 +21,7 @@ extension RouteInput {
     /// A value that no request chooses.
     static func always(_ value: Value) -> Self { Self([]) { _ in value } }
 
-    /// A segment of the path, read by a type that checks itself.
+    /// A segment of the path, percent-decoded and read by a type that checks itself.
     static func path(
         _ type: Value.Type = Value.self,
         _ name: String,
@@ -31,7 +32,7 @@ extension RouteInput {
         return Self(segment.parameters) { values throws(Problem) in
             let text = try segment.read(values)
             return try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-                try Value(text)
+                try Value(text.removingPercentEncoding ?? text)
             }
         }
     }

@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import Poller
 import PollerTesting
+import PollerWire
 import Testing
 
 @testable import PollerAPI
@@ -32,6 +33,66 @@ struct OrderRoutesTests {
             #expect(try await api.post("/v1/watches", elsewhere).status == 201)
             let other = try await api.get("/v1/orders/A77?account=other")
             #expect((other.json["members"] as? [Any])?.count == 1)
+        }
+    }
+
+    @Test(
+        "an order is found under any printable name, percent-encoded in the path",
+        arguments: [
+            "#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B", "100%", "wc_order_1&key=x",
+            "a?b",
+            "../etc", "order:7", "%2F", "O'Brien 3", "注文 12", "🛒 7",
+        ]
+    )
+    func names(_ name: String) async throws {
+        let unreserved = CharacterSet(charactersIn: Unicode.Scalar("A")...Unicode.Scalar("Z"))
+            .union(CharacterSet(charactersIn: Unicode.Scalar("a")...Unicode.Scalar("z")))
+            .union(CharacterSet(charactersIn: "0123456789-._~"))
+        let encoded = try #require(name.addingPercentEncoding(withAllowedCharacters: unreserved))
+        try await LiveAPI.run { api in
+            let body = try JSONSerialization.data(
+                withJSONObject: ["source": "src_1", "order": name]
+            )
+            let made = try await api.post("/v1/watches", String(decoding: body, as: UTF8.self))
+            #expect(made.status == 201 && made["order"] == name)
+            _ = try await api.post("/v1/watches", #"{"source":"src_2","order":"other"}"#)
+            let order = try await api.get("/v1/orders/\(encoded)")
+            #expect(order.status == 200 && order["order"] == name)
+            let events = try await api.get("/v1/orders/\(encoded)/events")
+            #expect(events.status == 200)
+            let listed = try await api.get("/v1/orders").list("data")
+            #expect(listed.contains { $0["order"] as? String == name })
+            for query in ["order=\"\(name)\"", "\"\(name)\""] {
+                let q = try #require(query.addingPercentEncoding(withAllowedCharacters: unreserved))
+                let found = try await api.get("/v1/watches?q=\(q)").list("data")
+                #expect(found.compactMap { $0["source"] as? String } == ["src_1"], "\(query)")
+            }
+        }
+    }
+
+    @Test("the name that the description allows is the one that is taken")
+    func described() throws {
+        let pattern = try NSRegularExpression(pattern: OrderNames.pattern)
+        func isDescribed(_ name: String) -> Bool {
+            let whole = NSRange(name.startIndex..., in: name)
+            return pattern.firstMatch(in: name, range: whole)?.range == whole
+        }
+        let names = [
+            "A77", "#1001", "№ 5", "...", "a\u{200C}b", "🛒", String(repeating: "x", count: 255),
+            "", " ", " 5", "5\u{3000}", ".", "..", "a\nb", "a\u{85}b", "a\u{202E}b", "\u{FEFF}a",
+            String(repeating: "x", count: 256),
+        ]
+        for name in names {
+            let isTaken = (try? OrderID(name)) != nil
+            #expect(isDescribed(name) == isTaken, "\(name.debugDescription)")
+        }
+        for scalar in (0...0x3100).compactMap(Unicode.Scalar.init(_:)) {
+            let name = "a\(String(scalar))b"
+            let isTaken = (try? OrderID(name)) != nil
+            #expect(isDescribed(name) == isTaken, "U+\(scalar.value)")
+            let edge = String(scalar)
+            let isEdge = (try? OrderID(edge)) != nil
+            #expect(isDescribed(edge) == isEdge, "U+\(scalar.value) alone")
         }
     }
 
@@ -91,7 +152,10 @@ struct OrderRoutesTests {
         }
     }
 
-    @Test("a name that is none is refused by its field", arguments: ["", "a b", "ü", "a/b"])
+    @Test(
+        "a name that is none is refused by its field",
+        arguments: ["", " a", "a\\n", "..", "\u{202E}a"]
+    )
     func refused(_ name: String) async throws {
         try await LiveAPI.run { api in
             let answer = try await api.post(

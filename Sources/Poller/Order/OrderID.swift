@@ -1,0 +1,84 @@
+import Foundation
+
+/// What a shop calls the order that a customer pays, perhaps in several tries: `A77`, `#1001`, `2026/000123`, `№ 5`.
+///
+/// It is given with a watch, stays with it and is in each of its events, but not in what customers
+/// see. It names nothing at the upstream. Watches of one account that name the same order are tries to
+/// pay the same thing.
+///
+/// *Shape*: 1–255 printable characters (Unicode scalars) of any script, no space at either end, and neither `.` nor
+/// `..`, which clients take out of a path. It is kept in Unicode's composed form (NFC), so that a name typed on
+/// another system is the same. In a path it is percent-encoded, also its slashes.
+/// *Limits*: up to 64 bytes a watch's hash stays in Redis' small encoding; beyond it takes about a kilobyte more.
+package struct OrderID: Hashable, Sendable, CustomStringConvertible {
+    /// Characters at most: those of an id at Stripe.
+    package static let lengthMax = 255
+
+    package let description: String
+
+    /// Checks and wraps a name from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        try IdentifierSyntax.refuseSecret(text, field: "order", as: .name)
+        let scalars = text.unicodeScalars
+        guard let first = scalars.first, let last = scalars.last else {
+            throw InvalidInput(field: "order", message: "must not be empty")
+        }
+        guard scalars.count <= Self.lengthMax else {
+            throw InvalidInput(
+                field: "order",
+                message: "has \(scalars.count) characters; at most \(Self.lengthMax) are allowed"
+            )
+        }
+        if let scalar = scalars.first(where: Self.isInvisible) {
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            throw InvalidInput(
+                field: "order",
+                message: "has a character that is not printed: U+\(code); leave it out"
+            )
+        }
+        guard !Self.isSpace(first), !Self.isSpace(last) else {
+            throw InvalidInput(
+                field: "order",
+                message: "begins or ends with a space; leave that out"
+            )
+        }
+        guard text != ".", text != ".." else {
+            throw InvalidInput(
+                field: "order",
+                message: "is \(text), which cannot be in a path; write a longer name"
+            )
+        }
+        description = text.precomposedStringWithCanonicalMapping
+    }
+
+    /// Wraps a name that this system wrote itself.
+    package init(unchecked text: String) {
+        description = text
+    }
+
+    /// The scalars of a name that nobody would see: controls, line ends, marks of direction and of width zero.
+    ///
+    /// Joiners (U+200C, U+200D) are part of words in some scripts. `OrderNames.invisible` says the same as a pattern.
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200B, 0x200E...0x200F, 0x2028...0x202E,
+            0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB:
+            true
+        default: false
+        }
+    }
+
+    /// The spaces of all scripts (general category Zs).
+    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .spaceSeparator
+    }
+
+    /// By bytes, as stores compare.
+    package static func == (one: OrderID, other: OrderID) -> Bool {
+        one.description.utf8.elementsEqual(other.description.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in description.utf8 { hasher.combine(byte) }
+    }
+}
