@@ -52,7 +52,7 @@ extension PollerClient {
         try Page(try await send(.GET, name.path + "/timeline", query: name.query))
     }
 
-    /// A page of the watches that a person must look at, in the order in which they were closed;
+    /// A page of the watches that a person must look at, those closed last first;
     /// their `lastError` says why.
     ///
     /// - `limit`: 1–500.

@@ -23,7 +23,7 @@ extension PollerClient {
         ).received("an endpoint")
     }
 
-    /// A page of endpoints, the oldest first.
+    /// A page of endpoints, the newest first.
     ///
     /// - `account`: nil for all.
     /// - `limit`: 1–500.

@@ -2,7 +2,7 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// Every key of the API that this one may see, the oldest first.
+    /// Every key of the API that this one may see, the newest first.
     public func keys() async throws -> Page<AccessKey> {
         try Page(try await send(.GET, "/v1/keys"))
     }

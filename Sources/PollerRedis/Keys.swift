@@ -20,6 +20,7 @@ import RedisClient
 /// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |
 /// | `poller:repartition` | string | who gives the store more partitions just now (``RedisRepartition``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
+/// | `poller:created` | string | which process fills the index by creation just now (``CreationIndex``) |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:spent:<id>` | string | a stream token that has stood in a URL, for as long as it lives |
@@ -112,12 +113,18 @@ package struct Keys: Hashable, Sendable {
 
     /// The item whose key this is, and where its long values are; nil for another key.
     func item(ofKey text: String) -> (id: String, key: String, long: String)? {
+        guard let (partition, id) = placeOfItem(key: text) else { return nil }
+        return (id, text, key(.long, partition, id))
+    }
+
+    /// The partition and the id of the item whose key this is; nil for another key.
+    func placeOfItem(key text: String) -> (partition: Int, id: String)? {
         let prefix = "\(namespace)\(KeyKind.item.rawValue){"
         let parts = text.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
         guard text.hasPrefix(prefix), parts.count == 2, let partition = Int(count: parts[0]) else {
             return nil
         }
-        return (String(parts[1]), text, key(.long, partition, String(parts[1])))
+        return (partition, String(parts[1]))
     }
 
     /// Where workers are told that something became due earlier.

@@ -63,6 +63,8 @@ extension RedisQueue {
         _ cursor: String,
         _ repairing: Bool
     ) async throws(StoreError) -> AuditPage {
+        // Where the index by creation is not complete what is missing there is no fault.
+        let isFiled = try await CreationIndex.isComplete(in: redis)
         let prefix = "\(redis.keys.namespace)w{"
         let page = try await scan(
             cursor,
@@ -71,14 +73,13 @@ extension RedisQueue {
         )
         var items: [Int: [RedisArgument]] = [:]
         for key in page.keys {
-            let parts = key.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
-            guard parts.count == 2, let partition = Int(count: parts[0]) else { continue }
-            items[partition, default: []].append(.string(String(parts[1])))
+            guard let (partition, id) = redis.keys.placeOfItem(key: key) else { continue }
+            items[partition, default: []].append(.string(id))
         }
         var faults: [String] = []
         var checked = 0
         for (partition, ids) in items.sorted(by: { $0.key < $1.key }) {
-            let found = try await audit(partition, repairing, ["items"] + ids)
+            let found = try await audit(partition, repairing, [isFiled ? "filed" : "items"] + ids)
             faults += found.faults
             faults += try await misplaced(ids, in: partition)
             checked += found.checked

@@ -1,97 +1,93 @@
 import Poller
 import RedisClient
 
-/// The closed watches of all partitions, those that were closed last first.
-extension RedisWatchStore {
+/// Lists in the order of closing: closed items of a store whose index by creation is not complete, and those in
+/// quarantine.
+extension RedisQueue {
     /// Closed records of others that are passed in one go, in each partition: half a millisecond of Redis.
     private static var passedMax: Int { 500 }
-    /// Times that this is done for one page.
-    private static var roundsMax: Int { 20 }
 
-    /// At most so many of those closed last first, behind a place.
-    func closed(
-        _ query: ListQuery,
-        _ limit: Int,
-        _ score: String,
-        _ id: String
-    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        var place = ClosedPlace(score: score, id: id)
-        var items: [WatchSnapshot] = []
-        var (looked, rounds) = (0, 0)
-        let batch = query.isSelective ? max(limit, Self.batch) : limit
-        // Whether something follows must not hang on what others have: it is looked for, too.
-        let wanted = query.accounts.isAll ? limit : limit + 1
-        var behindLast = place
-        while looked < Self.looksMax, rounds < Self.roundsMax, items.count < wanted {
-            let (newest, rest) = try await newestClosed(batch, behind: place, of: query.accounts)
-            let readings = try await read(newest.map { ($0.partition, $0.place.item) }, query)
-            var seen = 0
-            for (closed, snapshot) in zip(newest, readings) where items.count < wanted {
-                seen += 1
-                place = closed.place
-                if let snapshot { items.append(snapshot) }
-                if items.count <= limit { behindLast = place }
-            }
-            (looked, rounds) = (looked + seen, rounds + 1)
-            guard seen == newest.count else { break }
-            guard let rest else { return ListPage(items: items, next: nil, looked: looked) }
-            place = rest
-            if items.count <= limit { behindLast = place }
+    /// A page of those that came to a list last first, behind a place, of which `read` makes something or leaves out.
+    func closed<Element: Sendable>(
+        _ list: KeyKind = .closed,
+        accounts: AccountSet,
+        behind start: ClosedPlace,
+        limit: Int,
+        batch: Int,
+        _ read: ([MergedItem<ClosedPlace>]) async throws(StoreError) -> [Element?]
+    ) async throws(StoreError) -> ListPage<Element> {
+        try await redis.steadily { () throws(StoreError) in
+            let page = try await merged(
+                behind: start,
+                limit: limit,
+                batch: batch,
+                isNarrowed: !accounts.isAll,
+                slice: { count, place throws(StoreError) in
+                    try await newestClosed(list, count, behind: place, of: accounts)
+                },
+                read: read
+            )
+            return ListPage(items: page.items, next: page.next?.cursor, looked: page.looked)
         }
-        return ListPage(
-            items: Array(items.prefix(limit)),
-            next: WatchPlace.closed(score: behindLast.score, id: behindLast.id).cursor,
-            looked: looked
-        )
     }
 
-    /// So many of the closed ones of some accounts behind a place, of all partitions, and where the rest
-    /// begins; nil when there is none.
-    ///
-    /// A partition in which much of others is passed tells how far it has come: nothing behind that
-    /// place is told yet, because there something may stand before it.
     private func newestClosed(
+        _ list: KeyKind,
         _ count: Int,
         behind start: ClosedPlace,
         of accounts: AccountSet
-    ) async throws(StoreError) -> ([(partition: Int, place: ClosedPlace)], rest: ClosedPlace?) {
+    ) async throws(StoreError) -> (items: [MergedItem<ClosedPlace>], rest: ClosedPlace?) {
         let looks = accounts.isAll ? count : Self.passedMax
         let arguments: [RedisArgument] = [
-            RedisArgument(count), .string(start.score), .string(start.id), RedisArgument(looks),
-            .string(accounts.inScripts),
+            RedisArgument(count), .string(start.score), .string(start.item), RedisArgument(looks),
+            .string(accounts.inScripts), .string(list.rawValue),
         ]
         let replies = try await each(Array(0..<partitions)) { partition in
             (partition, redis.scripts[.closed], arguments)
         }
-        var places: [(partition: Int, place: ClosedPlace)] = []
-        var horizon: ClosedPlace?
+        var items: [MergedItem<ClosedPlace>] = []
+        var ends: [ClosedPlace] = []
         for (partition, reply) in replies.enumerated() {
             let values = (reply.array ?? []).map { $0.string ?? "" }
             guard values.count >= 2 else { throw .corrupt("closed.lua answered \(reply)") }
-            let last = ClosedPlace(score: values[0], id: values[1])
-            if !last.id.isEmpty { horizon = horizon.map { min($0, last) } ?? last }
+            let last = ClosedPlace(score: values[0], item: values[1])
+            if !last.item.isEmpty { ends.append(last) }
             for at in stride(from: 2, to: values.count - 1, by: 2) {
-                places.append((partition, ClosedPlace(score: values[at + 1], id: values[at])))
+                let place = ClosedPlace(score: values[at + 1], item: values[at])
+                items.append(MergedItem(partition: partition, place: place))
             }
         }
-        let told = places.filter { closed in horizon.map { closed.place <= $0 } ?? true }
-            .sorted { $0.place < $1.place }
-        guard told.count > count else { return (told, horizon) }
-        return (Array(told.prefix(count)), told[count - 1].place)
+        return merge(items, ends: ends, count)
     }
 }
 
-/// Where a closed watch stands among those closed before and after it: those closed last come first.
-private struct ClosedPlace: Comparable {
-    let score: String
-    let id: String
+/// Where a closed item is among those closed before and after it: those closed last come first.
+struct ClosedPlace: MergedPlace {
+    static let start = ClosedPlace(score: "", item: "")
 
-    var item: ItemID { ItemID(unchecked: id) }
+    /// Both empty at the start of a list.
+    let score: String
+    let item: String
+
+    var id: ItemID { ItemID(unchecked: item) }
+
+    init(score: String, item: String) { (self.score, self.item) = (score, item) }
+
+    /// *Shape*: base64url of `c|score|id`.
+    var cursor: String { Base64URL.encode(Packed.join(["c", score, item]).utf8) }
+
+    /// The place that a cursor names; nil for another cursor.
+    init?(cursor: String) {
+        let parts = Packed.split(String(decoding: Base64URL.decode(cursor) ?? [], as: UTF8.self))
+        guard parts.count == 3, parts[0] == "c", parts[1].isEmpty || ListPlace.isScore(parts[1])
+        else { return nil }
+        self.init(score: parts[1], item: parts[2])
+    }
 
     static func < (one: Self, other: Self) -> Bool {
         let (left, right) = (Double(one.score) ?? 0, Double(other.score) ?? 0)
         // By bytes, as a sorted set orders its members.
         return left == right
-            ? other.id.utf8.lexicographicallyPrecedes(one.id.utf8) : left > right
+            ? other.item.utf8.lexicographicallyPrecedes(one.item.utf8) : left > right
     }
 }

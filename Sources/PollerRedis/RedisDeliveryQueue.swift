@@ -201,34 +201,6 @@ extension RedisDeliveryQueue: DeliveryBook {
         return nil
     }
 
-    package func deliveries(
-        _ query: DeliveryQuery
-    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
-        let lane = query.endpoint.map { LaneID(endpoint: $0).description }
-        let start = ListPosition(
-            cursor: query.cursor,
-            query.state == .done ? .closed : .leased,
-            of: redis.keys.map,
-            only: lane
-        )
-        guard let start else { throw .unknownCursor }
-        let span = ListSpan(isOfOneLane: lane != nil, afterOpen: query.state.afterOpen)
-        return try await page(
-            from: start,
-            span,
-            lane: lane,
-            accounts: query.accounts,
-            limit: query.limit
-        ) { (items, partition) async throws(StoreError) in
-            let readings = try await readings(items, partition: partition)
-            return zip(items, readings).map { item, reading in
-                let id = DeliveryID(partition: partition, item: item)
-                let snapshot = reading.map { DeliverySnapshot(id, $0) }
-                return snapshot.flatMap { query.matches($0) ? $0 : nil }
-            }
-        }
-    }
-
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
         try await redis.steadily { () throws(StoreError) in
             try await deadLetters(in: 0..<partitions, limit: limit)
@@ -272,17 +244,6 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 }
 
-extension DeliverySnapshot.State? {
-    /// Where a list goes on after the open ones: all closed ones, the quarantined, or nowhere.
-    fileprivate var afterOpen: ListPosition.Phase? {
-        switch self {
-        case nil: .closed
-        case .dead: .quarantine
-        case .waiting, .inFlight, .failing, .done: nil
-        }
-    }
-}
-
 extension DeliveryMark {
     /// Whether two marks have all in common but the endpoint.
     fileprivate func sharesAllButEndpoint(with other: DeliveryMark) -> Bool {
@@ -293,7 +254,7 @@ extension DeliveryMark {
 
 extension DeliverySnapshot {
     /// What a reading tells of a delivery.
-    fileprivate init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
+    init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
         let place: Place =
             if reading.fields.closed != nil {
                 .resting

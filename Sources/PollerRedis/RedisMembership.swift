@@ -53,14 +53,17 @@ package struct RedisMembership: Membership {
 
     private static let (placesMark, formMark, servesMark) = ("places=", "form=", "serves=")
     private static let partitionsMark = "partitions="
+    private static let createdMark = "created=1"
 
     private static func text(of member: Member) -> String {
         let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
         let form = member.form.map { ",\(formMark)\($0)" } ?? ""
         let serves = member.serves.map { ",\(servesMark)\($0)" } ?? ""
         let partitions = member.partitions.map { ",\(partitionsMark)\($0)" } ?? ""
+        let created = member.indexesCreation ? ",\(createdMark)" : ""
         return Packed.join([
-            member.roles + places + form + partitions + serves, String(member.pid), member.host,
+            member.roles + places + form + partitions + created + serves, String(member.pid),
+            member.host,
             member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
         ])
@@ -87,6 +90,7 @@ package struct RedisMembership: Membership {
             form: number(formMark)
         )
         member.partitions = number(partitionsMark)
+        member.indexesCreation = words.contains { $0 == createdMark }
         let serves = words.first { $0.hasPrefix(servesMark) }
         member.serves = serves.map { String($0.dropFirst(servesMark.count)) }
         return member

@@ -3,11 +3,11 @@ import RedisClient
 
 /// Lists of watches, and what is found among them.
 ///
-/// Three ways, by what is asked for. What is in the index (``SearchTerm``), and a source, which names its
+/// Three ways, by what is asked for. What is in the index of searches (``SearchTerm``), and a source, which names its
 /// watches itself (RedisSourceSearch.swift), is looked up in all partitions at once, and only what is found
-/// is read. Else records are read, so many for a page and no further: of the open ones, partition by
-/// partition and lane by lane; of the closed ones those that were closed last first, whatever partition
-/// they are in.
+/// is read. Else records are read in the order of creation, the newest first, so many for a page and no further
+/// (RedisNewest.swift). Before the index by creation is complete (``CreationIndex``), open ones are read partition by
+/// partition and lane by lane, and then closed ones in the order of closing.
 extension RedisWatchStore {
     /// Records read in one go where few of them are expected to pass.
     static var batch: Int { 100 }
@@ -27,14 +27,18 @@ extension RedisWatchStore {
         if let cursor = query.cursor {
             guard let known = WatchPlace(cursor: cursor, of: map) else { throw .unknownCursor }
             place = known
+        } else if query.state == .quarantined {
+            place = .closed(.start)
+        } else if try await CreationIndex.isComplete(in: redis) {
+            place = .created(.start)
         } else {
-            place = query.isOfClosed ? .closed(score: "", id: "") : .start(of: query.state, map)
+            place = query.isOfClosed ? .closed(.start) : .start(of: query.state, map)
         }
         switch place {
-        case .closed(let score, let id):
-            return try await redis.steadily { () throws(StoreError) in
-                try await closed(query, query.limit, score, id)
-            }
+        case .created(let place):
+            return try await newest(query, behind: place)
+        case .closed(let place):
+            return try await closed(query, query.limit, behind: place)
         case .found, .named:
             throw .unknownCursor
         case .listed(let position):
@@ -54,17 +58,49 @@ extension RedisWatchStore {
             guard page.next == nil, !isOfOpen else { return page }
             let left = query.limit - page.items.count
             guard left > 0, page.looked < Self.looksMax else {
-                let next = WatchPlace.closed(score: "", id: "").cursor
+                let next = ClosedPlace.start.cursor
                 return ListPage(items: page.items, next: next, looked: page.looked)
             }
-            let rest = try await redis.steadily { () throws(StoreError) in
-                try await closed(query, left, "", "")
-            }
+            let rest = try await closed(query, left, behind: .start)
             return ListPage(
                 items: page.items + rest.items,
                 next: rest.next,
                 looked: page.looked + rest.looked
             )
+        }
+    }
+
+    private func newest(
+        _ query: ListQuery,
+        behind place: CreatedPlace
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        try await newest(
+            NewestSelection(kinds: query.createdKinds, accounts: query.accounts),
+            behind: place,
+            limit: query.limit,
+            batch: query.isSelectiveAmongAccounts ? Self.batch : 1
+        ) { items throws(StoreError) in
+            let found = try await read(items.map { ($0.partition, $0.place.id) }, query)
+            return zip(items, found).map { item, snapshot in
+                snapshot?.watch.createdAt == item.place.createdAt ? snapshot : nil
+            }
+        }
+    }
+
+    /// Those closed last first, or those in quarantine.
+    private func closed(
+        _ query: ListQuery,
+        _ limit: Int,
+        behind place: ClosedPlace
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        try await closed(
+            query.state == .quarantined ? .quarantine : .closed,
+            accounts: query.accounts,
+            behind: place,
+            limit: limit,
+            batch: query.isSelective ? Self.batch : 1
+        ) { items throws(StoreError) in
+            try await read(items.map { ($0.partition, $0.place.id) }, query)
         }
     }
 
@@ -117,7 +153,12 @@ extension RedisWatchStore {
         let terms = lookup.terms
         switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: terms.count) }) {
         case nil:
+            if let page = try await gathered(query, lookup, behind: .start) { return page }
             page = try await entered(query, terms, from: EntryPlace(of: map))
+        case .created(let place)?:
+            // More than could be gathered since the page before: they are looked for in the same order.
+            if let page = try await gathered(query, lookup, behind: place) { return page }
+            return try await newest(query, behind: place)
         case .found(let place)?:
             page = try await entered(query, terms, from: place)
         case .named(let place)?: names = place
@@ -144,7 +185,7 @@ extension RedisWatchStore {
     }
 
     /// An entry of the index in one partition.
-    private struct EntryLookup {
+    struct EntryLookup {
         /// Its beginning.
         let place: EntryPlace
         let partition: Int
@@ -152,7 +193,7 @@ extension RedisWatchStore {
     }
 
     /// What is to be looked up from a step on, one step after the other.
-    private func lookups(_ terms: [SearchTerm], from start: EntryPlace) -> [EntryLookup] {
+    func lookups(_ terms: [SearchTerm], from start: EntryPlace) -> [EntryLookup] {
         let map = redis.keys.map
         return (start.step..<start.steps).flatMap { step in
             var place = EntryPlace(of: map, step: step, among: start.steps)
@@ -229,7 +270,7 @@ extension RedisWatchStore {
         )
     }
 
-    private func arguments(
+    func arguments(
         _ term: SearchTerm,
         _ scan: String,
         _ query: ListQuery
@@ -253,30 +294,13 @@ extension RedisWatchStore {
         }
         return items.map { read[$0.id] }
     }
+}
 
-    /// Runs a script for each of some things, all at once; the answers are in their order.
-    func each<Thing: Sendable>(
-        _ things: [Thing],
-        _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
-    ) async throws(StoreError) -> [RedisValue] {
-        let calls = things.map(call)
-        let replies = await withTaskGroup { group in
-            for (index, (partition, script, arguments)) in calls.enumerated() {
-                group.addTask { () async -> (Int, Result<RedisValue, StoreError>) in
-                    do throws(StoreError) {
-                        let reply = try await redis.run(script, partition: partition, arguments)
-                        return (index, .success(reply))
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
-            }
-            var replies = [Result<RedisValue, StoreError>?](repeating: nil, count: calls.count)
-            for await (index, reply) in group { replies[index] = reply }
-            return replies.compactMap(\.self)
-        }
-        var values: [RedisValue] = []
-        for reply in replies { values.append(try reply.get()) }
-        return values
+extension ListQuery {
+    /// The kinds of entries in the index by creation that it is about.
+    fileprivate var createdKinds: [KeyKind] {
+        if isOfClosed { return [.closedCreated] }
+        let isOfOpen = state == .open || search?.isOfOpen ?? false
+        return isOfOpen ? [.openCreated] : [.openCreated, .closedCreated]
     }
 }

@@ -7,6 +7,7 @@ enum ScriptName: String, CaseIterable {
     case note, restore, replayNote
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
+    case newest, createdFill, createdSweep
     case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
     case fade, bodies, fold, accepted
     case sweepTake, sweepFinish, reads, remember, suppress, reseal, layoutRestore
@@ -22,6 +23,7 @@ enum ScriptName: String, CaseIterable {
         case prelude
         case texts
         case recording
+        case created
         case opening
         case searching
         case folding
@@ -68,6 +70,9 @@ enum ScriptName: String, CaseIterable {
         case .named: PackageResources.named_lua
         case .laneNames: PackageResources.lane_names_lua
         case .held: PackageResources.held_lua
+        case .newest: PackageResources.newest_lua
+        case .createdFill: PackageResources.created_fill_lua
+        case .createdSweep: PackageResources.created_sweep_lua
         case .ledger: PackageResources.ledger_lua
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
@@ -113,18 +118,21 @@ enum ScriptName: String, CaseIterable {
 
     fileprivate var prefaces: [Preface] {
         switch self {
-        case .hint: [.prelude, .opening]
-        case .enqueue: [.prelude, .texts, .searching]
-        case .index, .named, .purge, .splitWrite, .splitForget: [.prelude, .searching]
-        case .restore: [.prelude, .texts, .searching, .folding]
+        case .hint: [.prelude, .created, .opening]
+        case .mark, .revise, .redrive, .newest, .createdFill, .createdSweep: [.prelude, .created]
+        case .enqueue: [.prelude, .texts, .created, .searching]
+        case .index, .named: [.prelude, .searching]
+        case .purge, .splitWrite, .splitForget: [.prelude, .created, .searching]
+        case .restore: [.prelude, .texts, .created, .searching, .folding]
         case .recorded, .recordedConfirmed: [.prelude, .texts, .folding]
         case .log, .logConfirmed, .read, .bodies, .fold: [.prelude, .folding]
         case .claim: [.prelude, .claiming]
-        case .commit: [.prelude, .texts, .recording, .opening, .searching, .claiming]
-        case .cancel, .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
+        case .commit: [.prelude, .texts, .recording, .created, .opening, .searching, .claiming]
+        case .cancel: [.prelude, .texts, .recording, .created]
+        case .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
         case .release, .recall: [.prelude, .releasing]
         case .endpointCreate, .endpointWrite, .endpointCount: [.prelude, .counting]
-        case .audit: [.prelude, .folding, .counting]
+        case .audit: [.prelude, .created, .folding, .counting]
         // They concern accounts or the store instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal, .layoutRestore: []
         default: [.prelude]
@@ -142,7 +150,8 @@ extension ScriptName {
         switch self {
         case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
             .bodies, .fold, .fade, .accepted,
-            .purge, .orderList, .replayNote, .list, .closed, .search, .laneNames, .deadLetters:
+            .purge, .orderList, .replayNote, .list, .closed, .search, .laneNames, .deadLetters,
+            .newest, .createdFill, .createdSweep:
             true
         default: false
         }
@@ -172,6 +181,7 @@ struct ScriptTexts {
             .prelude: prelude,
             .texts: Self.rendered(PackageResources.texts_lua),
             .recording: Self.rendered(PackageResources.recording_lua),
+            .created: Self.rendered(PackageResources.created_lua),
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
             .folding: Self.rendered(PackageResources.folding_lua),

@@ -4,7 +4,8 @@ package import RedisClient
 /// Where a cluster's data is: its namespace and among how many partitions.
 ///
 /// *Shape*: hash `<ns>layout`. `partitions`, how many there are; `base`, how many the store was created with,
-/// where these are others; `former`, how many there were, while the store is given more (``RedisRepartition``).
+/// where these are others; `former`, how many there were, while the store is given more (``RedisRepartition``);
+/// `reader`, its form (``StoreVersion``); `created`, whether lists can go by creation (``CreationIndex``).
 package struct StoreLayout: Hashable, Sendable {
     /// What a store on one Redis is created with: enough to spread the scripts' work over
     /// workers, few enough to look at each of them every second.
@@ -66,6 +67,7 @@ package struct StoreLayout: Hashable, Sendable {
         do throws(RedisError) {
             // Before the store is there: whoever reads it then finds the form it has.
             try await StoreVersion.begin(key, on: client)
+            try await beginIndex(key, on: client)
             _ = try await AgreedField.value(
                 of: partitionsField,
                 in: key,
@@ -79,6 +81,21 @@ package struct StoreLayout: Hashable, Sendable {
             throw .unavailable("\(key) was emptied while the store was made")
         }
         return made
+    }
+
+    /// Of a store that nobody has used yet the index by creation is complete, unless a former release has made it.
+    private static func beginIndex(
+        _ key: String,
+        on client: RedisClient
+    ) async throws(RedisError) {
+        let reader = try await client.send(
+            RedisCommand("HGET", [.string(key), StoreVersion.field])
+        )
+        guard reader.int == StoreVersion.current else { return }
+        let fresh: [RedisArgument] = [
+            .string(key), .string(CreationIndex.field), .string(CreationIndex.beginning),
+        ]
+        _ = try await client.send(RedisCommand("HSETNX", fresh))
     }
 
     /// What the store says of its layout; reads and never writes.
@@ -175,6 +192,7 @@ extension StoreLayout {
         var fields: [RedisArgument] = [
             StoreVersion.field, RedisArgument(form),
             .string(Self.partitionsField), RedisArgument(partitions),
+            .string(CreationIndex.field), .string(CreationIndex.beginning),
         ]
         if base != partitions { fields += [.string(Self.baseField), RedisArgument(base)] }
         if let former { fields += [.string(Self.formerField), RedisArgument(former)] }

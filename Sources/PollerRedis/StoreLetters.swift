@@ -65,3 +65,13 @@ enum ScriptError: String, CaseIterable {
 enum OutboxGroup: String, CaseIterable {
     case notifier
 }
+
+/// Where scripts tell others of news; the namespace stands before it, the payload is the partition.
+enum NewsChannel: String, CaseIterable {
+    /// Something became due earlier than workers were told.
+    case wake
+    /// Something that a worker holds was marked.
+    case marked
+    /// Something was recorded.
+    case recorded
+}

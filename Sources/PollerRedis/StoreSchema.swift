@@ -56,6 +56,12 @@ enum KeyKind: String, CaseIterable {
     case quarantine = "x"
     /// Zset: orders, item → when it became known, ms.
     case orders = "d"
+    /// Zset, all score 0: the leaves of the index by creation of what is open, by the lowest entry each may hold; and
+    /// with one of these as name, zset, all score 0: its entries, at most 100, `<13 digits of ms><2 characters of a
+    /// digest><item's id>` (created.lua). Orders and incidents are in none.
+    case openCreated = "T"
+    /// The same of what is closed.
+    case closedCreated = "V"
     /// Stream: the outbox (``OutboxField``), read by the group `notifier`.
     case outbox = "e"
     /// Hash: how far marking has come, for entries of the outbox that are told to many, entry →
@@ -337,14 +343,4 @@ enum DeliveryPart: Int, CaseIterable {
     case again
     case told
     case owed
-}
-
-/// Where scripts tell others of news; the namespace stands before it, the payload is the partition.
-enum NewsChannel: String, CaseIterable {
-    /// Something became due earlier than workers were told.
-    case wake
-    /// Something that a worker holds was marked.
-    case marked
-    /// Something was recorded.
-    case recorded
 }

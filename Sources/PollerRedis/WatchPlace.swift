@@ -3,13 +3,15 @@ import SafeNumbers
 
 /// Where a list of watches stands.
 ///
-/// *Shape* as cursor: that of ``ListPosition``, or base64url of `c|score|id` among the closed ones, of
+/// *Shape* as cursor: base64url of `t|entry` in the order of creation (``CreatedPlace``), which is a list's usual one;
+/// that of ``ListPosition``, or base64url of `c|score|id` among the closed ones and in quarantine, of
 /// `s|step|lookup|place|skipped|steps|picture` among those that were found in the index, of
 /// `n|step|lane|source|steps` among those that are found by their names. What the release before has made has no
 /// steps: it knew no others than the partitions that a store is made with.
 enum WatchPlace {
     case listed(ListPosition)
-    case closed(score: String, id: String)
+    case created(CreatedPlace)
+    case closed(ClosedPlace)
     case found(EntryPlace)
     case named(NamePlace)
 
@@ -21,8 +23,11 @@ enum WatchPlace {
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         switch (parts.first, parts.count) {
         case ("c", 3):
-            guard parts[1].isEmpty || ListPlace.isScore(parts[1]) else { return nil }
-            self = .closed(score: parts[1], id: parts[2])
+            guard let place = ClosedPlace(cursor: cursor) else { return nil }
+            self = .closed(place)
+        case ("t", 2):
+            guard let place = CreatedPlace(cursor: cursor) else { return nil }
+            self = .created(place)
         case ("s", 4), ("s", 7):
             guard let place = EntryPlace(parts, of: map, terms: terms) else { return nil }
             self = .found(place)
@@ -49,7 +54,8 @@ enum WatchPlace {
     var cursor: String {
         switch self {
         case .listed(let position): position.cursor
-        case .closed(let score, let id): Base64URL.encode(Packed.join(["c", score, id]).utf8)
+        case .created(let place): place.cursor
+        case .closed(let place): place.cursor
         case .found(let place): Base64URL.encode(Packed.join(["s"] + place.parts).utf8)
         case .named(let place): Base64URL.encode(Packed.join(["n"] + place.parts).utf8)
         }

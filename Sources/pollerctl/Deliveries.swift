@@ -26,7 +26,7 @@ struct DeliveryCommand: AsyncParsableCommand {
 struct DeliveryList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List deliveries.",
+        abstract: "List deliveries, the newest first.",
         discussion: "With --json one delivery a line."
     )
 

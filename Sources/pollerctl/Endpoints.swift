@@ -91,11 +91,11 @@ struct EndpointAdd: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint list`: the endpoints, the oldest first.
+/// `pollerctl endpoint list`: the endpoints, the newest first.
 struct EndpointList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List endpoints, the oldest first.",
+        abstract: "List endpoints, the newest first.",
         discussion: "With --json one endpoint a line."
     )
 

@@ -63,11 +63,11 @@ struct KeyCreate: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl key list`: the keys, the oldest first.
+/// `pollerctl key list`: the keys, the newest first.
 struct KeyList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List keys, the oldest first.",
+        abstract: "List keys, the newest first.",
         discussion: "With --json one key a line."
     )
 

@@ -33,7 +33,7 @@ struct Get: AsyncParsableCommand {
 /// `pollerctl list`: many watches.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Find watches, or list all of them, open ones first.",
+        abstract: "Find watches, or list all of them, the newest first.",
         discussion: """
             pollerctl list A77                       a source, an order, a charge, a customer
             pollerctl list order=A77 payment=failed  all of it

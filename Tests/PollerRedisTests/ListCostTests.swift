@@ -46,6 +46,84 @@ struct ListCostTests {
         }
     }
 
+    @Test(
+        "a page of the newest takes as many commands and entries beside many watches as beside few"
+    )
+    func newest() async throws {
+        let small = try await newestCosts(watches: 2000)
+        let large = try await newestCosts(watches: 6000)
+        for (name, cost) in large {
+            let before = try #require(small[name])
+            // A page of 50 begins in another leaf in each partition at most.
+            #expect(cost.commands <= before.commands + 16, "\(name): \(before) → \(cost)")
+            #expect(cost.bytes <= before.bytes * 5 / 4, "\(name): \(before) → \(cost)")
+        }
+    }
+
+    private struct PageCost {
+        /// Commands of Redis, those of scripts included.
+        var commands = 0
+        /// Bytes that Redis answered.
+        var bytes = 0
+    }
+
+    /// What a page deep in each list costs; of the watches a tenth is open, of which a tenth is one account's.
+    private func newestCosts(watches count: Int) async throws -> [String: PageCost] {
+        var costs: [String: PageCost] = [:]
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            func key(_ number: Int) -> WatchKey {
+                WatchKey(
+                    account: AccountID(unchecked: "acct_\(number % 10)"),
+                    source: SourceID(unchecked: "src_\(number)"),
+                    kind: .source
+                )
+            }
+            for start in stride(from: 0, to: count, by: 250) {
+                let some = start..<start + 250
+                _ = try await harness.watches.enqueue(some.map { try NewWatch(key: key($0)) })
+                for number in some where number / 10 % 10 != 0 {
+                    _ = try await harness.watches.cancel(key(number))
+                }
+                try await harness.advance(by: .milliseconds(10))
+            }
+            let mine = AccountSet.some([AccountID(unchecked: "acct_3")])
+            for (name, query) in [
+                ("all", ListQuery(limit: 50)), ("open", ListQuery(state: .open, limit: 50)),
+                ("closed", ListQuery(state: .closed, limit: 50)),
+                ("an account's", ListQuery(accounts: mine, limit: 20)),
+            ] {
+                let first = try await harness.store.list(query)
+                let next = ListQuery(
+                    state: query.state,
+                    accounts: query.accounts,
+                    limit: query.limit,
+                    cursor: first.next
+                )
+                let before = try await spent(client)
+                let page = try await harness.store.list(next)
+                let after = try await spent(client)
+                #expect(page.items.count == query.limit)
+                costs[name] = PageCost(
+                    commands: after.commands - before.commands,
+                    bytes: after.bytes - before.bytes
+                )
+            }
+        }
+        return costs
+    }
+
+    private func spent(_ client: RedisClient) async throws -> PageCost {
+        let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+        let net = try await client.send(RedisCommand("INFO", ["stats"])).string ?? ""
+        var cost = PageCost()
+        for line in stats.matches(of: /cmdstat_(\w+)\S*:calls=(\d+)/) where line.1 != "info" {
+            cost.commands += Int(line.2) ?? 0
+        }
+        cost.bytes = Int(net.firstMatch(of: /total_net_output_bytes:(\d+)/)?.1 ?? "") ?? 0
+        return cost
+    }
+
     /// µs of Redis for a page of each kind, the mean of some.
     private func costs(lanes: Int) async throws -> [String: Double] {
         var costs: [String: Double] = [:]

@@ -13,11 +13,17 @@ struct ReleasedScripts: Sendable {
     ///
     /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
     /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
-    private static let calledOtherwise: [String: Set<ScriptName>] = ["0.3.0": [.lane, .mark]]
+    private static let calledOtherwise: [String: Set<ScriptName>] = [
+        "0.3.0": [.lane, .mark, .endpointList]
+    ]
 
     /// Behaviours that a store has only in a newer form than a release makes.
     private static let ofNewerForms: [Int: Set<String>] = [
         2: [
+            "watches are listed the newest first, whatever filters are given",
+            "a list continues where it was while watches are added, closed and polled",
+            "a watch that begins again is the newest, and one that is forgotten is in no list",
+            "deliveries are listed the newest first, and keep their places",
             "of deliveries that ended well long ago only what was accepted is kept",
             "of a restored watch it is known, also without bodies, that all was told",
         ]

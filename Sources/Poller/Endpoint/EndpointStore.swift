@@ -46,7 +46,7 @@ package protocol EndpointStore: Sendable {
         version: Int64?
     ) async throws(StoreError) -> EndpointRemoval
 
-    /// A page of the endpoints of some accounts, or of all, the oldest first.
+    /// A page of the endpoints of some accounts, or of all, the newest first.
     func list(
         accounts: AccountSet,
         limit: Int,

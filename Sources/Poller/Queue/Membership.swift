@@ -164,6 +164,8 @@ package struct Member: Hashable, Sendable {
     package let form: Int?
     /// Among how many partitions it places lanes; nil when it is of a release that does not say.
     package var partitions: Int?
+    /// Whether it keeps the index by creation; releases that do not, do not say so.
+    package var indexesCreation = false
     /// A digest of what it can do: upstreams, accounts, channels; alike for those that can do the same.
     package var serves: String?
 

@@ -242,7 +242,7 @@ extension WatchSnapshot {
 
 /// Which watches to list, and from where.
 package struct ListQuery: Hashable, Sendable {
-    /// Open ones, closed ones, or (nil) both, open ones first.
+    /// Open ones, closed ones, or (nil) both.
     package enum State: String, Hashable, Sendable, CaseIterable {
         case open
         case closed
@@ -322,13 +322,13 @@ package struct ListQuery: Hashable, Sendable {
     }
 
     /// Whether it leaves out watches that its state alone would not.
-    package var isSelective: Bool {
-        status != nil || payment != nil || accounts != .all || kind != nil
+    package var isSelective: Bool { accounts != .all || isSelectiveAmongAccounts }
+    /// Whether it leaves out watches of its accounts, which stores themselves tell from others.
+    package var isSelectiveAmongAccounts: Bool {
+        status != nil || payment != nil || kind != nil
             || search.map { !$0.conditions.isEmpty } ?? false
     }
-}
 
-extension ListQuery {
     /// Whether records must be looked through for it: it leaves some out, and no index says which.
     package var isScan: Bool { isSelective && search?.lookup == nil }
 }

@@ -64,7 +64,7 @@ function goes({ data, next }, q) {
   if (data.length === 1) return paymentLink(data[0]);
   const order = data[0].order;
   const isOne = order && data.every((watch) => watch.order === order && watch.account === data[0].account);
-  return isOne && q.replace(/^order=/, "") === order ? orderLink(order, data[0].account) : null;
+  return isOne && q.replace(/^order=/, "").replace(/^"(.*)"$/, "$1") === order ? orderLink(order, data[0].account) : null;
 }
 
 /** The list, with a search. */
@@ -86,7 +86,7 @@ export async function paymentsPage({ query, refresh, stop }) {
   const acts = q && page.data.length > 0 && (may("watches:poll") || may("watches:write"));
   return [
     head("Payments", {
-      note: q ? null : ["In no order; ", h("a", { href: link("created<1h") }, "those of the last hour"), ", or a search, narrows it."],
+      note: q ? null : "Newest first",
       tools: acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
     }),
     h("div", { class: "bar" }, tabs("Which", filters.map(([value, text]) => [value, text, link(value)]), q),

@@ -15,8 +15,12 @@ struct DeliveryRoutes {
         .get,
         "/v1/deliveries",
         "listDeliveries",
-        "List deliveries",
-        "A moving picture: a delivery that is tried while you page may show up twice or not at all.",
+        "List deliveries, the newest first",
+        """
+        In the order in which the endpoint first had something to be sent about the source; of dead ones those \
+        that go on come first, then those that were given up last. One that changes its state while you page \
+        keeps its place, and may leave or enter a list of one state.
+        """,
         access: .key(.readDeliveries),
         input: .all(
             .query(EndpointID.self, "endpoint", "Only those to this endpoint.", .endpointID),

@@ -40,7 +40,7 @@ struct EndpointRoutes {
         .get,
         "/v1/endpoints",
         "listEndpoints",
-        "List the registered endpoints, the oldest first",
+        "List the registered endpoints, the newest first",
         access: .key(.readEndpoints),
         input: .all(
             .accounts("Only those of this account."),

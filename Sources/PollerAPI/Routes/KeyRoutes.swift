@@ -20,7 +20,7 @@ struct KeyRoutes {
         .get,
         "/v1/keys",
         "listKeys",
-        "List the keys, the oldest first",
+        "List the keys, the newest first",
         "Those of the server's file are not among them.",
         access: .key(.manageKeys),
         answers: [.ok("Every key there is, in one page.", "AccessKeyPage")]
@@ -79,7 +79,7 @@ struct KeyRoutes {
     ) async throws -> Response {
         let keys = try await known().register().keys.map(\.key)
         let own = keys.filter { context.caller.accounts.contains($0.accounts) }
-        return Response(Page(own.map { Self.told($0, to: context.caller, among: own) }))
+        return Response(Page(own.reversed().map { Self.told($0, to: context.caller, among: own) }))
     }
 
     @Sendable

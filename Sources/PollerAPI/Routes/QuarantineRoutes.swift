@@ -22,7 +22,7 @@ struct QuarantineRoutes {
         input: .list(.always(.quarantined)),
         answers: [
             .ok(
-                "A page of watches in the order in which they were closed; last_error says why.",
+                "A page of watches, those closed last first; last_error says why.",
                 "WatchPage"
             )
         ]
@@ -73,7 +73,7 @@ struct QuarantineRoutes {
         ]
     }
 
-    /// In the order in which they were closed.
+    /// Those closed last first.
     @Sendable
     private func list(
         _ query: ListQuery,

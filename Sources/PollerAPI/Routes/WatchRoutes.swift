@@ -37,8 +37,10 @@ struct WatchRoutes {
         .get,
         "/v1/watches",
         "listWatches",
-        "Find watches, or list all of them, open ones first",
+        "Find watches, or list all of them, the newest first",
         """
+        Watches are in the order of created_at, the latest first, whatever filters are given; those in \
+        quarantine in the order in which they came there. What is added while you page shifts nothing. \
         What is in the index is found at once: a source, an order, a charge, a sum, and the metadata that \
         are searched. For anything else records are looked at, two thousand for a page and no more: \
         looked tells how many, and next goes on from there, also behind an empty page.

@@ -3,11 +3,11 @@
 -- endpoints; mends them if asked to.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
+-- ARGV     repair 0|1, then items, id, id, …, or filed and the same where the index by creation is complete; or lanes, rank of the first, how many; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
--- USES     counting, folding
--- COST     about ten reads an item or lane, and for lanes all leases; O(endpoints) for their counts
-local isRepairing = ARGV[1] == '1'
+-- USES     created, counting, folding
+-- COST     about fifteen reads an item, ten a lane, and for lanes all leases; O(endpoints) for their counts
+local isRepairing, isFiled = ARGV[1] == '1', ARGV[2] == 'filed'
 local now, wall = clocks()
 local before = head_of_partition()
 local reply = { 0, -1 }
@@ -15,7 +15,7 @@ local function fault(text) reply[#reply + 1] = text end
 
 local function check_item(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq,
-    ITEM.forgottenSeq)
+    ITEM.forgottenSeq, ITEM.began)
   if not w[2] then
     fault('item ' .. id .. ' has no lane')
     if isRepairing then call('DEL', key(KEY.item, id)) end
@@ -76,6 +76,10 @@ local function check_item(id)
       fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
       if isRepairing then rescore(lane_of(lane)) end
     end
+  end
+  if is_listed(id) and is_misfiled(id, lane, w[6], closed) then
+    if isFiled then fault('item ' .. id .. ' is missing in the index by creation') end
+    if isRepairing then move_created(id, lane, w[6], closed and true or false) end
   end
   local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
   local first = call('LINDEX', key(KEY.log, id), 0)
@@ -159,7 +163,7 @@ end
 
 if ARGV[2] == 'counts' then
   reply[1] = check_counts()
-elseif ARGV[2] == 'items' then
+elseif ARGV[2] == 'items' or isFiled then
   for at = 3, #ARGV do check_item(ARGV[at]) end
   reply[1] = #ARGV - 2
 else

@@ -14,9 +14,10 @@
 --          item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
--- USES     texts, opening, searching, claiming
+-- USES     texts, created, opening, searching, claiming
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
--- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
+-- COST     one HSET for an unchanged item, and seven commands for one that is closed; all else once for the batch
+--          or a lane of it
 --
 -- All commits are checked before the first is written, so an error leaves nothing half done. A commit is
 -- proven by token and owner, which stand at the front of the lease: a holder whose lease has ended,
@@ -237,7 +238,10 @@ if #done > 0 then
   call('ZREM', key(KEY.leaseEnds), unpack(done))
   call('HDEL', key(KEY.leases), unpack(done))
 end
-if #closed > 0 then call('ZADD', key(KEY.closed), unpack(closed)) end
+if #closed > 0 then
+  call('ZADD', key(KEY.closed), unpack(closed))
+  for at = 2, #closed, 2 do note_closed(closed[at], true) end
+end
 if #dead > 0 then call('ZADD', key(KEY.quarantine), unpack(dead)) end
 for wheel, by_lane in pairs(places) do
   for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list, list.earliest) end

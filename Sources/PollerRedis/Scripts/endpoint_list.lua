@@ -1,13 +1,13 @@
 #!lua flags=no-writes
--- Lists registered endpoints, the oldest first.
+-- Lists registered endpoints, the newest first.
 --
 -- KEYS[1]  meta key of partition 0
 -- ARGV     accounts, each between spaces, or '' for all, place to go on after or '', most to tell, most to look at
 -- RETURNS  {place to go on after or '', id, value, id, value, …}
 -- COST     one read for each looked at
 local after, limit, looks = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local from = after == '' and '-' or '(' .. after
-local places = call('ZRANGEBYLEX', key(KEY.endpointOrder), from, '+', 'LIMIT', 0, looks)
+local from = after == '' and '+' or '(' .. after
+local places = call('ZREVRANGEBYLEX', key(KEY.endpointOrder), from, '-', 'LIMIT', 0, looks)
 local reply = { #places == looks and places[#places] or '' }
 for at, place in ipairs(places) do
   local id = string.match(place, '%S+$')

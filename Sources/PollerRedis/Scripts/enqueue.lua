@@ -9,8 +9,8 @@
 -- RETURNS  for each watch {outcome: created|restarted|joined|refused, run, seq}; refused: with those of this request
 --          it would have more notify URLs than a watch can have, and nothing of it was changed
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- USES     texts, searching
--- COST     one read and one write for a new watch, another where something of it is long, three writes a lane, and one an entry in the index
+-- USES     texts, created, searching
+-- COST     one read and four commands for a new watch, another where something of it is long, three writes a lane, and one an entry in the index
 local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
@@ -104,6 +104,9 @@ for at = 1, #ARGV, 11 do
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
+      begin_again(id, w[6], call('HGET', item, ITEM.began), wall)
+    else
+      add_created(KEY.openCreated, created_entry(id, lane, wall))
     end
     call('HSET', item, unpack(values))
     if #long > 0 then call('HSET', key(KEY.long, id), unpack(long)) end

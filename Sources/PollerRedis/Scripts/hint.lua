@@ -6,8 +6,8 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, news (a anything, o an outcome, m money)
 -- RETURNS  1, or 0 when no such item is open or may be opened
--- USES     opening
--- COST     four reads, five writes; to open again, twelve
+-- USES     created, opening
+-- COST     four reads, five writes; to open again, some twenty
 local now, wall = clocks()
 local before = head_of_partition()
 local id, news = ARGV[1], ARGV[2]

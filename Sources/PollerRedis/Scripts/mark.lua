@@ -6,7 +6,8 @@
 --          or '', its field in the item or '' for a long value, the seq of an event that is sent whatever the endpoint wants, or '', 1 when they are
 --          urgent, and how many they are; then for each of them two values: id, lane
 -- RETURNS  how many were not marked: somebody holds them, and they name an event
--- COST     for a delivery of an endpoint that has none: two reads and three writes; and one write in any
+-- USES     created
+-- COST     for a delivery of an endpoint that has none: four reads and four writes; and one write in any
 --          case, which replicas can be waited for
 local now, wall = clocks()
 local before = head_of_partition()
@@ -46,6 +47,7 @@ local function mark(group, id, lane)
   if not w[1] then
     call('HSET', item, ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane,
       ITEM.began, began, ITEM.run, '1')
+    add_created(KEY.openCreated, created_entry(id, lane, wall))
     if group.url ~= '' and group.place ~= '' then
       call('HSET', item, group.place, group.url)
     elseif group.url ~= '' then
@@ -54,6 +56,7 @@ local function mark(group, id, lane)
     end
   elseif w[2] then
     call('HDEL', item, ITEM.closed)
+    note_closed(id, false)
     group.opened[#group.opened + 1] = id
     if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
   end

@@ -61,7 +61,7 @@ end
 -- other: nobody has seen how it ends. Its place is the caller's to give.
 local function reopen(id, reason, wall)
   local item = key(KEY.item, id)
-  local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq)
+  local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq, ITEM.lane)
   local span = number(w[2] or 0) - number(w[1] or 0)
   call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
     ITEM.run, int((w[3] or 1) + 1), ITEM.hinted, int(wall))
@@ -77,4 +77,6 @@ local function reopen(id, reason, wall)
     call('HDEL', item, ITEM.endedAs)
   end
   call('HDEL', key(KEY.long, id), LONG.error)
+  forget_created(id, w[5], w[1])
+  add_created(KEY.openCreated, created_entry(id, w[5], wall))
 end

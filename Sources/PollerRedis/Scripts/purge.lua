@@ -9,8 +9,8 @@
 -- ARGV     retention ms, most items, afterlife ms: how long after its last poll an item is kept for the
 --          sake of its money, at most
 -- RETURNS  how many were forgotten or spared
--- USES     searching
--- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
+-- USES     created, searching
+-- COST     four reads an item, a write for its place by creation, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
 local DAY, HOUR = 86400000, 3600000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
@@ -42,8 +42,9 @@ for _, id in ipairs(ids) do
     call('HDEL', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
   else
     forgotten[#forgotten + 1] = id
-    local terms = call('HGET', key(KEY.item, id), ITEM.terms)
-    if terms then take_from_index(id, terms) end
+    local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.lane, ITEM.began)
+    if w[1] then take_from_index(id, w[1]) end
+    if w[2] then drop_created(KEY.closedCreated, created_entry(id, w[2], w[3])) end
     keys[#keys + 1] = key(KEY.item, id)
     keys[#keys + 1] = key(KEY.long, id)
     keys[#keys + 1] = key(KEY.notes, id)

@@ -4,7 +4,8 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id
 -- RETURNS  1, or 0 when it is not in quarantine
--- COST     about 10 commands
+-- USES     created
+-- COST     about 15 commands
 local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
@@ -18,6 +19,7 @@ call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasEr
 call('HDEL', key(KEY.long, id), LONG.error)
 call('ZREM', key(KEY.closed), id)
 call('ZREM', key(KEY.quarantine), id)
+begin_again(id, w[2], w[3], wall)
 add_to_wheel(w[2], URGENT, { int(now), id })
 save_lanes(now)
 wake_if_earlier(before)

@@ -12,8 +12,8 @@
 --          last error or '', entries in the index side by side, how many entries its log has, and these
 -- RETURNS  for each 1, or 0 where there is one already
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- USES     texts, searching, folding
--- COST     a read for what is there; else six writes, one an entry in the index and one for the log
+-- USES     texts, created, searching, folding
+-- COST     a read for what is there; else seven writes and two reads, one an entry in the index and one for the log
 local VALUES = 18
 local _, wall = clocks()
 local at = 1
@@ -56,6 +56,7 @@ local function restore(first, log)
   call('ZADD', key(KEY.knownLanes), '0', lane)
   if terms ~= '' then add_to_index(id, terms) end
   call('ZADD', key(KEY.closed), int(wall), id)
+  add_created(KEY.closedCreated, created_entry(id, lane, began))
   return 1
 end
 

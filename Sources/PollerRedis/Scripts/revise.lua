@@ -7,7 +7,8 @@
 --          set aside any more; then for each three values: id, state (packed) as it was read, state as it
 --          is to be
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
--- COST     four reads and about four writes an item
+-- USES     created
+-- COST     four reads and about four writes an item, and seven commands for one that is opened again
 local now = clocks()
 local before = head_of_partition()
 local results = {}
@@ -27,6 +28,7 @@ for at = 2, #ARGV, 3 do
     elseif w[3] then
       call('HDEL', key(KEY.item, id), ITEM.closed)
       call('ZREM', key(KEY.closed), id)
+      note_closed(id, false)
       call('ZREM', key(KEY.quarantine), id)
     end
     if ARGV[1] ~= '-' then make_due(id, w[1], now) end

@@ -5,7 +5,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     items or lanes, who splits it, then of an item its name and its lane, of a lane its name and ''
 -- RETURNS  how many; -1 where the partition has not got so far, or is not being filled by that one
--- USES     searching
+-- USES     created, searching
 -- COST     a write for each list and entry of the index, and one for its keys
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.copied and (m[1] ~= STAGE.filling or m[2] ~= ARGV[2]) then return -1 end
@@ -13,6 +13,7 @@ local isItems = ARGV[1] == 'items'
 for at = 3, #ARGV, 2 do
   local name, lane = ARGV[at], ARGV[at + 1]
   if isItems then
+    note_forgotten(name)
     local terms = call('HGET', key(KEY.item, name), ITEM.terms)
     if terms then take_from_index(name, terms) end
     for _, list in ipairs({ KEY.closed, KEY.quarantine, KEY.orders }) do call('ZREM', key(list), name) end

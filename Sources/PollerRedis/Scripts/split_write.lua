@@ -8,20 +8,23 @@
 -- ARGV     who splits it; then for each: name, its lane or '', entries in the index side by side, how many keys, how many lists; then
 --          of each key three values and of each list two, as split_read.lua tells them
 -- RETURNS  how many; -1 where the partition is not being filled by that one
--- USES     searching
--- COST     a write for each key, list and entry
+-- USES     created, searching
+-- COST     a write for each key, list and entry, and ten commands for an item's place by creation
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.filling or m[2] ~= ARGV[1] then return -1 end
 local at, count = 2, 0
 while at <= #ARGV do
   local name, lane, terms, keys, lists = ARGV[at], ARGV[at + 1], ARGV[at + 2], number(ARGV[at + 3]), number(ARGV[at + 4])
   at = at + 5
+  local isListed = true
+  note_forgotten(name)
   for _ = 1, keys do
     call('RESTORE', key(ARGV[at], name), ARGV[at + 1], ARGV[at + 2], 'REPLACE')
     at = at + 3
   end
   for _ = 1, lists do
     local list = ARGV[at]
+    if list == KEY.orders then isListed = false end
     if list == KEY.lanesWithSettings then
       call('SADD', key(list), name)
     else
@@ -36,6 +39,7 @@ while at <= #ARGV do
     local term = sub(terms, from, from + TERM - 1)
     call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. name, '')
   end
+  if keys > 0 and isListed then note_closed(name, call('HEXISTS', key(KEY.item, name), ITEM.closed) == 1) end
   count = count + 1
 end
 return count

@@ -152,6 +152,17 @@ extension Node {
                 clock: clock,
                 logger: log("retention")
             ),
+            CreationIndexUpkeep(
+                index: CreationIndex(
+                    client: cluster.client,
+                    layout: cluster.layout,
+                    logger: log("lists")
+                ),
+                members: cluster.members,
+                owner: cluster.owner,
+                clock: clock,
+                logger: log("lists")
+            ),
         ]
         let partitions = cluster.deliveries.partitions
         let shared = [

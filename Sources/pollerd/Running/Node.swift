@@ -211,6 +211,7 @@ struct Node: Sendable {
             form: cluster.layout.form
         )
         member.partitions = cluster.layout.partitions
+        member.indexesCreation = true
         return Heartbeat(
             membership: cluster.members,
             member: member,

@@ -210,7 +210,7 @@ extension QueueConformance {
             try bench.equal(told.count, 250, "endpoints told")
             try bench.equal(Set(told), wanted, "endpoints told")
         },
-        ConformanceCase("endpoints are listed by account, the oldest first, page by page") {
+        ConformanceCase("endpoints are listed by account, the newest first, page by page") {
             bench in
             for number in 0..<7 {
                 let account = number % 2 == 0 ? "acct_a" : number == 1 ? "acct_b" : "acct"
@@ -228,7 +228,7 @@ extension QueueConformance {
                 urls += page.items.map(\.url.description)
                 cursor = page.next
             } while cursor != nil
-            let wanted = [0, 1, 2, 4, 6].map { "https://n\($0).example/hook" }
+            let wanted = [6, 4, 2, 1, 0].map { "https://n\($0).example/hook" }
             try bench.equal(urls, wanted, "the endpoints of the accounts")
             try bench.equal(try await bench.list(limit: 7).items.count, 7, "all")
             do {

@@ -46,6 +46,50 @@ extension QueueConformance {
             try await bench.finds([other], by: "jane.doe@example.com")
             try await bench.finds([], by: "obri")
         },
+        ConformanceCase("what is found by a word is listed the newest first, page by page") {
+            bench in
+            var keys: [WatchKey] = []
+            for number in 0..<24 {
+                keys.append(bench.key("\(number)", account: "acct_\(number % 5)"))
+                let metadata = number % 4 == 3 ? "" : "{\"customer\":\"Acme\"}"
+                _ = try await bench.watches.enqueue([
+                    try NewWatch(key: keys[number], metadata: metadata)
+                ])
+                try await bench.advance(ms: 3)
+            }
+            for number in [4, 9, 14] { _ = try await bench.watches.cancel(keys[number]) }
+            let newest = (0..<24).reversed().filter { $0 % 4 != 3 }
+            for (text, wanted) in [
+                ("acme", newest), ("acme state=closed", [14, 9, 4]),
+                ("customer=acme account=acct_1", newest.filter { $0 % 5 == 1 }),
+            ] {
+                for limit in [2, 50] {
+                    let query = ListQuery(search: try bench.search(text), limit: limit)
+                    let found = try await bench.list(query).map(\.watch.key)
+                    try bench.equal(found, wanted.map { keys[$0] }, "\(text) in pages of \(limit)")
+                }
+            }
+        },
+        ConformanceCase("an order is found by its whole name, and by the words of it") { bench in
+            let names = ["#1001", "2026/000123", "№ 5", "Bestellung 7 Öl", "A+B", "a,b", "100%"]
+            var keys: [WatchKey] = []
+            for (number, name) in names.enumerated() {
+                keys.append(bench.key("\(number)", account: "acct_\(number % 3)"))
+                let new = try NewWatch(key: keys[number], order: try OrderID(name))
+                _ = try await bench.watches.enqueue([new])
+            }
+            for (number, name) in names.enumerated() {
+                for text in ["order=\"\(name)\"", "\"\(name)\"", "\"\(name.lowercased())\""] {
+                    try await bench.finds([keys[number]], by: text)
+                }
+            }
+            for (text, number) in [
+                ("1001", 0), ("#1001", 0), ("bestellung", 3), ("öl", 3), ("OL", 3),
+            ] {
+                try await bench.finds([keys[number]], by: text)
+            }
+            for text in ["100", "2026", "oel", "order=1001"] { try await bench.finds([], by: text) }
+        },
         ConformanceCase(
             "watches are found by what their polls have seen, and no longer once purged"
         ) {
@@ -156,17 +200,6 @@ extension QueueConformance {
             for text in ["src_1", "source=src_1", "order=src_1"] {
                 try await bench.finds([key], by: text)
             }
-        },
-        ConformanceCase("closed watches are listed in the order of closing, the last first") {
-            bench in
-            let keys = (0..<12).map { bench.key("\($0)", account: "acct_\($0 % 5)") }
-            try await bench.enqueue(keys)
-            for key in keys {
-                _ = try await bench.watches.cancel(key)
-                try await bench.advance(ms: 10)
-            }
-            let listed = try await bench.list(ListQuery(state: .closed, limit: 5))
-            try bench.equal(listed.map(\.watch.key), keys.reversed(), "the order")
         },
     ]
 }

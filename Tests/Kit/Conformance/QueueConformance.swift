@@ -3,7 +3,8 @@ package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
         enqueueing + charging + acting + claiming + fencing + committing + hinting + lanes + outbox
-        + references + fanOut + reading + deliveries + outcomes + priorities + turns + ahead
+        + references + fanOut + reading + newest + deliveries + outcomes + priorities + turns
+        + ahead
         + control + slowing
         + circuits + poison
         + quarantine + doubt + explaining + fusing + members + registry + clocks + payments

@@ -30,17 +30,37 @@ extension MemoryDeliveryQueue: DeliveryBook {
     package func deliveries(
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
-        guard let start = Int(query.cursor ?? "0"), start >= 0 else { throw .unknownCursor }
+        if let cursor = query.cursor, !cursor.contains(":") { throw .unknownCursor }
         let all = reading { queue, _ in
             queue.partitions.flatMap { partition in
-                partition.items.keys.sorted { $0.description < $1.description }.compactMap {
-                    Self.snapshot(DeliveryID(partition: partition.number, item: $0), in: queue)
+                partition.items.compactMap { id, item -> (place: String, DeliverySnapshot)? in
+                    let name = DeliveryID(partition: partition.number, item: id)
+                    return Self.snapshot(name, in: queue).map { snapshot in
+                        (Self.place(of: snapshot, item, query.state), snapshot)
+                    }
                 }
-            }.filter(query.matches)
+            }
         }
-        let page = all.dropFirst(start).prefix(query.limit)
-        let isLast = start + page.count >= all.count
-        return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
+        let matching = all.filter { $0.place > query.cursor ?? "" && query.matches($0.1) }
+            .sorted { $0.place < $1.place }
+        let page = matching.prefix(query.limit)
+        return ListPage(
+            items: page.map(\.1),
+            next: matching.count > page.count ? page.last?.place : nil
+        )
+    }
+
+    /// The newest first; of dead ones those that go on before those that came to rest, the last first.
+    private static func place(
+        of snapshot: DeliverySnapshot,
+        _ item: MemoryItem<Record>,
+        _ state: DeliverySnapshot.State?
+    ) -> String {
+        let id = snapshot.id.item
+        if state == .dead, case .closed(_, let at) = item.phase {
+            return "b" + ListedPlace.newestFirst(at, id)
+        }
+        return "a" + ListedPlace.newestFirst(item.record.createdAt, id)
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {

@@ -11,6 +11,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     struct Record: Sendable {
         var delivery: Delivery
+        var createdAt = Timestamp(ms: 0)
         var lastError: String?
         var attempts: [AttemptRecord] = []
 
@@ -105,6 +106,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                         watch: record.delivery.watch,
                         state: change.state
                     ),
+                    createdAt: record.createdAt,
                     lastError: change.keepsError ? record.lastError : change.lastError,
                     attempts: (record.attempts + [change.attempt].compactMap(\.self))
                         .suffix(AttemptRecord.countMax)
@@ -175,7 +177,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                 queue[partition].insert(
                     id,
                     lane: lane,
-                    Record(delivery: delivery),
+                    Record(delivery: delivery, createdAt: now),
                     isUrgent: mark.isUrgent,
                     now: now
                 )

@@ -186,8 +186,8 @@ package final class MemoryEndpointStore: EndpointStore {
         let all = state.withLock { Array($0.records.values) }.map(\.endpoint)
             .filter { accounts.contains($0.account) }
             .map { (place: "\($0.createdAt) \($0.id)", endpoint: $0) }
-            .filter { $0.place > after }
-            .sorted { $0.place < $1.place }
+            .filter { after.isEmpty || $0.place < after }
+            .sorted { $0.place > $1.place }
         let items = all.prefix(limit)
         return ListPage(
             items: items.map(\.endpoint),

@@ -149,10 +149,9 @@ extension MemoryStore {
         }
     }
 
-    /// A page in the order open before closed.
+    /// A page, the newest first; in quarantine those that came there last.
     ///
-    /// The open ones by partition and id, the closed ones by when they were closed, the last first; in
-    /// quarantine the first. The cursor is the last one's place.
+    /// The cursor is the last one's place.
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
@@ -174,12 +173,7 @@ extension MemoryStore {
         _ partition: MemoryPartition<WatchRecord>
     ) -> [(place: String, snapshot: WatchSnapshot)] {
         partition.items.map { id, item in
-            let snapshot = item.snapshot
-            guard case .closed(_, let at) = item.phase else {
-                return ("o\(partition.number):\(id)", snapshot)
-            }
-            // What is counted down has as many digits for some centuries.
-            return ("x\(10_000_000_000_000 - at.ms):\(id)", snapshot)
+            (ListedPlace.newestFirst(item.snapshot.watch.createdAt, id), item.snapshot)
         }
     }
 
@@ -190,7 +184,7 @@ extension MemoryStore {
             guard let item = partition.items[id], case .closed(_, let at) = item.phase else {
                 return nil
             }
-            return ("q\(partition.number):\(at):\(id)", item.snapshot)
+            return (ListedPlace.newestFirst(at, id), item.snapshot)
         }
     }
 
@@ -270,6 +264,14 @@ extension MemoryStore.State {
             isOpened = true
         }
         if isOpened { queue[ref.partition].makeDue(ref.id, now: now) }
+    }
+}
+
+/// Where an item is in a list, as text that sorts.
+enum ListedPlace {
+    /// The newest first: what is counted down has as many digits for some centuries.
+    static func newestFirst(_ instant: Timestamp, _ id: ItemID) -> String {
+        "\(10_000_000_000_000 - instant.ms):\(id)"
     }
 }
 

@@ -278,7 +278,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("pages go through all endpoints, the oldest first; the inline secret has its place")
+    @Test("pages go through all endpoints, the newest first; the inline secret has its place")
     func pages() async throws {
         try await LiveAPI.run { api in
             for number in 0..<5 {

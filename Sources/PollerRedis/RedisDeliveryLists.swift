@@ -1,0 +1,145 @@
+package import Poller
+import RedisClient
+
+/// Lists of deliveries, the newest first.
+///
+/// In the order of creation (RedisNewest.swift): open ones, closed ones, or both. Of dead ones those that go on and
+/// have dead letters come first, in that order, and then those in quarantine, which came there last first. Before the
+/// index by creation is complete, open ones are read lane by lane, then the others.
+extension RedisDeliveryQueue {
+    package func deliveries(
+        _ query: DeliveryQuery
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        if let cursor = query.cursor {
+            if let place = CreatedPlace(cursor: cursor) { return try await newest(query, place) }
+            if let place = ClosedPlace(cursor: cursor) {
+                return try await quarantined(query, query.limit, place)
+            }
+        } else if try await CreationIndex.isComplete(in: redis) {
+            return try await newest(query, .start)
+        }
+        return try await unordered(query)
+    }
+
+    private func newest(
+        _ query: DeliveryQuery,
+        _ place: CreatedPlace
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        let selection = NewestSelection(
+            kinds: query.state.createdKinds,
+            accounts: query.accounts,
+            lane: query.endpoint.map { LaneID(endpoint: $0).description },
+            entriesHaveAccounts: false
+        )
+        let page = try await newest(
+            selection,
+            behind: place,
+            limit: query.limit,
+            batch: query.state == nil ? 1 : Self.batch
+        ) { items throws(StoreError) in
+            try await read(items, query) { item, reading in
+                reading.fields.began == item.place.createdAt
+            }
+        }
+        guard query.state == .dead, page.next == nil else { return page }
+        let left = query.limit - page.items.count
+        guard left > 0, page.looked < Self.mergedLooksMax else {
+            return ListPage(items: page.items, next: ClosedPlace.start.cursor, looked: page.looked)
+        }
+        let rest = try await quarantined(query, left, .start)
+        return ListPage(
+            items: page.items + rest.items,
+            next: rest.next,
+            looked: page.looked + rest.looked
+        )
+    }
+
+    private func quarantined(
+        _ query: DeliveryQuery,
+        _ limit: Int,
+        _ place: ClosedPlace
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        try await closed(
+            .quarantine,
+            accounts: query.accounts,
+            behind: place,
+            limit: limit,
+            batch: query.endpoint == nil ? 1 : Self.batch
+        ) { items throws(StoreError) in
+            try await read(items, query) { _, _ in true }
+        }
+    }
+
+    /// Records read in one go where few of them are expected to pass.
+    private static var batch: Int { 100 }
+
+    /// Reads items of several partitions, in their order; nil for those that are not asked for.
+    private func read<Place: MergedPlace>(
+        _ items: [MergedItem<Place>],
+        _ query: DeliveryQuery,
+        _ isThere: (MergedItem<Place>, ItemReading<Delivery>) -> Bool
+    ) async throws(StoreError) -> [DeliverySnapshot?] {
+        var found = [DeliverySnapshot?](repeating: nil, count: items.count)
+        for (partition, places) in Dictionary(grouping: items.indices, by: { items[$0].partition })
+        {
+            let ids = places.map { items[$0].place.id }
+            let readings = try await readings(ids, partition: partition)
+            for (at, reading) in zip(places, readings) {
+                guard let reading, isThere(items[at], reading) else { continue }
+                let id = DeliveryID(partition: partition, item: items[at].place.id)
+                let snapshot = DeliverySnapshot(id, reading)
+                if query.matches(snapshot) { found[at] = snapshot }
+            }
+        }
+        return found
+    }
+
+    /// Of a store whose index by creation is not complete.
+    private func unordered(
+        _ query: DeliveryQuery
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        let lane = query.endpoint.map { LaneID(endpoint: $0).description }
+        let start = ListPosition(
+            cursor: query.cursor,
+            query.state == .done ? .closed : .leased,
+            of: redis.keys.map,
+            only: lane
+        )
+        guard let start else { throw .unknownCursor }
+        let span = ListSpan(isOfOneLane: lane != nil, afterOpen: query.state.afterOpen)
+        return try await page(
+            from: start,
+            span,
+            lane: lane,
+            accounts: query.accounts,
+            limit: query.limit
+        ) { (items, partition) async throws(StoreError) in
+            let readings = try await readings(items, partition: partition)
+            return zip(items, readings).map { item, reading in
+                let id = DeliveryID(partition: partition, item: item)
+                let snapshot = reading.map { DeliverySnapshot(id, $0) }
+                return snapshot.flatMap { query.matches($0) ? $0 : nil }
+            }
+        }
+    }
+}
+
+extension DeliverySnapshot.State? {
+    /// The kinds of entries in the index by creation that a list is about.
+    fileprivate var createdKinds: [KeyKind] {
+        switch self {
+        case nil: [.openCreated, .closedCreated]
+        case .done: [.closedCreated]
+        case .waiting, .inFlight, .failing, .dead: [.openCreated]
+        }
+    }
+
+    /// Where a list goes on after the open ones: all closed ones, the quarantined, or nowhere.
+    fileprivate var afterOpen: ListPosition.Phase? {
+        switch self {
+        case nil: .closed
+        case .dead: .quarantine
+        case .waiting, .inFlight, .failing, .done: nil
+        }
+    }
+}

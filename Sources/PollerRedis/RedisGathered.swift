@@ -1,0 +1,64 @@
+import Poller
+import RedisClient
+
+/// What the index of searches finds, in the order of creation.
+///
+/// Entries of that index have no order, so that all watches under one are read before the first page is known. That is
+/// done up to a number: a customer's payments, or those of a sum. Of more, each page is sorted by itself.
+extension RedisWatchStore {
+    /// Watches that are read for one page: some 50 ms.
+    static var gatheredMax: Int { 1000 }
+
+    /// A page of all that is looked up, behind a place; `nil` where there is too much of it.
+    func gathered(
+        _ query: ListQuery,
+        _ lookup: SearchLookup,
+        behind place: CreatedPlace
+    ) async throws(StoreError) -> ListPage<WatchSnapshot>? {
+        let map = redis.keys.map
+        let lookups = lookups(lookup.terms, from: EntryPlace(of: map))
+        let heads = try await each(lookups) { lookup in
+            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0", query))
+        }
+        var entries: [(partition: Int, id: ItemID)] = []
+        var known: Set<ItemID> = []
+        for (lookup, reply) in zip(lookups, heads) {
+            let values = (reply.array ?? []).compactMap(\.string)
+            guard let next = values.first else { throw .corrupt("search.lua answered \(reply)") }
+            let ids = values.dropFirst().map(ItemID.init(unchecked:))
+            entries += ids.filter { known.insert($0).inserted }.map { (lookup.partition, $0) }
+            guard next == "0", entries.count <= Self.gatheredMax else { return nil }
+        }
+        var found = try await read(entries, query).compactMap(\.self)
+        var looked = entries.count
+        if !lookup.sources.isEmpty {
+            let named = try await named(
+                query,
+                lookup.sources,
+                Self.gatheredMax,
+                from: NamePlace(of: map)
+            )
+            guard named.next == nil else { return nil }
+            found += named.items.filter { known.insert($0.watch.key.id).inserted }
+            looked += named.looked
+        }
+        let placed = found.compactMap { snapshot in
+            CreatedPlace(of: snapshot.watch).map { (place: $0, snapshot: snapshot) }
+        }
+        let rest = placed.filter { place == .start || place < $0.place }
+            .sorted { $0.place < $1.place }
+        let page = rest.prefix(query.limit)
+        let next = rest.count > page.count ? page.last?.place.cursor : nil
+        return ListPage(items: page.map(\.snapshot), next: next, looked: looked)
+    }
+}
+
+extension CreatedPlace {
+    /// The place of a watch among others, behind those of the same instant whose digest comes first.
+    fileprivate init?(of watch: Watch) {
+        let digits = String(watch.createdAt.ms)
+        let zeros = String(repeating: "0", count: max(13 - digits.utf8.count, 0))
+        // Where it is read in the index by creation, no entry of the same instant may be left out.
+        self.init(zeros + digits + "~~" + watch.key.id.description)
+    }
+}

@@ -1,0 +1,134 @@
+import Poller
+import RedisClient
+
+/// Lists in the order of creation, the newest first.
+///
+/// Each partition keeps its items in that order (created.lua), open and closed ones apart. A page reads as many
+/// entries as it holds from each partition, merges them, and reads the records of those it shows: so it costs what a
+/// page costs, whatever the store holds. What is narrowed to some accounts or one lane passes entries of others, most
+/// of them without reading anything; the number of those is limited, and a page may be short and not the last.
+extension RedisQueue {
+    /// What one call may spend on entries it passes (newest.lua): some milliseconds of Redis.
+    private static var passingMax: Int { 5000 }
+
+    /// A page of items behind a place, of which `read` makes something or leaves out.
+    func newest<Element: Sendable>(
+        _ selection: NewestSelection,
+        behind start: CreatedPlace,
+        limit: Int,
+        batch: Int,
+        _ read: ([MergedItem<CreatedPlace>]) async throws(StoreError) -> [Element?]
+    ) async throws(StoreError) -> ListPage<Element> {
+        try await redis.steadily { () throws(StoreError) in
+            let page = try await merged(
+                behind: start,
+                limit: limit,
+                batch: batch,
+                isNarrowed: !selection.accounts.isAll,
+                slice: { count, place throws(StoreError) in
+                    try await entries(selection, count, behind: place)
+                },
+                read: read
+            )
+            return ListPage(items: page.items, next: page.next?.cursor, looked: page.looked)
+        }
+    }
+
+    private func entries(
+        _ selection: NewestSelection,
+        _ count: Int,
+        behind start: CreatedPlace
+    ) async throws(StoreError) -> (items: [MergedItem<CreatedPlace>], rest: CreatedPlace?) {
+        let arguments: [RedisArgument] = [
+            .string(selection.kinds.map(\.rawValue).joined()), RedisArgument(count),
+            .string(start.entry), RedisArgument(Self.passingMax),
+            .string(selection.accounts.inScripts), .string(selection.lane ?? ""),
+            selection.entriesHaveAccounts ? "1" : "",
+        ]
+        let places = places(of: selection)
+        let replies = try await each(places) { partition in
+            (partition, redis.scripts[.newest], arguments)
+        }
+        var items: [MergedItem<CreatedPlace>] = []
+        var ends: [CreatedPlace] = []
+        for (partition, reply) in zip(places, replies) {
+            var known: Set<CreatedPlace> = []
+            for kind in reply.array ?? [] {
+                let texts = (kind.array ?? []).compactMap(\.string)
+                guard let end = texts.first else {
+                    throw .corrupt("newest.lua answered \(reply)")
+                }
+                if let end = CreatedPlace(end) { ends.append(end) }
+                // What a former release has closed is in the other half, too, until it is taken out there.
+                let places = texts.dropFirst().compactMap { CreatedPlace($0) }
+                for place in places where known.insert(place).inserted {
+                    items.append(MergedItem(partition: partition, place: place))
+                }
+            }
+        }
+        return merge(items, ends: ends, count)
+    }
+
+    /// The partitions that may have what is asked for: of some accounts those of their lanes, one for each kind.
+    private func places(of selection: NewestSelection) -> [Int] {
+        if let lane = selection.lane { return [redis.keys.partition(of: lane)] }
+        guard selection.entriesHaveAccounts, let names = selection.accounts.names else {
+            return Array(0..<partitions)
+        }
+        let kinds = SourceKind.allCases.filter(\.isOfWatches)
+        let homes = names.flatMap { name in
+            kinds.map { LaneID(account: AccountID(unchecked: name), kind: $0).description }
+        }
+        return Set(homes.map(redis.keys.partition(of:))).sorted()
+    }
+}
+
+/// Which items a list in the order of creation has.
+struct NewestSelection {
+    /// ``KeyKind/openCreated``, ``KeyKind/closedCreated`` or both.
+    let kinds: [KeyKind]
+    var accounts = AccountSet.all
+    /// Of one lane alone.
+    var lane: String?
+    /// Whether the digest in entries is that of the account, as it is of watches.
+    var entriesHaveAccounts = true
+}
+
+/// An entry of the index by creation: 13 digits of ms, a digest of two characters, and the item's id (created.lua).
+struct CreatedPlace: MergedPlace, Hashable {
+    private static let headLength = 15
+
+    static let start = CreatedPlace()
+
+    /// Empty at the start of a list.
+    let entry: String
+
+    var id: ItemID { ItemID(unchecked: String(entry.dropFirst(Self.headLength))) }
+    /// When the item was created; one whose record says otherwise is elsewhere in the index.
+    var createdAt: Timestamp? { Timestamp(stored: entry.prefix(13)) }
+
+    private init() { entry = "" }
+
+    /// An entry; nil for what is none.
+    init?(_ entry: String) {
+        let bytes = entry.utf8
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard bytes.count > Self.headLength, bytes.count <= 128,
+            bytes.prefix(13).allSatisfy(digits.contains)
+        else { return nil }
+        self.entry = entry
+    }
+
+    /// *Shape*: base64url of `t|entry`.
+    var cursor: String { Base64URL.encode(Packed.join(["t", entry]).utf8) }
+
+    /// The entry that a cursor names; nil for another cursor.
+    init?(cursor: String) {
+        let parts = Packed.split(String(decoding: Base64URL.decode(cursor) ?? [], as: UTF8.self))
+        guard parts.count == 2, parts[0] == "t" else { return nil }
+        self.init(parts[1])
+    }
+
+    /// The newest come first; entries are ASCII, which sorts as bytes.
+    static func < (one: Self, other: Self) -> Bool { one.entry > other.entry }
+}

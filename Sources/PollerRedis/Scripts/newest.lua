@@ -1,0 +1,52 @@
+#!lua flags=no-writes
+-- Pages through the items of a partition by when they were created, the newest first.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     the kinds of items side by side (T open, V closed), most items of each, the entry to continue behind ('' at
+--          the start), what may be spent (an entry that is passed costs 1, one whose item is read 10), accounts, each
+--          between spaces, or '' for all, the lane or '', 1 where entries have accounts (those of watches have);
+--          what is of others is passed here and never answered
+-- RETURNS  for each kind {the last entry that was passed, or '' when there is no more, entry, entry, …}; nothing of a
+--          partition that is being filled
+-- USES     created
+-- COST     O(log n + entries passed); of some accounts or one lane a read for each that has the digest of one
+local most, after, accounts, lane = number(ARGV[2]), ARGV[3], ARGV[5], ARGV[6]
+local isNarrowed, marks, left = lane ~= '' or accounts ~= '', nil, 0
+if lane ~= '' then
+  marks = { [created_mark(match(lane, '^(.*)/') or lane)] = true }
+elseif isNarrowed and ARGV[7] == '1' then
+  marks = {}
+  for account in string.gmatch(accounts, '%S+') do marks[created_mark(account)] = true end
+end
+
+-- Whether an item is asked for; only one whose entry has a digest that is asked for is read.
+local function is_wanted(entry)
+  if not isNarrowed then return true end
+  if marks and not marks[sub(entry, 14, 15)] then return false end
+  left = left - 9
+  local item = call('HMGET', key(KEY.item, sub(entry, 16)), ITEM.lane, ITEM.facts)
+  return (lane == '' or item[1] == lane) and is_among(accounts, item[1], item[2])
+end
+
+local function page(kind)
+  local reply = { '' }
+  if stage == STAGE.filling then return reply end
+  left = number(ARGV[4])
+  local leaf = after == '' and call('ZREVRANGE', key(kind), '0', '0')[1] or after ~= '' and leaf_of(kind, after)
+  local from = after == '' and '+' or '(' .. after
+  while leaf do
+    local chunk = isNarrowed and -1 or int(most + 2 - #reply)
+    for _, entry in ipairs(call('ZREVRANGEBYLEX', key(kind, leaf), from, '-', 'LIMIT', '0', chunk)) do
+      if left <= 0 or #reply > most then return reply end
+      left, reply[1] = left - 1, entry
+      if is_wanted(entry) then reply[#reply + 1] = entry end
+    end
+    leaf, from = call('ZREVRANGEBYLEX', key(kind), '(' .. leaf, '-', 'LIMIT', '0', '1')[1], '+'
+  end
+  reply[1] = ''
+  return reply
+end
+
+local replies = {}
+for kind in string.gmatch(ARGV[1], '.') do replies[#replies + 1] = page(kind) end
+return replies
