@@ -147,7 +147,8 @@ package struct PaymentMemory: Hashable, Sendable {
     private var marks: String {
         let marks: [(String, Bool?)] = [
             ("r", money?.isReturned), ("d", money?.isDuplicate), ("h", money?.mayCaptureMore),
-            ("u", money?.hasUnknownSum), ("b", money?.isGivenBack), ("a", isAttached), ("p", isPayable),
+            ("u", money?.hasUnknownSum), ("b", money?.isGivenBack), ("a", isAttached),
+            ("p", isPayable),
         ]
         return marks.map { $1 == true ? $0 : "" }.joined()
     }

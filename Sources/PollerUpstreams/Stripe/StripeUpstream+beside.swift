@@ -33,7 +33,8 @@ extension StripeUpstream {
             return .observed(seen)
         }
         if charge.dispute == .claimed {
-            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
+            let list =
+                "/v1/disputes?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
             switch try await read(list, watch, head, until: end) {
             case .read(let disputes): seen.lists.disputes = disputes
             case .again(let result): return result

@@ -16,8 +16,9 @@ SCHEMAS = Path(__file__).resolve().parents[1] / "fixtures" / "stripe-openapi"
 # What newer API versions send, and what the specification of 2023-08-16 does not know yet.
 NEWER_FIELDS = {
     "source": {"allow_redisplay", "sepa_credit_transfer"},
-    "charge": {"source"},
-    "payment_intent": {"source"},
+    "charge": {"source", "presentment_details"},
+    "payment_intent": {"source", "presentment_details"},
+    "refund": {"pending_reason", "presentment_details"},
     "billing_details": {"tax_id"},
     "payment_method_details": {"sepa_credit_transfer", "card_present"},
     "source_type_wechat": {"ios_native_url"},
