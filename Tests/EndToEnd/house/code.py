@@ -81,11 +81,10 @@ def production_links_neither_the_sandbox_nor_the_benchmarks(tree: Tree):
 
 # MARK: - Files
 
-LINES_MAX = 350
+LINES_MAX = 400
 # Files that are longer, each with the reason why it is one story all the same.
 LONG = {
     "Package.swift": "the list of all targets, five lines each, which SwiftPM reads from this one file",
-    "Tests/EndToEnd/test_regressions.py": "a list of twenty mistakes of others, with the table that names them",
 }
 LINES_MIN = 30
 # The share of Swift files of Sources below LINES_MIN, in per cent. It only ever goes down.
