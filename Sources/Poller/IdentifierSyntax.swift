@@ -4,7 +4,7 @@ import PollerWire
 enum IdentifierSyntax {
     /// What a text is, which decides what in it looks like a secret.
     enum Use {
-        /// An id of the upstream's: a text that looks like a secret is refused (``SecretShape``).
+        /// An id of the upstream's: a text that looks like a secret is refused (`SecretShape`).
         case id
         /// A name that a person chose: only what is clearly a key is refused.
         case name

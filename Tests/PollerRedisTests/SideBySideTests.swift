@@ -31,8 +31,15 @@ struct ReleasedScripts: Sendable {
 
     /// Behaviours of today's scripts that those of a release do not have, by that release.
     private static let ofLaterReleases: [String: Set<String>] = [
-        // It left out what was too many.
-        "0.3.0": ["a join with more endpoints than a watch can have changes nothing"]
+        "0.3.0": [
+            // It left out what was too many.
+            "a join with more endpoints than a watch can have changes nothing",
+            // It gave a watch up after five answers that made no sense, whatever its lane answered.
+            "what the last failure met is kept until an attempt succeeds",
+            "answers that make no sense open the circuit as denials do",
+            "a claim says that the circuit of its lane is open",
+            "a hint opens what is dead as not understood, and it goes on",
+        ]
     ]
 
     /// As in the file's name.

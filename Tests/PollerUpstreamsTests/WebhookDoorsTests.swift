@@ -94,7 +94,7 @@ struct WebhookDoorsTests {
         ]
     )
     func named(type: String, object: String) async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let key =
                 object.contains("seti_1")
                 ? Self.key("seti_1", .setupIntent) : Self.key("pi_1", .paymentIntent)
@@ -119,7 +119,7 @@ struct WebhookDoorsTests {
         "a source that a charge names is not watched for that: an account's rule may charge it again"
     )
     func charged() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let charge = #"{"id":"ch_1","payment_intent":null,"source":{"id":"src_1"}}"#
             let outcome = try await receive(intake(rig), Self.event("charge.succeeded", charge))
             #expect(outcome == .accepted(hinted: 0, enqueued: 0))
@@ -129,7 +129,7 @@ struct WebhookDoorsTests {
 
     @Test("an event of another kind enqueues nothing but its own object")
     func others() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let fee = Self.event(
                 "application_fee.created",
                 #"{"id":"fee_1","payment_intent":"pi_1"}"#
@@ -140,7 +140,7 @@ struct WebhookDoorsTests {
 
     @Test("a thin event hints and enqueues the object that it names")
     func thin() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let key = Self.key("pi_1", .paymentIntent)
             let related = #"{"id":"pi_1","type":"payment_intent","url":"/v1/payment_intents/pi_1"}"#
             let body = Self.thin("v1.payment_intent.processing", related)
@@ -158,7 +158,7 @@ struct WebhookDoorsTests {
     @Test("a thin event of a charge hints the source or intent that Stripe says it belongs to")
     func thinCharge() async throws {
         struct Charge: Decodable { let id: String }
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let source = try await rig.makeSource()
             try await rig.set(source, "chargeable")
             let form = [("source", source), ("amount", "1099"), ("currency", "eur")]
@@ -182,7 +182,7 @@ struct WebhookDoorsTests {
         ]
     )
     func thinOthers(type: String, related: String) async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let outcome = try await receive(intake(rig), Self.thin(type, related))
             #expect(outcome.name == "ignored", "\(outcome)")
         }
@@ -190,7 +190,7 @@ struct WebhookDoorsTests {
 
     @Test("an event may be large, and text in it that cannot be decoded is replaced")
     func bodies() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             try await rig.watch("src_1")
             let note = String(repeating: "x", count: 3_000_000)
             let large = Self.event("source.failed", #"{"id":"src_1","note":"\#(note)"}"#)
@@ -214,7 +214,7 @@ struct WebhookDoorsTests {
 
     @Test("an organisation's key reads the accounts that events name, and sends Stripe-Context")
     func organisation() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let configuration = StripeClientConfiguration(
                 key: StripeKey("sk_org_test_1"),
                 baseURL: rig.base
@@ -246,7 +246,7 @@ struct WebhookDoorsTests {
 
     @Test("refused webhooks are noted with their reason until one is accepted")
     func health() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let time = Mutex(Self.now)
             let health = WebhookHealth(store: rig.store) { time.withLock { $0 } }
             let intake = intake(rig, health: health)
@@ -287,7 +287,7 @@ struct WebhookDoorsTests {
 
     @Test("what nobody has signed is not noted, and what is old says nothing any more")
     func strangers() async throws {
-        try await AccountRig.run { rig in
+        try await AccountRig.run { rig async throws in
             let health = WebhookHealth(store: rig.store) { Self.now }
             let intake = intake(rig, health: health)
             for signature in [nil, "", "t=1", "v1=0", "t=x,v1=0"] {

@@ -74,7 +74,7 @@ struct SandboxConnectionTests {
             }
         return try await channel.executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(string: request))
-            return try await withThrowingTaskGroup(of: Void.self) { group in
+            return await withThrowingTaskGroup(of: Void.self) { group in
                 if let dripping {
                     group.addTask {
                         while !Task.isCancelled {

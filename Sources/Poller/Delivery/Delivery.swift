@@ -71,7 +71,7 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
 
 /// How far a delivery has come.
 ///
-/// *Limits*: counts and numbers of events are kept from 0 to ``SafeInteger/max``, so that counting on cannot
+/// *Limits*: counts and numbers of events are kept from 0 to `SafeInteger.max`, so that counting on cannot
 /// overflow.
 package struct DeliveryState: Hashable, Sendable {
     /// Events remembered as given up; one that is pushed out by newer ones is still in the log of

@@ -26,7 +26,7 @@ import SafeNumbers
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
 /// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come. The object
-/// is recorded without white space outside strings (``RawJSON/compacted``), so no channel, list or archive that
+/// is recorded without white space outside strings (`RawJSON.compacted`), so no channel, list or archive that
 /// separates events by line ends can be given a line of the upstream's own.
 ///
 /// What one look has shown is recorded together, as up to three events: of the payment, of the next

@@ -182,7 +182,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             } catch {
                 // Cut off by a drain: somebody else goes on at the cursor.
                 guard !Task.isCancelled else { return }
-                try await failed(account, at: turn.cursor, error)
+                try await failed(account, turn, error)
                 return
             }
             for _ in 1..<max(page.requests, 1) { meter.count(account.id, isFirst: false) }
@@ -243,22 +243,23 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     private func failed(
         _ account: Account,
-        at cursor: SweepCursor,
+        _ turn: SweepTurn,
         _ error: AccountEventsFailure
     ) async throws(StoreError) {
         let count = failures.withLock { failures in
             failures[account.id, default: 0] += 1
             return failures[account.id, default: 0]
         }
-        var next = cursor
+        var next = turn.cursor
         var pause = min(Self.failurePauseMax, Self.tick * (1 << min(count, 6)))
         if error == .cursorTooOld {
-            next = .start
+            // The last minutes can still be read, and what they show is not known yet.
+            next = .since(turn.now)
             pause = .zero
         }
         logger.warning(
             error == .cursorTooOld
-                ? "the events missed are older than the upstream keeps them; sweeping from now on"
+                ? "the events missed are older than the upstream keeps them; sweeping from the last minutes on"
                 : "events cannot be read",
             metadata: ["account": "\(account.id)", "error": "\(error)"]
         )

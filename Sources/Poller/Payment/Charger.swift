@@ -204,7 +204,7 @@ enum ChargeStep: Hashable, Sendable {
     /// What has used up a source that nobody ordered to charge is looked for when its money may have
     /// moved; and one whose charge was refused was used up by another, perhaps the shop's own. A source that
     /// stays chargeable does not show that it was charged: its charge is looked for when there is news of one
-    /// (``mayBeCharged(_:_:)``).
+    /// (`mayBeCharged`).
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
         if watch.state.charge == .failed, seen.status == .consumed { return .find }
         let isKnown = watch.state.charge != .none && watch.state.charge != .failed

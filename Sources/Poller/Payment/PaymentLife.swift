@@ -55,7 +55,7 @@ package struct PaymentLife: Hashable, Sendable {
         let isHeld =
             facts.holdsMoney && (payment.state == .authorised || payment.state == .partiallyPaid)
         expiresAt =
-            isHeld ? facts.holdEnd(payment) : Self.expiry(facts, payment, traits, now: now)
+            isHeld ? facts.holdEnd(payment) : Self.expiry(facts, payment.state, traits, now: now)
         payableUntil = isHeld ? nil : Self.payable(facts, payment)
         switch payment.state {
         case .partiallyPaid where isHeld, .authorised: endsAt = expiresAt ?? held + Self.most

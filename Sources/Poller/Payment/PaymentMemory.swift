@@ -195,8 +195,12 @@ package struct PaymentLook: Hashable, Sendable {
         after memory: PaymentMemory?,
         told: PaymentState? = nil
     ) {
-        var facts = facts.following(memory?.money)
+        var money = memory?.money
+        // A source that may be used again names no sum: its charge did, which may not be seen now.
+        if money?.amount == nil { money?.amount = memory?.told?.amount }
+        var facts = facts.following(money)
         facts.isAttached = facts.isAttached || memory?.isAttached ?? false
+        facts.currency = facts.currency ?? memory?.told?.currency
         let seen = Payment(facts)
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }
@@ -207,7 +211,7 @@ package struct PaymentLook: Hashable, Sendable {
         let isTold = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
         if isTold, let told = memory?.told, told.state == .failed {
             // Why it was refused was told when it was, and is not seen any more.
-            payment = told.payment(paidAt: nil)
+            payment = told.payment(with: nil)
         } else {
             payment = warned > 0 ? seen.closing : seen
         }

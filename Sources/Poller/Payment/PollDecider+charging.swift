@@ -200,7 +200,9 @@ extension PollDecider {
         state.failures = 0
         state.step = 0
         state.charge = ChargeProgress(charge)
-        let isEnd = state.charge.isSettled && state.status == .consumed
+        // A source of a customer stays chargeable: a review of a charge that is not ours ends with its answer.
+        let isReviewed = turn.watch.isReview && turn.watch.charge == nil
+        let isEnd = state.charge.isSettled && (state.status == .consumed || isReviewed)
         let events = turn.events(
             look,
             .charge(charge.status),

@@ -49,9 +49,11 @@ extension PollTurn {
     }
 
     /// Whether an answer is the one that was looked at last, and all there is.
+    ///
+    /// The charge of a hold stays as it was when the hold ends: what was read beside it says so.
     func isSame(_ seen: Observation) -> Bool {
-        duplicateRefund == nil && !seen.digest.isEmpty && watch.payment?.object == seen.digest
-            && seen.lists == .unread && !hasWindow(seen)
+        watch.key.kind != .charge && duplicateRefund == nil && !seen.digest.isEmpty
+            && watch.payment?.object == seen.digest && seen.lists == .unread && !hasWindow(seen)
     }
 
     /// Whether the shop has a time in which to take the money: the same answer says something else
@@ -137,7 +139,7 @@ extension Watch {
     /// The payment as it is remembered, where nothing shows it; nil where nobody has looked at it.
     package var remembered: Payment? {
         guard let payment else { return nil }
-        if let told = payment.told { return told.payment(paidAt: payment.money?.paidAt) }
+        if let told = payment.told { return told.payment(with: payment.money) }
         // A release before this one has told it, and kept the evidence of money alone.
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status

@@ -83,8 +83,8 @@ package struct RememberedPayment: Hashable, Sendable {
         ]
     }
 
-    /// The payment, which was paid then.
-    package func payment(paidAt: Timestamp?) -> Payment {
+    /// The payment, with the rest of what is remembered of its money.
+    package func payment(with money: ChargeFacts?) -> Payment {
         Payment(
             state: state,
             amount: amount,
@@ -92,8 +92,9 @@ package struct RememberedPayment: Hashable, Sendable {
             amountReturned: returned,
             currency: currency,
             method: method,
-            paidAt: paidAt,
-            reason: reason
+            paidAt: money?.paidAt,
+            reason: reason,
+            refund: money?.refund
         )
     }
 

@@ -2,7 +2,7 @@ import SafeNumbers
 
 /// One upstream source that is followed until its status is final or its deadline passes.
 ///
-/// *Limits*: counts are kept from 0 to ``SafeInteger/max``, so that counting on cannot overflow.
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that counting on cannot overflow.
 package struct Watch: Hashable, Sendable {
     package let key: WatchKey
     package let policy: PollPolicy
@@ -159,7 +159,7 @@ package struct WatchKey: Hashable, Sendable {
 
 /// What a watch has learnt so far; the only part of it that a poll changes.
 ///
-/// *Limits*: counts are kept from 0 to ``SafeInteger/max``, as those of a ``Watch`` are.
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, as those of a ``Watch`` are.
 package struct WatchState: Hashable, Sendable {
     /// The last status seen, nil before the first answer.
     package var status: SourceStatus?

@@ -1,6 +1,6 @@
 package import Logging
 import Metrics
-import Poller
+package import Poller
 import ServiceLifecycle
 
 /// Keeps gauges of the whole cluster in this process's metrics.

@@ -22,7 +22,7 @@ NEWER_FIELDS = {
     "billing_details": {"tax_id"},
     "payment_method_details": {"sepa_credit_transfer", "card_present"},
     "source_type_wechat": {"ios_native_url"},
-    "payment_method_details_card": {"capture_before"},
+    "payment_method_details_card": {"capture_before", "multicapture"},
 }
 NEWER_TYPES = ["sepa_credit_transfer"]
 OBJECTS = [
@@ -52,6 +52,9 @@ class StripeSchemas:
         translated = {name: _translate(schema, name, set(schemas)) for name, schema in schemas.items()}
         for name in ("source", "source_transaction"):
             translated[name]["properties"]["type"]["enum"] += NEWER_TYPES
+        # Since 2025-03-31.basil a hold that expired has a reason of its own.
+        _, reason = translated["payment_intent"]["properties"]["cancellation_reason"]["anyOf"]
+        reason["enum"].append("expired")
         definitions = {"$defs": translated}
         self._validators = {
             name: jsonschema.Draft202012Validator(definitions | {"$ref": f"#/$defs/{name}"}) for name in OBJECTS

@@ -91,7 +91,7 @@ LINES_MIN = 30
 SMALL_MAX = 2.0
 
 
-@rule({"Sources/Poller/Breach.swift": "\n" * 351})
+@rule({"Sources/Poller/Breach.swift": "\n" * 401})
 def no_file_is_too_long_to_read(tree: Tree):
     for path, text in tree.items():
         if path.endswith((".swift", ".lua", ".py")):

@@ -115,9 +115,15 @@ struct StripeWebhookRoutesTests {
         try await LiveAPI.run(webhooks: recorder) { api in
             let most = String(repeating: "x", count: StripeWebhookRoutes.bodyBytesMax)
             let fits = try await Self.post(api, "/v1/stripe/webhook", most)
-            let exceeds = try await Self.post(api, "/v1/stripe/webhook", most + "x")
+            // Refused by its announced length: the connection may end before a client has sent all of it.
+            let exceeds = try await RawConnection.firstAnswer(
+                port: api.port,
+                to: "POST /v1/stripe/webhook HTTP/1.1\r\nHost: localhost\r\nStripe-Signature: t=1,v1=00\r\n"
+                    + "Content-Length: \(StripeWebhookRoutes.bodyBytesMax + 1)\r\n\r\n{"
+            )
             let unnamed = try await Self.post(api, "/v1/stripe/webhook/a%20b", "{}")
-            #expect([fits, exceeds, unnamed].map(\.status) == [200, 413, 400])
+            #expect([fits, unnamed].map(\.status) == [200, 400])
+            #expect(exceeds.hasPrefix("HTTP/1.1 413 "))
             #expect(recorder.calls.withLock(\.count) == 1)
         }
         try await LiveAPI.run { api in

@@ -243,7 +243,7 @@ struct WatchRoutesTests {
             } while !cursor.isEmpty
             #expect(Set(seen).count == 25)
             #expect(seen.count == 25)
-            #expect(seen.last == "src_3")
+            #expect(seen.last == "src_0", "the first enqueued is the last of the list")
             let closed = try await api.get("/v1/watches?state=closed&status=consumed")
             #expect(closed.list("data").count == 1)
             try await api.see("src_4", "chargeable", payment: .authorised)

@@ -65,7 +65,7 @@ struct PollerctlPaymentTests {
             }
             try await api.see("src_1", "pending", of: .payment(.paid), payment: .paid)
             let shown = try await CommandRun.pollerctl("get", "src_1", url: api.url)
-            #expect(shown.output.contains("payment    paid\nmoney      10.99 eur, ideal\n"))
+            #expect(shown.output.contains("payment     paid\nmoney       10.99 eur, ideal\n"))
             #expect(!shown.output.contains("next step"))
 
             let paid = try await CommandRun.pollerctl("list", "--payment", "paid", url: api.url)

@@ -188,6 +188,58 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(ChargeStep.action(story.watch, seeing: seen) == nil)
     }
 
+    @Test("the end of a hold is told though its charge is, byte for byte, as it was")
+    func lapsed() {
+        var story = PaymentStory(.charge)
+        var held = charge(.succeeded)
+        held.charge?.captured = 0
+        story.reader.known = ["h": held]
+        #expect(
+            story.look("succeeded", "h", rank: .final) == [
+                "payment.authorised", "charge.succeeded",
+            ]
+        )
+        story.reopen()
+        #expect(story.look("succeeded", "h", rank: .final) == [] && story.closed == .settled)
+        story.reopen()
+        story.hasLapsed = true
+        #expect(story.look("succeeded", "h", rank: .final) == ["payment.expired"])
+        #expect(story.told.last?.payment?.reason == .authorisationExpired)
+        story.reopen()
+        #expect(story.look("succeeded", "h", rank: .final) == [])
+    }
+
+    @Test(
+        "the shop's charge of a source that stays chargeable is followed to its answer, told once"
+    )
+    func answeredWhileChargeable() {
+        var story = PaymentStory()
+        story.reader.known = [
+            "k": source("chargeable", "sepa_debit") {
+                $0.usage = .reusable
+                // It may be charged over any sum.
+                $0.amount = nil
+            },
+            "wait": charge(.pending), "ok": charge(.succeeded),
+        ]
+        _ = story.look("chargeable", "k", rank: .steady)
+        let id = ChargeID(unchecked: "ch_1")
+        story.reopen()
+        let made = ChargeSeen(id: id, status: .pending, object: NamedObjects.object("wait"))
+        #expect(
+            story.charge(.made(made), "chargeable", "k", rank: .steady) == ["payment.processing"]
+        )
+        story.reopen()
+        #expect(story.step == .charge(id))
+        #expect(story.follow(id, "succeeded", "ok") == ["payment.paid", "charge.succeeded"])
+        #expect(story.closed == .settled)
+        // Its source, which names no sum, says nothing else of it.
+        story.reader.known["again"] = story.reader.known["k"]
+        story.reopen()
+        #expect(story.look("chargeable", "again", rank: .steady) == [])
+        #expect(story.watch.remembered?.amount == 1099)
+    }
+
     @Test("a charge that is found disputed is asked how, before anybody is told")
     func foundDisputed() {
         var story = PaymentStory()

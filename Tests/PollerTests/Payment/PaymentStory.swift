@@ -69,13 +69,18 @@ struct PaymentStory {
         return turn
     }
 
+    /// Whether the upstream has an event by which a hold has expired.
+    var hasLapsed = false
+
     func seen(_ status: String, _ object: String, rank: StatusRank = .pending) -> Observation {
-        Observation(
+        var seen = Observation(
             status: SourceStatus(unchecked: status),
             rank: rank,
             object: NamedObjects.object(object),
             digest: object
         )
+        seen.hasLapsed = hasLapsed
+        return seen
     }
 
     /// Looks, and gives the types of what is told.

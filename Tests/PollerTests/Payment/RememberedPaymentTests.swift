@@ -68,6 +68,15 @@ struct RememberedPaymentTests {
         case deadlineWithTheSameAnswer, deadlineWithoutAnswer, gone, malformed, poisoned,
             notCharged,
             deadlineWithoutFacts
+
+        /// The answers that came before and end a watch only when they repeat.
+        var streak: AnswerStreak.Kind? {
+            switch self {
+            case .gone: .absent
+            case .malformed: .malformed
+            default: nil
+            }
+        }
     }
 
     private func decide(
@@ -77,7 +86,8 @@ struct RememberedPaymentTests {
         _ reader: NamedObjects
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
-        let now = watch.end + .seconds(30 * 86_400)
+        // After the deadline and its grace, before a hold of seven days is half over.
+        let now = watch.end + .seconds(86_400)
         let turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
         let decider = PollDecider()
         switch ending {
@@ -128,7 +138,10 @@ struct RememberedPaymentTests {
             #expect(before.state == state, "\(facts)")
             // As a store keeps it.
             var kept = told.change.state
-            kept.malformed = PollDecider.malformedMax - 1
+            if let kind = ending.streak {
+                kept.malformed = PollDecider.malformedMin - 1
+                kept.streak = AnswerStreak(kind, since: Self.start)
+            }
             let stored = watch(
                 state: kept,
                 seq: told.change.events.count,
@@ -205,7 +218,7 @@ struct RememberedPaymentTests {
                             read == memory && memory.packed.utf8.count <= 64,
                             "\(memory.packed)"
                         )
-                        let told = read.told?.payment(paidAt: nil)
+                        let told = read.told?.payment(with: nil)
                         #expect(told?.state == state && told?.reason == reason)
                         #expect(told?.amount == sums.0 && told?.amountReceived == sums.1)
                         #expect(told?.amountReturned == sums.2)
@@ -227,7 +240,9 @@ struct RememberedPaymentTests {
 
     @Test("what cannot be read is forgotten, and what older releases wrote is told as it was")
     func damaged() {
-        for text in ["||||||||||?", "||||||||||", "||||||||||é|é|é|é|é", "|||||||||||eur|1"] {
+        for text in [
+            "|||||||||||?", "|||||||||||", "|||||||||||é|é|é|é|é", "||||||||||||eur|1",
+        ] {
             #expect(PaymentMemory(packed: text).told == nil, "\(text)")
         }
         let old = watch(

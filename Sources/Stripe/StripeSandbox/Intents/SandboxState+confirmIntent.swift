@@ -252,11 +252,12 @@ extension SandboxState {
             makeCharge(for: id, status: "failed", failure: failure)
         }
         let charge = isCharged ? intents[id]?.latestCharge : nil
+        let method = currentMethod(of: intent)?.json()
         intents[id]?.lastError = SandboxPaymentError(
             failure: failure,
             methodType: intent.method?.type ?? "card",
             charge: charge,
-            method: currentMethod(of: intent)?.json()
+            method: method
         )
         intents[id]?.lastRedirect?.status = "failed"
         intents[id]?.method = nil

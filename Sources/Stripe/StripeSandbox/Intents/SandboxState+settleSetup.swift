@@ -63,10 +63,11 @@ extension SandboxState {
     /// A try failed: back to `requires_payment_method`, with the reason.
     mutating func failSetup(_ id: String, _ failure: PaymentFailure) {
         guard let setup = setups[id] else { return }
+        let method = currentMethod(of: setup)?.json()
         setups[id]?.lastError = SandboxPaymentError(
             failure: failure,
             methodType: setup.method?.type ?? "card",
-            method: currentMethod(of: setup)?.json()
+            method: method
         )
         setups[id]?.lastRedirect?.status = "failed"
         setups[id]?.method = nil
