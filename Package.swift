@@ -94,13 +94,16 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What TLS errors say to people.
+        .target(name: "TLSWords", dependencies: [nioSSL], swiftSettings: settings),
+
         // Redis as async Swift: hiredis is the codec, SwiftNIO the socket.
         .systemLibrary(name: "CHiredis"),
         .systemLibrary(name: "CZlib"),
         .target(
             name: "RedisClient",
             dependencies: [
-                "SafeNumbers",
+                "SafeNumbers", "TLSWords",
                 "CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL, deque,
             ],
             swiftSettings: settings
@@ -128,7 +131,7 @@ let package = Package(
         // bounds of a listener that need nothing else.
         .target(
             name: "PollerHTTP",
-            dependencies: ["SafeNumbers", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
+            dependencies: ["SafeNumbers", "TLSWords", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
             swiftSettings: settings
         ),
         // Secrets in files of their own, for every program.
@@ -147,7 +150,7 @@ let package = Package(
         .target(
             name: "PollerUpstreams",
             dependencies: [
-                "SafeNumbers",
+                "SafeNumbers", "CZlib",
                 "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", "StripeAPI", nioCore,
                 nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
@@ -201,9 +204,8 @@ let package = Package(
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerHTTP", "PollerNet", "PollerWords",
-                "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore, nioCore, nioHTTP1,
-                nioPosix,
-                logging, metrics,
+                "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore, nioCore,
+                nioHTTP1, nioPosix, logging, metrics,
                 lifecycle, crypto,
             ],
             resources: [
@@ -215,7 +217,7 @@ let package = Package(
         .target(
             name: "PollerClient",
             dependencies: [
-                "SafeNumbers",
+                "SafeNumbers", "TLSWords",
                 "JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings

@@ -22,6 +22,7 @@ package struct APIServer: Service {
     private let keys: KeyRing
     private let addresses: PerAddressLimit
     private let tls: ListenerTLS?
+    private let publication: Publication
     private let limits: RequestLimits
     private let rates: RequestRates
     private let clock: any Clock<Duration>
@@ -34,6 +35,7 @@ package struct APIServer: Service {
     ///   must be loopback; requests for other hosts and from other origins are refused then.
     /// - `addresses`: how many connections, and requests that wait, one address may have.
     /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
+    /// - `publication`: below which path of its host a proxy publishes it.
     /// - `rates`: how many requests a second one key or one address may make.
     /// - `clock`: for long polls and slow bodies.
     /// - `onBound`: told the address with the real port, once.
@@ -43,6 +45,7 @@ package struct APIServer: Service {
         keys: KeyRing,
         addresses: PerAddressLimit = .half,
         tls: ListenerTLS? = nil,
+        publication: Publication = .atRoot,
         rates: RequestLimits = .standard,
         clock: any Clock<Duration>,
         logger: Logger,
@@ -53,6 +56,7 @@ package struct APIServer: Service {
         self.keys = keys
         self.addresses = addresses
         self.tls = tls
+        self.publication = publication
         limits = rates
         self.rates = RequestRates(rates, clock: clock)
         self.clock = clock
@@ -79,6 +83,7 @@ package struct APIServer: Service {
             bind: bind,
             addresses: addresses,
             tls: tls,
+            publication: publication,
             logger: logger,
             onBound: onBound
         )

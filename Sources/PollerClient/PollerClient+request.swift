@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import SafeNumbers
+import TLSWords
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -95,8 +96,7 @@ extension PollerClient {
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
         case NIOSSLError.handshakeFailed(let cause):
-            // The library has no words of its own for these.
-            let text = "\(cause)"
+            let text = TLSWords.text(of: cause)
             if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrusted }
             if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
                 return "it speaks no TLS: begin its URL with http://"

@@ -7,7 +7,7 @@ public enum WaitGoal: Hashable, Sendable {
     /// The customer has done what had to be done: any status of a source but `pending`, and of an
     /// intent `requires_capture` or its end.
     case leftPending
-    /// This status, now or at some moment of the watch's current run.
+    /// This status, whatever its case, now or at some moment of the watch's current run.
     case status(String)
     /// This is true of the money, now or at some moment of the watch's current run.
     ///
@@ -17,7 +17,7 @@ public enum WaitGoal: Hashable, Sendable {
     /// Whether a watch or an event that says this is what is waited for.
     fileprivate func isMet(by status: String?, _ payment: Payment?) -> Bool {
         switch self {
-        case .status(let wanted): status == wanted
+        case .status(let wanted): status?.lowercased() == wanted.lowercased()
         case .payment(let wanted):
             payment.map { $0.state == Open(wanted) } ?? (status == wanted.rawValue)
         case .final, .leftPending: false

@@ -2,6 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TLSWords
 
 /// Makes connections for origins, which hear what became of it on their event loop.
 protocol ConnectionMaker: Sendable {
@@ -38,11 +39,13 @@ final class Dialer: ConnectionMaker {
 
     init(
         trustRoots: NIOSSLTrustRoots,
+        authorities: [NIOSSLCertificate],
         openMs: Int64,
         leads: @escaping @Sendable (SocketAddress) -> SocketAddress
     ) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = trustRoots
+        if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
         tls.applicationProtocols = ["http/1.1"]
         self.tls = tls
         self.openMs = openMs
@@ -64,7 +67,7 @@ final class Dialer: ConnectionMaker {
             case .success(let context):
                 self.dial(addresses[...], origin, owner, context, eventLoop)
             case .failure(let error):
-                origin.failedToOpen(for: owner, .tls("\(error)"))
+                origin.failedToOpen(for: owner, .tls(TLSWords.text(of: error)))
             }
         }
     }
@@ -73,10 +76,25 @@ final class Dialer: ConnectionMaker {
         context.withLock { context in
             if let context { return context }
             let made = NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop) { [tls] in
-                try NIOSSLContext(configuration: tls)
+                try Self.context(tls)
             }
             context = made
             return made
+        }
+    }
+
+    /// An image may have no certificates of its own: then those that were added are trusted alone.
+    private static func context(_ tls: TLSConfiguration) throws -> NIOSSLContext {
+        do {
+            return try NIOSSLContext(configuration: tls)
+        } catch {
+            guard case .certificates(let added)? = tls.additionalTrustRoots.first else {
+                throw error
+            }
+            var alone = tls
+            alone.trustRoots = .certificates(added)
+            alone.additionalTrustRoots = []
+            return try NIOSSLContext(configuration: alone)
         }
     }
 

@@ -3,6 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import TLSWords
 
 /// A request under way: what it asks, and where it is; whoever waits for it is told by a subclass.
 ///
@@ -251,7 +252,7 @@ extension HTTPFailure {
         switch error {
         case NIOSSLError.uncleanShutdown: self = .closed
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self = .tls(Self.words(error))
+            self = .tls(Self.words(TLSWords.text(of: error)))
         // The connection ended in the midst of an answer.
         case HTTPParserError.invalidEOFState: self = .closed
         case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:
@@ -274,7 +275,7 @@ extension HTTPFailure {
     }
 
     /// At most as much as fits on a line.
-    private static func words(_ error: any Error) -> String {
-        String("\(error)".prefix(160))
-    }
+    private static func words(_ error: any Error) -> String { words("\(error)") }
+
+    private static func words(_ text: String) -> String { String(text.prefix(160)) }
 }

@@ -26,23 +26,36 @@ package final class PooledClient: Sendable {
     private let ids = Atomic<UInt64>(0)
     private let isClosed = Atomic<Bool>(false)
 
-    /// A client that believes the certificates of `trustRoots`; nothing is connected yet.
+    /// A client that trusts `trustRoots` and, besides, `authorities`; nothing is connected yet.
     package convenience init(
         trustRoots: NIOSSLTrustRoots = .default,
+        authorities: [NIOSSLCertificate] = [],
         limits: ConnectionLimits = ConnectionLimits(),
         group: MultiThreadedEventLoopGroup = .singleton
     ) {
-        self.init(trustRoots: trustRoots, limits: limits, group: group, leads: { $0 })
+        self.init(
+            trustRoots: trustRoots,
+            authorities: authorities,
+            limits: limits,
+            group: group,
+            leads: { $0 }
+        )
     }
 
     init(
         trustRoots: NIOSSLTrustRoots,
+        authorities: [NIOSSLCertificate] = [],
         limits: ConnectionLimits,
         group: MultiThreadedEventLoopGroup,
         leads: @escaping @Sendable (SocketAddress) -> SocketAddress
     ) {
         self.group = group
-        let dialer = Dialer(trustRoots: trustRoots, openMs: limits.openMs, leads: leads)
+        let dialer = Dialer(
+            trustRoots: trustRoots,
+            authorities: authorities,
+            openMs: limits.openMs,
+            leads: leads
+        )
         loops = group.makeIterator().map { loop in
             let connections = LoopConnections(loop, limits, dialer)
             return (loop, .makeBoxSendingValue(connections, eventLoop: loop))

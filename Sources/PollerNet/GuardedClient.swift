@@ -70,16 +70,16 @@ package struct GuardedClient: Sendable {
     private let resolver: any AddressResolver
     private let client: PooledClient
 
-    /// A client that reaches what `guarding` lets pass, and believes the certificates of
-    /// `trustRoots`.
+    /// A client that reaches what `guarding` lets pass, and trusts `trustRoots` and, besides, `authorities`.
     package init(
         guarding: AddressGuard,
         resolver: any AddressResolver,
-        trustRoots: NIOSSLTrustRoots
+        trustRoots: NIOSSLTrustRoots,
+        authorities: [NIOSSLCertificate] = []
     ) {
         self.guarding = guarding
         self.resolver = resolver
-        client = PooledClient(trustRoots: trustRoots)
+        client = PooledClient(trustRoots: trustRoots, authorities: authorities)
     }
 
     /// Keeps connections until shutdown, then closes them.

@@ -11,7 +11,8 @@ import Poller
 /// one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
 /// seven characters), a further `|` and that, and while answers say nothing of the payment another one and their
-/// ``AnswerStreak`` (missing before the first poll); secret = the client secret where it is short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
+/// ``AnswerStreak`` (missing before the first poll); a `|` in a status is ``bar``; secret = the client secret where it is
+/// short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
 /// one. Account and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch, _ form: EventForm) -> String {
@@ -151,7 +152,7 @@ enum WatchRecord: ItemRecord {
     static func text(of state: WatchState) -> String {
         Packed.join(
             [
-                state.status?.description ?? "", String(state.attempts), String(state.step),
+                state.status.map { text(of: $0) } ?? "", String(state.attempts), String(state.step),
                 String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
                 String(state.malformed),
             ] + tail(state)
@@ -183,7 +184,7 @@ enum WatchRecord: ItemRecord {
     }
 
     /// Reads a state; `nil` when a number in it is out of range.
-    private static func state(_ text: String) -> WatchState? {
+    static func state(_ text: String) -> WatchState? {
         let parts = Packed.split(text)
         guard parts.count >= 6 else { return WatchState() }
         let lastPolledAt = StoredValue(time: parts[4])
@@ -193,7 +194,7 @@ enum WatchRecord: ItemRecord {
             let malformed = Int(countOrNothing: parts[5]), lastPolledAt.isReadable
         else { return nil }
         return WatchState(
-            status: parts[0].isEmpty ? nil : SourceStatus(unchecked: parts[0]),
+            status: parts[0].isEmpty ? nil : status(parts[0]),
             detail: parts.count > 7 ? parts[7] : "",
             attempts: attempts,
             step: step,
@@ -202,6 +203,20 @@ enum WatchRecord: ItemRecord {
             streak: parts.count > 8 ? AnswerStreak(packed: parts[8]) : nil,
             lastPolledAt: lastPolledAt.value,
             charge: parts.count > 6 ? progress(parts[6]) : .none
+        )
+    }
+
+    /// Stands for the separator in a status, which has no control character itself.
+    private static let bar: Character = "\u{1}"
+
+    private static func text(of status: SourceStatus) -> String {
+        status.description.utf8.contains(UInt8(ascii: "|"))
+            ? String(status.description.map { $0 == "|" ? bar : $0 }) : status.description
+    }
+
+    private static func status(_ text: String) -> SourceStatus {
+        SourceStatus(
+            unchecked: text.utf8.contains(1) ? String(text.map { $0 == bar ? "|" : $0 }) : text
         )
     }
 

@@ -19,7 +19,7 @@ package struct SecretFile: Sendable {
         package let description: String
     }
 
-    /// Reads a file.
+    /// Reads a file; a secret that is in quotation marks, or behind a byte order mark, is refused.
     package init(path: String) throws(Unusable) {
         var isFolder: ObjCBool = false
         let files = FileManager.default
@@ -36,6 +36,12 @@ package struct SecretFile: Sendable {
         } catch {
             throw Unusable(description: "\(path) cannot be read: let this user read it")
         }
+        // Whether Foundation drops the mark depends on its version.
+        if data.starts(with: [0xEF, 0xBB, 0xBF]),
+            let objection = WrittenValue.objection(to: "\u{FEFF}")
+        {
+            throw Unusable(description: "\(path) \(objection)")
+        }
         guard data.count <= Self.bytesMax, let content = String(bytes: data, encoding: .utf8)
         else {
             throw Unusable(
@@ -45,6 +51,9 @@ package struct SecretFile: Sendable {
         text = content.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
             throw Unusable(description: "\(path) is empty: write the secret into it")
+        }
+        if let objection = WrittenValue.objection(to: text) {
+            throw Unusable(description: "\(path) \(objection)")
         }
         warning = Self.warning(path)
     }

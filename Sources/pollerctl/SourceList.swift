@@ -27,7 +27,8 @@ struct SourceList {
 
     /// Collects ids.
     ///
-    /// - `files`: one id a line, `#` begins a comment; `-` is the standard input.
+    /// - `files`: one id a line, `#` begins a comment; `-` is the standard input. Lines end as on any system, LF,
+    ///   CRLF or CR, and a byte order mark of UTF-8 is passed over.
     /// - `needsPrefix`: whether each id must tell its kind.
     init(arguments: [String], files: [String], needsPrefix: Bool) throws {
         for id in arguments { add(id, from: "argument", needsPrefix: needsPrefix) }
@@ -61,9 +62,11 @@ struct SourceList {
         guard data.count <= Self.fileBytesMax else {
             throw ValidationError("\(file) is larger than 64 MiB; split it")
         }
-        let lines = data.split(separator: 0x0A, omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() {
-            let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
+        guard !data.starts(with: [0xFF, 0xFE]), !data.starts(with: [0xFE, 0xFF]) else {
+            throw ValidationError("\(file) is UTF-16 text: save it as UTF-8")
+        }
+        for (index, line) in Self.lines(of: data).enumerated() {
+            let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
             var bytes = line.drop(while: isSpace)
             while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
             guard let first = bytes.first, first != UInt8(ascii: "#") else { continue }
@@ -72,6 +75,17 @@ struct SourceList {
                 from: "\(file) line \(index + 1)",
                 needsPrefix: needsPrefix
             )
+        }
+    }
+
+    /// The lines of a file, without the byte order mark that some editors put before the first.
+    static func lines(of data: Data) -> [Data] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = data.starts(with: mark) ? data.dropFirst(mark.count) : data
+        return text.split(separator: 0x0A, omittingEmptySubsequences: false).flatMap { line in
+            // A CR before the LF ends the same line; any other ends one by itself.
+            let line = line.last == 0x0D ? line.dropLast() : line
+            return line.split(separator: 0x0D, omittingEmptySubsequences: false)
         }
     }
 

@@ -58,11 +58,12 @@ struct Table {
             var line = ""
             for column in columns {
                 let cell = row[column]
-                let isCut = cell.text.count > widths[column]
-                let text = isCut ? cell.text.prefix(widths[column] - 1) + "…" : cell.text
+                let isCut = cell.text.columns > widths[column]
+                let text =
+                    isCut ? cell.text.prefix(columns: widths[column] - 1) + "…" : cell.text
                 line += Terminal.coloured(text, cell.colour)
                 guard column != columns.last else { continue }
-                line += String(repeating: " ", count: widths[column] - text.count + 2)
+                line += String(repeating: " ", count: widths[column] - text.columns + 2)
             }
             return line
         }
@@ -74,7 +75,7 @@ struct Table {
     /// enough, the widest of sentences is cut: ids and URLs are there to be copied.
     private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int])? {
         var widths = header.indices.map { column in
-            max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
+            max(header[column].columns, rows.map { $0[column].text.columns }.max() ?? 0)
         }
         var columns = Array(header.indices)
         func excess() -> Int {
@@ -135,14 +136,14 @@ struct Facts {
 
     /// The facts line by line; what is longer than a line of a terminal goes on below its beginning.
     func lines(forPeople: Bool = true, within widthMax: Int? = Terminal.width) -> [String] {
-        let width = rows.compactMap { $0.first?.text.count }.max() ?? 0
+        let width = rows.compactMap { $0.first?.text.columns }.max() ?? 0
         return rows.flatMap { row in
             guard row.count == 2 else { return [String]() }
             let text = forPeople ? row[1].text : row[1].plain
             let room = forPeople ? widthMax.map { $0 - width - 2 } : nil
             return Terminal.wrapped(text, within: room).enumerated().map { index, part in
                 let name = index == 0 ? row[0].text : ""
-                let gap = String(repeating: " ", count: width - name.count + 2)
+                let gap = String(repeating: " ", count: width - name.columns + 2)
                 return Terminal.coloured(name, row[0].colour) + gap
                     + Terminal.coloured(part, row[1].colour)
             }

@@ -85,12 +85,12 @@ enum Terminal {
         var (line, columns) = ("", 0)
         for cell in cells where !cell.text.isEmpty {
             let isFirst = columns == 0
-            if !isFirst, columns + 2 + cell.text.count > width ?? .max {
+            if !isFirst, columns + 2 + cell.text.columns > width ?? .max {
                 printLine(line)
                 (line, columns) = ("", 0)
             }
             line += (isFirst ? "" : "  ") + coloured(cell.text, cell.colour)
-            columns += (isFirst ? 0 : 2) + cell.text.count
+            columns += (isFirst ? 0 : 2) + cell.text.columns
         }
         printLine(line)
     }
@@ -118,8 +118,8 @@ enum Terminal {
             if isCommand || character == "\u{1B}" {
                 isCommand = character != "m"
                 cut.append(character)
-            } else if columns < width {
-                columns += 1
+            } else if columns + character.columns <= width {
+                columns += character.columns
                 cut.append(character)
             }
         }
@@ -128,11 +128,11 @@ enum Terminal {
 
     /// Text in lines of at most so many columns, parted between words; a word that is longer stays whole.
     static func wrapped(_ text: String, within width: Int?) -> [String] {
-        guard let width, text.count > width else { return [text] }
+        guard let width, text.columns > width else { return [text] }
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-            if !line.isEmpty, line.count + 1 + word.count > width {
+            if !line.isEmpty, line.columns + 1 + word.columns > width {
                 lines.append(line)
                 line = String(word)
             } else {
@@ -189,7 +189,14 @@ extension Terminal {
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
-        guard let path = value(name + "_FILE") else { return value(name) }
+        guard let path = value(name + "_FILE") else {
+            guard let text = value(name) else { return nil }
+            if let objection = WrittenValue.objection(to: text) {
+                printError("\(name) \(objection)")
+                throw ExitCode(64)
+            }
+            return text
+        }
         guard value(name) == nil else {
             printError("\(name) and \(name)_FILE are both set\nLeave one of them out.")
             throw ExitCode(64)

@@ -61,7 +61,11 @@ struct KeyCreate: AsyncParsableCommand {
         var chance = SystemRandomNumberGenerator()
         let text = KeyText(using: &chance)
         let key = try key(id: text.id)
-        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let client = RedisClient(
+            url: settings.redisURL,
+            configuration: settings.redis,
+            logger: logger
+        )
         let creation = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             do throws(RedisError) {

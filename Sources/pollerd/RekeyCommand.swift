@@ -48,7 +48,11 @@ struct Rekey: AsyncParsableCommand {
             )
         }
         let logger = Logger(label: "rekey")
-        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let client = RedisClient(
+            url: settings.redisURL,
+            configuration: settings.redis,
+            logger: logger
+        )
         let isWhole = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             let cluster = try await Cluster.join(

@@ -80,6 +80,40 @@ struct TLSTests {
         }
     }
 
+    @Test("an authority that was added is trusted besides those of the machine")
+    func added() async throws {
+        let pair = try CertificatePair(name: "pay.example.test")
+        defer { pair.remove() }
+        let certificates = try NIOSSLCertificate.fromPEMFile(pair.certificate)
+        let context = try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: certificates.map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: pair.key, format: .pem))
+            )
+        )
+        try await ScriptedServer.run(tls: context) { _ in
+            [.send(Self.answer)]
+        } _: { server in
+            let client = PooledClient(authorities: certificates)
+            let reply = try await get(client, server).answered()
+            #expect(String(buffer: reply.body) == "ok")
+            await client.close()
+        }
+    }
+
+    @Test("why a certificate is not believed is said without paths of the machine that built us")
+    func words() async throws {
+        try await run(believes: false) { _ in
+            [.send(Self.answer)]
+        } _: { client, server in
+            guard case .tls(let words)? = try await get(client, server)?.failure else {
+                return #expect(Bool(false), "nobody known")
+            }
+            #expect(words.contains("CERTIFICATE_VERIFY_FAILED"))
+            #expect(!words.contains("/") && !words.contains(".cc"))
+        }
+    }
+
     @Test("a server that speaks HTTP/2 alone is a failure that says so")
     func onlyHTTP2() async throws {
         try await run(protocols: ["h2"]) { _ in

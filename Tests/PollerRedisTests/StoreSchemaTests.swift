@@ -117,6 +117,17 @@ import Testing
         #expect(WatchRecord.facts(of: all, .packed).utf8.count <= 64)
     }
 
+    @Test(
+        "a status of any text is read back as it was written",
+        arguments: ["a|b", "|", "Awaiting Payment"]
+    )
+    func status(text: String) throws {
+        let state = WatchState(status: try SourceStatus(text), attempts: 3, malformed: 2)
+        let read = try #require(WatchRecord.state(WatchRecord.text(of: state)))
+        #expect(read.status?.description == text)
+        #expect(read.attempts == 3 && read.malformed == 2)
+    }
+
     @Test("a delivery that nobody has tried is what mark.lua begins with")
     func freshDelivery() {
         #expect(DeliveryRecord.text(of: DeliveryState()) == "0|0|0|")

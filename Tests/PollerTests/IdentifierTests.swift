@@ -96,9 +96,41 @@ struct IdentifierTests {
         #expect(try SourceStatus("sk_secret_x").description == "sk_secret_x")
     }
 
-    @Test("a status is compared without case")
+    @Test("a status keeps its case, and is compared without")
     func status() throws {
-        #expect(try SourceStatus("Requires_Action") == SourceStatus(unchecked: "requires_action"))
+        let status = try SourceStatus("Requires_Action")
+        #expect(status.description == "Requires_Action")
+        #expect(status == SourceStatus(unchecked: "requires_action"))
+        #expect(Set([status]).contains(SourceStatus(unchecked: "REQUIRES_ACTION")))
+        #expect(try status != SourceStatus("requires_actions"))
+    }
+
+    @Test(
+        "a status is any text, without the blanks around it",
+        arguments: [
+            ("Awaiting Payment", "Awaiting Payment", "awaiting_payment"),
+            (" SETTLED   ", "SETTLED", "settled"), ("a\t\n b", "a b", "a_b"),
+            ("\u{DC}berwiesen", "\u{DC}berwiesen", "uberwiesen"),
+            ("paid/settled", nil, "paid_settled"),
+            ("a|b", nil, "a_b"), ("\u{5DF2}\u{4ED8}\u{6B3E}", nil, "other"), ("2.0", nil, "2.0"),
+        ] as [(String, String?, String)]
+    )
+    func statusText(text: String, kept: String?, type: String) throws {
+        let status = try SourceStatus(text)
+        #expect(status.description == kept ?? text)
+        #expect(status.typeName == type)
+        #expect(try IdentifierSyntax.check(status.typeName, field: "f", lengthMax: 64) == type)
+    }
+
+    @Test(
+        "a status without a printable character, too long or with control characters is refused",
+        arguments: [
+            "", " ", "\n", "a\u{0}b", "a\u{1B}[2J", "a\u{202E}b",
+            String(repeating: "\u{E9}", count: 65),
+        ]
+    )
+    func noStatus(text: String) {
+        #expect(throws: InvalidInput.self) { try SourceStatus(text) }
     }
 
     @Test("a kind is told by the id's prefix")

@@ -142,7 +142,8 @@ struct HTTPPaymentTests {
     func refused() throws {
         for (words, said) in [
             ([:], "must say what"), (["ok": "done"], "says ok is done"),
-            (["ok": "paid", "OK": "failed"], "twice"),
+            (["ok": "paid", "OK": "failed"], "twice"), (["ok ": "paid", "ok": "failed"], "twice"),
+            ([String(repeating: "x", count: 65): "paid"], "no answer can match"),
         ] {
             let error = #expect(throws: InvalidInput.self) { try payment(words) }
             #expect(error?.field == "payment.state.map" && error?.message.contains(said) == true)

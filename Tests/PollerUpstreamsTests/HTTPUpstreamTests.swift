@@ -68,7 +68,7 @@ struct HTTPUpstreamTests {
                 Issue.record("\(result)")
                 return
             }
-            #expect(seen.status.description == "pending" && seen.rank == .pending)
+            #expect(seen.status.description == "Pending" && seen.rank == .pending)
             #expect(seen.object?.description == #"{"payment":{"state":"Pending"}}"#)
             let request = try #require(server.requests.first)
             #expect(request.uri == "/payments/pay-1?full=1")
@@ -126,11 +126,14 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("the configured statuses are final, whatever their case; numbers and words count too")
+    @Test("the configured statuses are final, whatever their case, and spelled as configured")
     func final() async throws {
         try await StubServer.run { server in
             for (body, status, isFinal) in [
-                (#"{"payment":{"state":"SETTLED"}}"#, "settled", true),
+                (#"{"payment":{"state":"SETTLED"}}"#, "Settled", true),
+                (#"{"payment":{"state":" settled\t"}}"#, "Settled", true),
+                (#"{"payment":{"state":"Awaiting  Payment"}}"#, "Awaiting Payment", false),
+                (#"{"payment":{"state":"a","state":"settled"}}"#, "Settled", true),
                 (#"{"payment":{"state":3}}"#, "3", false),
                 (#"{"payment":{"state":true}}"#, "true", false),
             ] {
@@ -172,7 +175,7 @@ struct HTTPUpstreamTests {
         "what cannot be understood is malformed",
         arguments: [
             "{", "[]", "{}", #"{"payment":{}}"#, #"{"payment":{"state":null}}"#,
-            #"{"payment":{"state":{"a":1}}}"#, #"{"payment":{"state":"two words"}}"#,
+            #"{"payment":{"state":{"a":1}}}"#, #"{"payment":{"state":"a\u0000b"}}"#,
             #"{"payment":{"state":"x"}} tail"#,
         ]
     )
@@ -253,6 +256,22 @@ struct HTTPUpstreamTests {
             }
             #expect(reason.hasPrefix("this worker has no upstream other"))
         }
+    }
+
+    @Test("a final status that no answer can have is refused", arguments: [" ", "a\u{0}", "long"])
+    func impossible(text: String) {
+        let text = text == "long" ? String(repeating: "x", count: 65) : text
+        let error = #expect(throws: InvalidInput.self) {
+            try HTTPSource(
+                name: .main,
+                url: "https://bank.example/{id}",
+                status: JSONPointer("/s"),
+                final: ["settled", text],
+                timeout: .seconds(1),
+                limit: .unlimited
+            )
+        }
+        #expect(error?.field == "final" && error?.message.contains("no answer can match") == true)
     }
 
     @Test("a header never shows its value")

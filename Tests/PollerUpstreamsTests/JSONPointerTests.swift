@@ -16,7 +16,7 @@ struct JSONPointerTests {
         arguments: [
             ("/foo/0", "bar"), ("/foo/1", "baz"), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
             ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"),
-            ("/m~0n", "8"), ("/deep/list/1/s", "y"), ("/twice", "1"), ("/foo", nil), ("", nil),
+            ("/m~0n", "8"), ("/deep/list/1/s", "y"), ("/twice", "2"), ("/foo", nil), ("", nil),
             ("/foo/2", nil), ("/foo/01", nil), ("/null", nil), ("/nothing/at/all", nil),
             ("/foo/0/x", nil),
         ] as [(String, String?)]

@@ -12,6 +12,8 @@ final class StubServer: Sendable {
         var status = 200
         var headers: [(String, String)] = [("content-type", "application/json")]
         var body = "{}"
+        /// In place of ``body``, for what is no UTF-8.
+        var bytes: [UInt8]?
         /// Never answer at all.
         var isSilent = false
     }
@@ -90,7 +92,8 @@ private final class Handler: ChannelInboundHandler {
             let answer = server.take(head)
             guard !answer.isSilent else { return }
             var headers = HTTPHeaders(answer.headers)
-            headers.replaceOrAdd(name: "content-length", value: String(answer.body.utf8.count))
+            let body = answer.bytes ?? Array(answer.body.utf8)
+            headers.replaceOrAdd(name: "content-length", value: String(body.count))
             let response = HTTPResponseHead(
                 version: .http1_1,
                 status: HTTPResponseStatus(statusCode: answer.status),
@@ -98,7 +101,7 @@ private final class Handler: ChannelInboundHandler {
             )
             context.write(wrapOutboundOut(.head(response)), promise: nil)
             context.write(
-                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))),
+                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))),
                 promise: nil
             )
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

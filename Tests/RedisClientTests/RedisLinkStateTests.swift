@@ -57,6 +57,7 @@ import Testing
         #expect(failure("ERR DB index is out of range", 1)?.remedy.contains("databases") == true)
         #expect(failure("ERR no", 2) == nil)
         #expect(failure("NOPERM no", 3) == nil)
+        #expect(failure("ERR unknown command 'PING', with args beginning with: ", 3) == nil)
         #expect(failure("NOAUTH no", 3)?.remedy.contains("redis://user:password") == true)
         #expect(failure("LOADING x", 3) != nil)
         #expect(handshake.failure(of: .simpleString("OK"), at: 0) == nil)

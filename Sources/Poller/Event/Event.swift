@@ -123,7 +123,7 @@ package struct Event: Hashable, Sendable {
             case .charge(let status) where stopped == nil: "charge.\(status.rawValue)"
             case .status, .charge:
                 stopped.map { "watch.\($0.rawValue)" }
-                    ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
+                    ?? "\(watch.key.kind.rawValue).\(status?.typeName ?? "unknown")"
             }
         if case .mandate(let notice) = subject {
             mandate = notice

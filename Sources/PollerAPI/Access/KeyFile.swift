@@ -1,4 +1,5 @@
 package import Poller
+import SecretFiles
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -47,7 +48,8 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     package init(text: String) throws(InvalidInput) {
         var callers: [KeyDigest: Caller] = [:]
         var names: Set<String> = []
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let lines = WrittenValue.withoutMark(text)
+            .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
             let words = line.split { $0 == " " || $0 == "\t" }
             guard let key = words.first, !key.hasPrefix("#") else { continue }
@@ -57,6 +59,9 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                 throw Self.wrong(
                     "line \(index + 1): a key is 20 to 200 printable ASCII characters without spaces"
                 )
+            }
+            if let objection = WrittenValue.objection(to: String(key)) {
+                throw Self.wrong("line \(index + 1): the key \(objection)")
             }
             callers[KeyDigest(of: key)] = try Self.caller(
                 words.dropFirst(),

@@ -1,9 +1,11 @@
 // Everything that is asked of the server, and the key it is asked with.
+//
+// Paths are relative to the page: below which path of its host a proxy publishes it is the browser's to know.
 
 import { askForKey } from "./dialogs.js";
 
 const KEPT = "poller.key";
-const CALLER = "/v1/caller";
+const CALLER = "v1/caller";
 const PATIENCE_MS = 60000;
 
 /** What the server says of a request that failed. */
@@ -152,7 +154,7 @@ export function named({ source, account, kind }) {
 
 /** The path of a watch, or of something of it: `poll`, `events`, `explain`. */
 export function watchPath(watch, part) {
-  const path = `/v1/watches/${encodeURIComponent(watch.source)}${part ? `/${part}` : ""}`;
+  const path = `v1/watches/${encodeURIComponent(watch.source)}${part ? `/${part}` : ""}`;
   return at(path, named(watch));
 }
 

@@ -308,7 +308,7 @@ async function start() {
   follow();
   keepFresh();
   const audit = pages.find((page) => page.path === "audit");
-  audit.hides = !(await maybe("/v1/audit?limit=1").catch(() => null));
+  audit.hides = !(await maybe("v1/audit?limit=1").catch(() => null));
   if (!audit.hides) drawNav();
 }
 

@@ -31,7 +31,7 @@ const apart = (action) => plain(action.replace(/[A-Z]/g, (letter) => ` ${letter.
 export async function auditPage({ query, stop }) {
   const cursor = query.get("cursor");
   const wanted = Object.fromEntries(["by", "action", "target", "account"].map((name) => [name, query.get(name)]));
-  const page = await collect("/v1/audit", { ...wanted, limit: 50, cursor }, { stop });
+  const page = await collect("v1/audit", { ...wanted, limit: 50, cursor }, { stop });
   const asked = Object.entries(wanted).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
   return [
     head("Audit", { note: "Every change: by whom, from where, what, before and after." }),

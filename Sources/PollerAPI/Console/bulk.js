@@ -32,7 +32,7 @@ async function eachPart(q, action, isDryRun, stop, tell = () => {}) {
   const sum = { matched: 0, done: 0, parts: 0, next: null, isStopped: false };
   do {
     if (stop.aborted) return { ...sum, isStopped: true };
-    const part = await post(`/v1/watches/batch/${action}`, {
+    const part = await post(`v1/watches/batch/${action}`, {
       q, ...(isDryRun ? { dry_run: true } : {}), ...(sum.next ? { cursor: sum.next } : {}),
     }, isDryRun ? stop : undefined);
     sum.parts += 1;

@@ -25,7 +25,7 @@ async function learnEndpoints(rows) {
   if (!may("endpoints:read")) return;
   const named = new Set(rows.filter((row) => !row.url).map((row) => row.endpoint));
   await Promise.all([...named].slice(0, 50).map(async (one) => {
-    endpoints.set(one, await maybe(`/v1/endpoints/${encodeURIComponent(one)}`));
+    endpoints.set(one, await maybe(`v1/endpoints/${encodeURIComponent(one)}`));
   }));
 }
 
@@ -94,7 +94,7 @@ function attemptsOf(row) {
       if (!event.target.open || isRead) return;
       isRead = true;
       try {
-        const { data } = await api(`/v1/deliveries/${encodeURIComponent(row.id)}/attempts`);
+        const { data } = await api(`v1/deliveries/${encodeURIComponent(row.id)}/attempts`);
         show(box, attemptList(data));
       } catch (error) {
         show(box, h("p", { class: "bad" }, error.message));
@@ -134,7 +134,7 @@ export async function deliveriesPage({ query, refresh, stop }) {
   const state = query.get("state") ?? "";
   const cursor = query.get("cursor");
   const link = (which, next) => at("#/deliveries", { state: which, cursor: next });
-  const page = await collect("/v1/deliveries", { state, cursor, limit: 50 }, { stop });
+  const page = await collect("v1/deliveries", { state, cursor, limit: 50 }, { stop });
   await learn(page.data);
   return [
     head("Deliveries", { note: "One for each payment and receiver: what it was told, in order." }),

@@ -10,7 +10,7 @@ import { count, counted, limit, moment, place } from "./words.js";
 
 const REPLAY_LOOK_MS = 500;
 
-const path = (endpoint, part) => `/v1/endpoints/${encodeURIComponent(endpoint.id)}${part ? `/${part}` : ""}`;
+const path = (endpoint, part) => `v1/endpoints/${encodeURIComponent(endpoint.id)}${part ? `/${part}` : ""}`;
 
 async function rotate(endpoint, refresh) {
   const made = await dialog({
@@ -147,8 +147,8 @@ export async function endpointPage({ id: name, query, refresh, stop }) {
   const cursor = query.get("cursor");
   const link = (which, next) => at(endpointLink(name), { state: which, cursor: next });
   const [endpoint, page] = await Promise.all([
-    maybe(`/v1/endpoints/${encodeURIComponent(name)}`),
-    may("deliveries:read") ? collect("/v1/deliveries", { endpoint: name, state, cursor, limit: 50 }, { stop }) : null,
+    maybe(`v1/endpoints/${encodeURIComponent(name)}`),
+    may("deliveries:read") ? collect("v1/deliveries", { endpoint: name, state, cursor, limit: 50 }, { stop }) : null,
   ]);
   if (page) await learn(page.data);
   const error = page?.data.find((row) => row.state === "failing" && row.last_error)?.last_error

@@ -22,7 +22,7 @@ export async function lastErrors(endpoints) {
   if (!may("deliveries:read")) return new Map();
   const held = endpoints.filter((one) => one.state !== "disabled" && one.health && one.health.circuit !== "closed");
   return new Map(await Promise.all(held.slice(0, HELD_MAX).map(async ({ id }) => {
-    const { data } = await collect("/v1/deliveries", { endpoint: id, state: "failing", limit: 1 }, { want: 1, rounds: 5 });
+    const { data } = await collect("v1/deliveries", { endpoint: id, state: "failing", limit: 1 }, { want: 1, rounds: 5 });
     return [id, data[0]?.last_error];
   })));
 }
@@ -65,7 +65,7 @@ async function add(refresh) {
       labelled("Types", h("input", { name: "types", placeholder: "payment.*" }), "Which events; all when empty."),
       labelled("Account", h("input", { name: "account", placeholder: bound?.[0] ?? "default" })),
     ],
-    done: (form) => post("/v1/endpoints", {
+    done: (form) => post("v1/endpoints", {
       url: form.elements.url.value.trim(), types: split(form.elements.types.value),
       ...(form.elements.account.value.trim() ? { account: form.elements.account.value.trim() } : {}),
     }),
@@ -83,7 +83,7 @@ async function add(refresh) {
 /** The list of endpoints. */
 export async function endpointsPage({ query, refresh }) {
   const cursor = query.get("cursor");
-  const page = await api(at("/v1/endpoints", { limit: 50, cursor }));
+  const page = await api(at("v1/endpoints", { limit: 50, cursor }));
   const errors = await lastErrors(page.data);
   return [
     head("Endpoints", {

@@ -24,7 +24,7 @@ async function make(refresh) {
     done: (form) => {
       const { name, role, accounts, expires } = form.elements;
       const bound = accounts.value.split(/[\s,]+/).filter(Boolean);
-      return post("/v1/keys", {
+      return post("v1/keys", {
         role: role.value, ...(name.value.trim() ? { name: name.value.trim() } : {}),
         ...(bound.length ? { accounts: bound } : {}), ...(expires.value.trim() ? { expires_in: expires.value.trim() } : {}),
       });
@@ -44,7 +44,7 @@ function end(key) {
 
 /** The list of keys. */
 export async function keysPage({ refresh }) {
-  const page = await api("/v1/keys");
+  const page = await api("v1/keys");
   return [
     head("Keys", {
       note: "Each may do what its role may, for its accounts. Keys of the server's file are not listed.",
@@ -58,7 +58,7 @@ export async function keysPage({ refresh }) {
       { name: "Ends", said: true, cell: end },
       { name: "Made by", wide: true, cell: (key) => h("span", { class: "soft" }, key.created_by ?? "") },
       { name: "", act: true, cell: (key) => act("Revoke", {
-        path: `/v1/keys/${encodeURIComponent(key.id)}`, method: "DELETE", small: true, danger: true, then: refresh,
+        path: `v1/keys/${encodeURIComponent(key.id)}`, method: "DELETE", small: true, danger: true, then: refresh,
         said: "It opens nothing any more.", key: `revoke ${key.id}`,
         ask: { title: `Revoke ${key.name ?? key.id}?`, submit: "Revoke it", text: "It opens nothing any more within a second, everywhere, and what it has open ends." },
       }) },

@@ -8,7 +8,7 @@ import { count, limit, span, timeOfDay } from "./words.js";
 import { laneBadge } from "./worries.js";
 
 // The slash of a lane is one segment of the path.
-const path = (lane, part) => `/v1/lanes/${encodeURIComponent(lane.id)}/${part}`;
+const path = (lane, part) => `v1/lanes/${encodeURIComponent(lane.id)}/${part}`;
 
 async function change(lane, refresh) {
   const now = lane.limit;
@@ -59,8 +59,8 @@ function accountsCard(accounts) {
 export async function lanesPage({ query, refresh }) {
   const cursor = query.get("cursor");
   const [page, stats, accounts] = await Promise.all([
-    api(at("/v1/lanes", { limit: 100, cursor })), may("cluster:read") ? maybe("/v1/stats") : null,
-    cursor ? null : api(at("/v1/accounts", { limit: 100 })),
+    api(at("v1/lanes", { limit: 100, cursor })), may("cluster:read") ? maybe("v1/stats") : null,
+    cursor ? null : api(at("v1/accounts", { limit: 100 })),
   ]);
   const isStopped = (lane) => !["flowing", "slowed"].includes(lane.state);
   return [

@@ -65,7 +65,7 @@ export function resume() {
   wake();
 }
 
-const read = (from) => api(at("/v1/events", { ...from, limit: 500 }));
+const read = (from) => api(at("v1/events", { ...from, limit: 500 }));
 
 /** The newest events of a span whose first page is known; null when that would take too long. */
 async function newest(page) {
@@ -106,7 +106,7 @@ export async function follow() {
     hanging = new AbortController();
     try {
       // While it is not known whether anybody answers, nothing is waited for.
-      const path = at("/v1/events", { ...place, limit: 500, wait: isCut ? undefined : "30s" });
+      const path = at("v1/events", { ...place, limit: 500, wait: isCut ? undefined : "30s" });
       const page = place ? await api(path, { stop: hanging.signal }) : await begin();
       isCut = false;
       const events = page.data.slice(-KEPT_MAX);

@@ -6,7 +6,7 @@ import { act, badge, card, head } from "./parts.js";
 import { plain } from "./words.js";
 
 async function look(box, recipient, account) {
-  const path = at(`/v1/mail/suppressions/${encodeURIComponent(recipient)}`, { account });
+  const path = at(`v1/mail/suppressions/${encodeURIComponent(recipient)}`, { account });
   try {
     const told = await api(path);
     show(box, h("p", { class: "outcome" },

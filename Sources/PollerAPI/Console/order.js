@@ -14,7 +14,7 @@ const TRIES_MAX = 12;
 
 async function get(order, account) {
   try {
-    return await api(at(`/v1/orders/${encodeURIComponent(order)}`, { account }));
+    return await api(at(`v1/orders/${encodeURIComponent(order)}`, { account }));
   } catch (error) {
     if (error instanceof Refused && [400, 404].includes(error.status)) return null;
     throw error;
@@ -67,10 +67,10 @@ export async function orderPage({ id, query, refresh }) {
         h("a", { href: `#/payments?q=${encodeURIComponent(id)}` }, "Look for it in all accounts"))];
   }
   const found = await Promise.all(order.members.slice(0, TRIES_MAX).map((one) =>
-    maybe(at(`/v1/watches/${encodeURIComponent(one.source)}`, { account: order.account, kind: one.kind }))));
+    maybe(at(`v1/watches/${encodeURIComponent(one.source)}`, { account: order.account, kind: one.kind }))));
   const [tries, told] = await Promise.all([
     Promise.all(found.filter(Boolean).map(read)),
-    maybe(at(`/v1/orders/${encodeURIComponent(order.order)}/events`, { account: order.account })),
+    maybe(at(`v1/orders/${encodeURIComponent(order.order)}/events`, { account: order.account })),
   ]);
   tries.sort((a, b) => new Date(a.watch.created_at) - new Date(b.watch.created_at));
   const isOne = tries.length === 1;

@@ -31,27 +31,27 @@ function kept(ms, ask) {
   };
 }
 
-const doctor = kept(DOCTOR_MS, () => maybe("/v1/doctor"));
+const doctor = kept(DOCTOR_MS, () => maybe("v1/doctor"));
 /** How long the first look waits for the doctor; the rest is shown before it. */
 const DOCTOR_WAIT_MS = 300;
 /** The doctor has not answered yet. */
 const PENDING = {};
-const history = kept(HISTORY_MS, (span_) => maybe(at("/v1/stats/history", { span: span_ })));
+const history = kept(HISTORY_MS, (span_) => maybe(at("v1/stats/history", { span: span_ })));
 
-const deliveriesThat = (state) => collect("/v1/deliveries", { state, limit: 100 }, { want: 100, rounds: 20 });
+const deliveriesThat = (state) => collect("v1/deliveries", { state, limit: 100 }, { want: 100, rounds: 20 });
 
 async function look(refresh) {
   const sees = (scope, ask) => may(scope) ? ask() : null;
   const asked = sees("cluster:read", doctor);
   // Who sees no counts sees the list, of their accounts.
-  const held = may("cluster:read") ? null : sees("watches:read", () => collect("/v1/quarantine", { limit: 100 }, { want: 100, rounds: 20 }));
+  const held = may("cluster:read") ? null : sees("watches:read", () => collect("v1/quarantine", { limit: 100 }, { want: 100, rounds: 20 }));
   const [stats, checks, endpoints, dead, failing, lanes, incidents] = await Promise.all([
-    sees("cluster:read", () => maybe("/v1/stats")), Promise.race([asked, pause(DOCTOR_WAIT_MS).then(() => PENDING)]),
-    sees("endpoints:read", () => api("/v1/endpoints?limit=100")),
+    sees("cluster:read", () => maybe("v1/stats")), Promise.race([asked, pause(DOCTOR_WAIT_MS).then(() => PENDING)]),
+    sees("endpoints:read", () => api("v1/endpoints?limit=100")),
     sees("deliveries:read", () => deliveriesThat("dead")),
     sees("deliveries:read", () => deliveriesThat("failing")),
-    sees("lanes:read", () => maybe("/v1/lanes?limit=100")),
-    sees("cluster:read", () => maybe("/v1/incidents")),
+    sees("lanes:read", () => maybe("v1/lanes?limit=100")),
+    sees("cluster:read", () => maybe("v1/incidents")),
   ]);
   // It fails as the next look will, which says so.
   if (checks === PENDING) asked.then(refresh, () => {});

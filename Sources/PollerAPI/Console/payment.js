@@ -88,7 +88,7 @@ function tools(watch, refresh) {
       run: () => lookNow([watch]), then: refresh, said: (answer) => answer.said,
     }),
     watch.closed_reason === "dead" && may("watches:write") && act("Redrive", {
-      path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), then: refresh,
+      path: at(`v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), then: refresh,
       said: "It is watched again.",
     }),
     watch.closed_reason === "dead" && may("watches:write") && dismissal(watch, refresh),
@@ -105,7 +105,7 @@ function tools(watch, refresh) {
 /** Lets rest what a delivery has given up. */
 export const letRest = (delivery, refresh) => delivery.dead_seqs.length > 0 && may("deliveries:retry")
   ? act("Dismiss", {
-    path: `/v1/deliveries/${encodeURIComponent(delivery.id)}/dismiss`, small: true, then: refresh, said: "It rests.",
+    path: `v1/deliveries/${encodeURIComponent(delivery.id)}/dismiss`, small: true, then: refresh, said: "It rests.",
     key: `dismiss ${delivery.id}`,
     ask: {
       title: "Dismiss what was given up?", submit: "Dismiss",
@@ -116,7 +116,7 @@ export const letRest = (delivery, refresh) => delivery.dead_seqs.length > 0 && m
 /** Sends a delivery again; for whom it has failed. */
 export const retry = (delivery, refresh) => ["failing", "dead"].includes(delivery.state) && may("deliveries:retry")
   ? act("Send again", {
-    path: `/v1/deliveries/${encodeURIComponent(delivery.id)}/retry`, small: true, then: refresh, said: "It is sent now.",
+    path: `v1/deliveries/${encodeURIComponent(delivery.id)}/retry`, small: true, then: refresh, said: "It is sent now.",
     key: `retry ${delivery.id}`,
   }) : null;
 
@@ -157,7 +157,7 @@ function aside(all, refresh, tries) {
 
 async function get(source, query) {
   try {
-    return await api(at(`/v1/watches/${encodeURIComponent(source)}`, {
+    return await api(at(`v1/watches/${encodeURIComponent(source)}`, {
       account: query.get("account"), kind: query.get("kind"),
     }));
   } catch (error) {
@@ -171,7 +171,7 @@ async function get(source, query) {
 export async function paymentPage({ id: source, query, refresh }) {
   const watch = await get(source, query);
   if (!watch) {
-    const order = await maybe(at(`/v1/orders/${encodeURIComponent(source)}`, { account: query.get("account") })).catch(() => null);
+    const order = await maybe(at(`v1/orders/${encodeURIComponent(source)}`, { account: query.get("account") })).catch(() => null);
     if (order) {
       return [head("Payment", { back: back() }),
         h("p", { class: "failure" }, id(source), " is an order: ", h("a", { href: orderLink(order.order, order.account) }, "what became of it"),
@@ -183,7 +183,7 @@ export async function paymentPage({ id: source, query, refresh }) {
         + "is forgotten.")];
   }
   const [all, order] = await Promise.all([
-    read(watch), watch.order ? maybe(at(`/v1/orders/${encodeURIComponent(watch.order)}`, { account: watch.account })) : null,
+    read(watch), watch.order ? maybe(at(`v1/orders/${encodeURIComponent(watch.order)}`, { account: watch.account })) : null,
   ]);
   const tries = order?.members.filter((one) => one.source !== watch.source) ?? [];
   return [

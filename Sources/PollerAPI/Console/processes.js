@@ -11,14 +11,14 @@ const LATE_MS = 60000;
 let askedAt = 0;
 
 async function ask() {
-  checks = await api("/v1/doctor");
+  checks = await api("v1/doctor");
   askedAt = Date.now();
 }
 
 /** The list of processes and checks. */
 export async function processesPage({ refresh }) {
   const isLate = Date.now() - askedAt > LATE_MS;
-  const [workers] = await Promise.all([api("/v1/workers"), isLate ? ask() : null]);
+  const [workers] = await Promise.all([api("v1/workers"), isLate ? ask() : null]);
   const colours = { ok: ["OK", "good"], warning: ["Warning", "careful"], failed: ["Failed", "bad"] };
   const roles = ["worker", "notifier"].filter((role) => !workers.data.some((one) => one.roles.includes(role)));
   return [

@@ -8,7 +8,7 @@ import { count } from "./words.js";
 
 /** Takes a payment out of quarantine for good. */
 export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
-  path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/dismiss`, named(watch)), small: isSmall, then: refresh,
+  path: at(`v1/quarantine/${encodeURIComponent(watch.source)}/dismiss`, named(watch)), small: isSmall, then: refresh,
   said: `${watch.order ?? watch.source} is out of quarantine.`, key: `dismiss ${watch.account} ${watch.source}`,
   ask: {
     title: "Dismiss this payment?", submit: "Dismiss",
@@ -20,7 +20,7 @@ export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
 function setAside(entries, refresh) {
   if (!entries?.data.length) return [];
   const end = (entry, action, said, ask) => act(action === "redrive" ? "Redrive" : "Dismiss", {
-    path: `/v1/quarantine/entries/${encodeURIComponent(entry.id)}/${action}`, small: true, then: refresh,
+    path: `v1/quarantine/entries/${encodeURIComponent(entry.id)}/${action}`, small: true, then: refresh,
     said: `${entry.about ?? entry.id} ${said}`, key: `${action} ${entry.id}`, ask,
   });
   return [
@@ -47,8 +47,8 @@ function setAside(entries, refresh) {
 export async function quarantinePage({ query, refresh }) {
   const cursor = query.get("cursor");
   const [page, entries] = await Promise.all([
-    collect("/v1/quarantine", { limit: 50, cursor }),
-    may("cluster:read") ? maybe("/v1/quarantine/entries") : null,
+    collect("v1/quarantine", { limit: 50, cursor }),
+    may("cluster:read") ? maybe("v1/quarantine/entries") : null,
   ]);
   return [
     head("Quarantine", {
@@ -65,7 +65,7 @@ export async function quarantinePage({ query, refresh }) {
       { name: "Last look", wide: true, cell: (watch) => age(watch.last_polled_at) },
       may("watches:write") && { name: "", act: true, cell: (watch) => [
         act("Redrive", {
-          path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
+          path: at(`v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
           said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
         }), " ", dismissal(watch, refresh, true),
       ] },

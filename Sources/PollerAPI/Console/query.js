@@ -8,7 +8,7 @@ const ROUNDS = 10;
 
 /** A page of what a query means, with how many payments were looked at for it. */
 export function search(text, cursor, { limit = PAGE, stop } = {}) {
-  return collect("/v1/watches", { q: text, limit, cursor }, { want: limit, rounds: ROUNDS, stop });
+  return collect("v1/watches", { q: text, limit, cursor }, { want: limit, rounds: ROUNDS, stop });
 }
 
 /** Values that one search takes, and how long it may be. */

@@ -36,10 +36,10 @@ const nameOf = (delivery, endpoint) =>
 /** The deliveries of a payment with their endpoints. */
 export async function deliveriesOf(watch) {
   if (!may("deliveries:read")) return [];
-  const { data } = await collect("/v1/deliveries", { source: watch.source, ...named(watch), limit: 100 });
+  const { data } = await collect("v1/deliveries", { source: watch.source, ...named(watch), limit: 100 });
   return Promise.all(data.map(async (delivery) => ({
     delivery,
-    endpoint: delivery.url || !may("endpoints:read") ? null : await maybe(`/v1/endpoints/${encodeURIComponent(delivery.endpoint)}`),
+    endpoint: delivery.url || !may("endpoints:read") ? null : await maybe(`v1/endpoints/${encodeURIComponent(delivery.endpoint)}`),
   })));
 }
 

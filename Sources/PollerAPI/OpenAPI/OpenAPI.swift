@@ -224,6 +224,14 @@ indirect enum SchemaNode: Sendable {
         matching("^[A-Za-z0-9_.-]{1,\(lengthMax)}$")
     }
 
+    /// A line of so many printable characters, without blanks at its ends.
+    static func line(_ lengthMax: Int) -> Self {
+        let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
+        return matching(
+            "^[^\\s\(hidden)]([^\(hidden)]{0,\(lengthMax - 2)}[^\\s\(hidden)])?$"
+        )
+    }
+
     /// The id of an endpoint.
     static let endpointID: Self = matching("^ep_[A-Za-z0-9_.-]{1,61}$")
 

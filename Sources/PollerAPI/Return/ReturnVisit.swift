@@ -1,6 +1,7 @@
 import Poller
 
-/// Where a payment's page and what belongs to it are.
+/// Where a payment's page and what belongs to it are, as the browser of the request that is answered finds them
+/// (``BasePath``).
 struct ReturnPaths {
     private let key: WatchKey
 
@@ -24,7 +25,7 @@ struct ReturnPaths {
 
     private func path(_ tail: String = "") -> String {
         let account = key.account == .main ? "" : "?account=\(key.account)"
-        return "/r/\(key.source)\(tail)\(account)"
+        return "\(BasePath.current)/r/\(key.source)\(tail)\(account)"
     }
 }
 

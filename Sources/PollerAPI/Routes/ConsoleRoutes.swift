@@ -15,16 +15,22 @@ import PollerWire
 /// had here is a script: every other answer is JSON or a page and says `nosniff`. And no script of the page
 /// can make markup of text, whatever it was told (`require-trusted-types-for`).
 struct ConsoleRoutes {
-    private static let page = HTMLPage(
-        PackageResources.console_html,
-        style: PackageResources.console_css,
-        policy: """
-            script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
-            form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-            trusted-types 'none'
-            """,
-        isListed: true
-    )
+    private static let page = made(basedOn: "'none'")
+    /// Its addresses are those of a `<base>`, for a proxy that has told its prefix and may leave out the slash behind it.
+    private static let basedPage = made(basedOn: "'self'")
+
+    private static func made(basedOn base: String) -> HTMLPage {
+        HTMLPage(
+            PackageResources.console_html,
+            style: PackageResources.console_css,
+            policy: """
+                script-src 'self'; connect-src 'self'; img-src data:; base-uri \(base); \
+                form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                trusted-types 'none'
+                """,
+            isListed: true
+        )
+    }
 
     private static let console = Route(
         .get,
@@ -62,7 +68,11 @@ struct ConsoleRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Self.page.response()
+        let base = BasePath.current
+        guard base.isForwarded else { return Self.page.response() }
+        let page = Self.basedPage
+        let element = "<base href=\"\(base)/\">"
+        return page.response(page.text.replacing("<!-- base -->", with: element))
     }
 
     @Sendable

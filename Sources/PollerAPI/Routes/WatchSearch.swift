@@ -99,7 +99,12 @@ extension RouteInput where Value == ListQuery {
     static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
         .all(
             state,
-            .query(SourceStatus.self, "status", "With this status only.", .name(64)),
+            .query(
+                SourceStatus.self,
+                "status",
+                "With this status only, whatever its case.",
+                .line(64)
+            ),
             .choice("payment", "Only those of whose money this is true."),
             .accounts("Of this account only."),
             .choice("kind", "Of this kind only.", .shape("Kind")),

@@ -26,6 +26,8 @@ struct HTTPService {
     let addresses: PerAddressLimit
     /// Nil for a listener that speaks plain HTTP.
     let tls: ListenerTLS?
+    /// Below which path a proxy publishes it.
+    var publication = Publication.atRoot
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 
@@ -46,7 +48,10 @@ struct HTTPService {
             )
         )
         let application = Application(
-            router: router,
+            responder: BasePathResponder(
+                inner: router.buildResponder(),
+                publication: publication
+            ),
             server: HTTPServerBuilder { [tls] responder in
                 GatedChannel(
                     gate: gate,
@@ -137,6 +142,12 @@ struct APIContext: RequestContext {
             revocation: revocation,
             recheck: recheck
         )
+    }
+
+    /// Whether the client, or the last proxy before us, has an address of one of these ranges.
+    func comes(from ranges: [AddressRange]) -> Bool {
+        guard let address = channel.remoteAddress.flatMap(IPAddress.init) else { return false }
+        return ranges.contains { $0.contains(address) }
     }
 
     /// The address of that client or proxy; what headers say of others is not believed.

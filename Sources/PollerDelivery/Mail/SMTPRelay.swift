@@ -30,6 +30,8 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
     let user: String?
     let password: String?
     let protection: Protection
+    /// A PEM file with the authorities to trust; nil for the machine's.
+    package var authorities: String?
 
     /// Reads a relay's URL.
     package init(_ text: String) throws(InvalidInput) {

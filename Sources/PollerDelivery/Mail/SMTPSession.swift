@@ -112,6 +112,8 @@ import Synchronization
         set(CURLOPT_NETRC, Int(clamping: CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
+        // Beside libcurl's folder of certificates, which this leaves as it is.
+        if let file = relay.authorities { set(CURLOPT_CAINFO, file) }
         let protection = relay.protection == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
         set(CURLOPT_USE_SSL, Int(clamping: protection.rawValue))
         if let user = relay.user, let password = relay.password {

@@ -38,13 +38,14 @@ package struct WebhookChannel: DeliveryChannel, Service {
     ///
     /// `inline` signs for inline URLs, registered endpoints bring their own; `wallClock` is for
     /// `webhook-timestamp`, which receivers compare with their own clock, and for the ends of
-    /// secrets; `trustRoots` says whose certificates are believed.
+    /// secrets; `trustRoots` and, besides, `authorities` say whose certificates are trusted.
     package init(
         inline: InlineSecrets,
         guarding: AddressGuard,
         schedule: RetrySchedule = .webhook,
         resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
+        authorities: [NIOSSLCertificate] = [],
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.inline = inline
@@ -53,7 +54,8 @@ package struct WebhookChannel: DeliveryChannel, Service {
         client = GuardedClient(
             guarding: guarding,
             resolver: resolver,
-            trustRoots: trustRoots
+            trustRoots: trustRoots,
+            authorities: authorities
         )
     }
 

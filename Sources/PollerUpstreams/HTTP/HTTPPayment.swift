@@ -4,7 +4,8 @@ import PollerWire
 
 /// What of an upstream's answer is the payment: where its word is and what that means, and where the sum.
 ///
-/// The words of the answer are compared without case; one that is not mapped is `unknown`.
+/// The words of the answer are compared as statuses are (``SourceStatus``), without case; one that is not mapped is
+/// `unknown`.
 ///
 /// *Money*: where a sum is configured, `paid` and `partially_refunded` need one that was seen, or the
 /// answer says `unknown`. That sum is remembered, and then no word without money takes it back, as with
@@ -40,8 +41,9 @@ package struct HTTPPayment: Sendable {
         case decimal
     }
 
-    private let state: JSONPointer
-    private let words: [String: PaymentState]
+    /// Where its word is.
+    let state: JSONPointer
+    private let words: [SourceStatus: PaymentState]
     private let amount: JSONPointer?
     private let format: AmountFormat
     private let currency: Currency?
@@ -62,7 +64,7 @@ package struct HTTPPayment: Sendable {
         format: AmountFormat = .auto,
         currency: Currency? = nil
     ) throws(InvalidInput) {
-        var known: [String: PaymentState] = [:]
+        var known: [SourceStatus: PaymentState] = [:]
         for (word, meaning) in words.sorted(by: { $0.key < $1.key }) {
             guard let state = PaymentState(rawValue: meaning) else {
                 let names = PaymentState.allCases.map(\.rawValue).joined(separator: ", ")
@@ -71,7 +73,16 @@ package struct HTTPPayment: Sendable {
                     message: "says \(word) is \(meaning.prefix(64)), which is none of \(names)"
                 )
             }
-            guard known.updateValue(state, forKey: word.lowercased()) == nil else {
+            let status: SourceStatus
+            do throws(InvalidInput) {
+                status = try SourceStatus(word)
+            } catch {
+                throw InvalidInput(
+                    field: "payment.state.map",
+                    message: "has a word that no answer can match: it \(error.message)"
+                )
+            }
+            guard known.updateValue(state, forKey: status) == nil else {
                 throw InvalidInput(
                     field: "payment.state.map",
                     message: "names \(word.lowercased()) twice; case makes no difference"
@@ -103,6 +114,9 @@ package struct HTTPPayment: Sendable {
         self.currency = currency
     }
 
+    /// The words of the answer that are known, as they are configured.
+    var known: Set<SourceStatus> { Set(words.keys) }
+
     /// What an answer says.
     ///
     /// Total: what is not there, or cannot be read, is not known.
@@ -123,7 +137,8 @@ package struct HTTPPayment: Sendable {
         }
         let sum = amount.flatMap { pointer in try? pointer.value(in: bytes) }
         facts.amount = sum.flatMap { read($0, in: facts.currency) }.flatMap { Amount(positive: $0) }
-        let claim = text(state).flatMap { words[$0.lowercased()] } ?? .unknown
+        let word = text(state).flatMap { try? SourceStatus($0) }
+        let claim = word.flatMap { words[$0] } ?? .unknown
         let isUnseen = amount != nil && facts.amount == nil
         facts.claim = claim.isPaid && isUnseen ? .unknown : claim
         facts.charge = facts.amount.flatMap { money(claim, $0) }

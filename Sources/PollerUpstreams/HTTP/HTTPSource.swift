@@ -12,7 +12,9 @@ package struct HTTPSource: Sendable {
     package let limit: LaneLimit
     let template: URLTemplate
     let status: JSONPointer
-    let final: Set<String>
+    private let final: Set<SourceStatus>
+    /// Statuses that the configuration names, spelled as there.
+    private let named: Set<SourceStatus>
     let payment: HTTPPayment?
     let headers: [Header]
     let timeout: Duration
@@ -68,7 +70,8 @@ package struct HTTPSource: Sendable {
     ///   - name: what watches call it.
     ///   - url: where one source is, `{id}` standing for the source.
     ///   - status: where in the answer the status is.
-    ///   - final: the statuses that cannot change any more, compared without case.
+    ///   - final: the statuses that cannot change any more, compared as ``SourceStatus`` are: without case, and
+    ///     without blanks at their ends.
     ///   - payment: what of the answer is the payment; nil when nobody can tell.
     ///   - headers: of every request.
     ///   - timeout: for everything from the name's resolution to the last byte.
@@ -93,7 +96,10 @@ package struct HTTPSource: Sendable {
                 message: "must name the statuses that end a watch, or none ever does"
             )
         }
-        self.final = Set(final.map { $0.lowercased() })
+        self.final = try Self.statuses(final)
+        // What ends a watch is spelled as there, whatever a map says.
+        let words = payment.flatMap { $0.state == status ? $0.known : nil } ?? []
+        named = self.final.union(words)
         self.payment = payment
         self.headers = headers
         self.timeout = timeout
@@ -102,6 +108,29 @@ package struct HTTPSource: Sendable {
             headers.filter(\.isConfidential).map(\.value) + template.credentials,
             bytesMin: Self.confidenceBytesMin
         )
+    }
+
+    private static func statuses(_ texts: Set<String>) throws(InvalidInput) -> Set<SourceStatus> {
+        var statuses: Set<SourceStatus> = []
+        for text in texts.sorted() {
+            do throws(InvalidInput) {
+                statuses.insert(try SourceStatus(text))
+            } catch {
+                throw InvalidInput(
+                    field: "final",
+                    message: "has a status that no answer can match: it \(error.message)"
+                )
+            }
+        }
+        return statuses
+    }
+
+    /// The status that an answer has, spelled as the configuration has it where it names it, and whether it ends a
+    /// watch.
+    func known(_ found: String) throws(InvalidInput) -> (status: SourceStatus, isFinal: Bool) {
+        let status = try SourceStatus(found)
+        let known = named.firstIndex(of: status).map { named[$0] }
+        return (known ?? status, final.contains(status))
     }
 
     /// The lane of its watches.

@@ -9,7 +9,7 @@ import ServiceLifecycle
 ///
 /// | answer | result |
 /// |---|---|
-/// | 2xx with a scalar at the pointer | `observed` |
+/// | 2xx with a scalar at the pointer, read by ``JSONAnswer`` | `observed` |
 /// | 401, 403 | `unauthorized` |
 /// | 404, 410 | `gone` |
 /// | 429 | `rateLimited`, with `Retry-After` when there is one |
@@ -34,12 +34,14 @@ package struct HTTPUpstream: Upstream, Service {
 
     /// An upstream for `sources`, each found by its name.
     ///
-    /// `guarding` says which addresses may be reached; `wallClock` turns dates into waits.
+    /// `guarding` says which addresses may be reached; `trustRoots` and, besides, `authorities` say whose
+    /// certificates are trusted; `wallClock` turns dates into waits.
     package init(
         sources: [HTTPSource],
         guarding: AddressGuard,
         resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
+        authorities: [NIOSSLCertificate] = [],
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.sources = Self.byName(sources)
@@ -47,7 +49,8 @@ package struct HTTPUpstream: Upstream, Service {
         client = GuardedClient(
             guarding: guarding,
             resolver: resolver,
-            trustRoots: trustRoots
+            trustRoots: trustRoots,
+            authorities: authorities
         )
     }
 
@@ -136,29 +139,26 @@ package struct HTTPUpstream: Upstream, Service {
     }
 
     private func observed(_ answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
-        if let reason = ContentType.objection(
-            to: answer.headers.first(name: "content-type"),
-            encodedAs: answer.headers.first(name: "content-encoding")
-        ) {
-            return .malformed(reason)
-        }
-        guard String(validating: answer.body, as: UTF8.self) != nil else {
-            return .malformed("the answer is not UTF-8")
-        }
+        let json: [UInt8]
         let found: String?
-        do throws(JSONError) {
-            found = try source.status.scalar(in: answer.body)
+        do throws(JSONAnswer.Unreadable) {
+            json = try JSONAnswer.bytes(of: answer, most: Self.bodyBytesMax)
         } catch {
-            return .malformed("the answer is not JSON: \(error)")
+            return .malformed(error.reason)
+        }
+        do throws(JSONError) {
+            found = try source.status.scalar(in: json)
+        } catch {
+            return .malformed(JSONAnswer.reason(answer, json, error))
         }
         guard let found else { return .malformed("there is no status at the configured pointer") }
         do throws(InvalidInput) {
-            let status = try SourceStatus(found)
+            let (status, isFinal) = try source.known(found)
             return .observed(
                 Observation(
                     status: status,
-                    final: source.final.contains(status.description),
-                    object: RawJSON(unchecked: source.confidences.json(answer.body))
+                    final: isFinal,
+                    object: RawJSON(unchecked: source.confidences.json(json))
                 )
             )
         } catch {

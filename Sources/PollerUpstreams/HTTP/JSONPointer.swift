@@ -75,12 +75,11 @@ package struct JSONPointer: Hashable, Sendable {
         let deeper = rest.dropFirst()
         switch scanner.peek() {
         case UInt8(ascii: "{"):
-            var isFound = false
             try scanner.enterObject()
             while let name = try scanner.nextName() {
-                // The first of two members of one name counts, as everywhere here.
-                if !isFound, scanner.spells(name, text: token) {
-                    isFound = true
+                // The last of two members of one name counts, as for most readers of JSON (RFC 8259 §4).
+                if scanner.spells(name, text: token) {
+                    found = nil
                     try descend(&scanner, deeper, &found)
                 } else {
                     try scanner.skip()

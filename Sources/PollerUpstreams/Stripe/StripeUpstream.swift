@@ -160,7 +160,8 @@ package struct StripeUpstream: Upstream {
             return .malformed("the answer is about another object")
         }
         do throws(InvalidInput) {
-            status = try Poller.SourceStatus(facts.status ?? "")
+            // Stripe's SDKs compare without case; ours are all in lower case.
+            status = try Poller.SourceStatus((facts.status ?? "").lowercased())
         } catch {
             return .malformed("\(error)")
         }

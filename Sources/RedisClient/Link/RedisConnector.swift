@@ -42,6 +42,8 @@ struct RedisConnector: Sendable {
         var settings = TLSConfiguration.makeClientConfiguration()
         if let file = files.authorities ?? configuration.tls.trustRootsFile {
             settings.trustRoots = .file(file)
+        } else if let file = configuration.tls.furtherRootsFile {
+            settings.additionalTrustRoots = [.file(file)]
         }
         if !configuration.tls.verifiesServer { settings.certificateVerification = .none }
         if let file = files.certificate ?? configuration.tls.certificateChainFile {
@@ -51,7 +53,17 @@ struct RedisConnector: Sendable {
         if let file = files.key ?? configuration.tls.privateKeyFile {
             settings.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
         }
-        self.tls = try NIOSSLContext(configuration: settings)
+        do {
+            self.tls = try NIOSSLContext(configuration: settings)
+        } catch {
+            // An image may have no certificates of its own: then those that were added are trusted alone.
+            guard let file = configuration.tls.furtherRootsFile,
+                !settings.additionalTrustRoots.isEmpty
+            else { throw error }
+            settings.additionalTrustRoots = []
+            settings.trustRoots = .file(file)
+            self.tls = try NIOSSLContext(configuration: settings)
+        }
     }
 
     /// Connects on `eventLoop`; `handler` learns of success as its channel becomes active.

@@ -48,10 +48,11 @@ struct RedisHandshake: Sendable {
             let isReplica = step == .role && reply.array?.first?.string != "master"
             return isReplica ? .notMaster : nil
         }
-        // The name is a convenience. A user without the right to PING is logged in nevertheless;
-        // one that may not ask for the role learns it from the first READONLY.
+        // The name is a convenience. A user without the right to PING is logged in nevertheless; a server that
+        // does not tell its role, because the user may not ask or ROLE is renamed, says READONLY to the first write.
         if step == .name { return nil }
-        if error.code == "NOPERM", step == .ping || step == .role { return nil }
+        let isUnknown = error.message.lowercased().hasPrefix("unknown command")
+        if error.code == "NOPERM" || isUnknown, step == .ping || step == .role { return nil }
         return RedisLinkFailure("login refused: \(error)", remedy: Self.remedy(error, step))
     }
 

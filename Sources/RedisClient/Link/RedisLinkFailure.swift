@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import TLSWords
 
 /// Why a connection could not be made or was lost, for the operator's log.
 struct RedisLinkFailure: Error, Hashable {
@@ -77,7 +78,7 @@ struct RedisLinkFailure: Error, Hashable {
             if let dns = error.dnsAError ?? error.dnsAAAAError { return String(describing: dns) }
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
-        default: return String(describing: error)
+        default: return TLSWords.text(of: error)
         }
     }
 

@@ -66,6 +66,8 @@ package struct RedisConfiguration: Sendable, Hashable {
 package struct RedisTLSConfiguration: Sendable, Hashable {
     /// A PEM file with the authorities to trust; `nil` trusts the system's.
     package var trustRootsFile: String?
+    /// A PEM file with authorities to trust besides the system's, where no file takes the place of these.
+    package var furtherRootsFile: String?
     /// Whether the server's certificate and name are verified.
     ///
     /// Turn off for experiments only: without it anybody on the path can read and change everything.

@@ -41,14 +41,20 @@ struct UnusableFiles: Error {
     let message: String
 }
 
-/// The folder of a user's listeners: `$XDG_STATE_HOME/poller`, of this user alone.
+/// The folder of a user's listeners, of this user alone: `$XDG_STATE_HOME/poller`, or `$HOME/.local/state/poller`.
+///
+/// *Source*: XDG Base Directory Specification 0.8; a path that is not absolute is passed over, as it says. `HOME` is
+/// the variable's, as in POSIX: in containers and CI it is often not the folder that `/etc/passwd` names.
 struct ListenFiles {
     let folder: URL
 
     /// Makes the folder where it is missing.
     init(_ environment: [String: String]) throws {
-        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let home = FileManager.default.homeDirectoryForCurrentUser.path
+        func path(_ variable: String) -> String? {
+            environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        let state = path("XDG_STATE_HOME")
+        let home = path("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path
         folder = URL(fileURLWithPath: state ?? "\(home)/.local/state", isDirectory: true)
             .appendingPathComponent("poller", isDirectory: true)
         do {
@@ -59,7 +65,8 @@ struct ListenFiles {
             )
         } catch {
             throw UnusableFiles(
-                message: "\(folder.path) cannot be made: name another folder with XDG_STATE_HOME"
+                message:
+                    "\(folder.path) cannot be made: name another folder with XDG_STATE_HOME or HOME"
             )
         }
     }

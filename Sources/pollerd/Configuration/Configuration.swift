@@ -106,7 +106,7 @@ struct Configuration: Sendable {
         let variables = Option.all.map(\.variable) + ["POLLER_CONFIG_FILE"]
         // pollerctl's variables and those of test tooling stand beside ours.
         let foreign: Set<String> = [
-            "POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE", "POLLER_CA_FILE",
+            "POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE",
         ]
         unknown =
             written.keys.sorted().filter { !keys.contains($0) }
@@ -183,10 +183,12 @@ struct Configuration: Sendable {
             guard FileManager.default.fileExists(atPath: path) else {
                 throw ConfigurationError("\(path): does not exist")
             }
-            throw ConfigurationError("\(path): cannot be read as UTF-8 text")
+            throw ConfigurationError("\(path): cannot be read as UTF-8 text: save it as UTF-8")
         }
         do {
-            guard let node = try Yams.compose(yaml: text) else { return Written() }
+            guard let node = try Yams.compose(yaml: WrittenValue.withoutMark(text)) else {
+                return Written()
+            }
             guard let mapping = node.mapping else {
                 throw ConfigurationError("\(path): is not a mapping of option keys to values")
             }

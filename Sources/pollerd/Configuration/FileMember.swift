@@ -107,7 +107,10 @@ struct FileMember: Sendable {
             "where a payment is; a watch names it by such a URL, or by its id"
         ),
         ("status", "JSON pointer", nil, "where the answer has the status"),
-        ("final", "list of statuses", nil, "those that end a payment"),
+        (
+            "final", "list of statuses of at most 64 characters", nil,
+            "those that end a payment, compared without case and without blanks at the ends"
+        ),
         (
             "payment", "members", "not set: nothing is said of the money",
             "what of the answer is the payment"
@@ -139,7 +142,7 @@ struct FileMember: Sendable {
         ("pointer", "JSON pointer", "that of status", "where the answer's word is"),
         (
             "map", "the answer's words, each with a state of a payment", nil,
-            "compared without case; a word that is not named is unknown"
+            "compared as final; a word that is not named is unknown"
         ),
     ]
     private static let endpoint: [Row] = [

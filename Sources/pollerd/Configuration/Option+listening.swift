@@ -31,6 +31,18 @@ extension Option {
             "origins whose pages may listen at the gateway, by comma: https://shop.example"
         ),
         Option(
+            "base_path",
+            "POLLER_BASE_PATH",
+            nil,
+            "path below which a proxy publishes the API, /poller; without it that of public_url"
+        ),
+        Option(
+            "trusted_proxies",
+            "POLLER_TRUSTED_PROXIES",
+            "",
+            "addresses of proxies whose X-Forwarded-Prefix is believed, by comma: 10.0.0.5, 10.1.0.0/16"
+        ),
+        Option(
             "admin_bind",
             "POLLER_ADMIN_BIND",
             "127.0.0.1:9090",

@@ -164,6 +164,13 @@ struct Option: Sendable {
             "seals secrets in Redis: openssl rand -hex 32; by comma: the first seals, all open"
         ),
         Option(
+            "ca_file",
+            "POLLER_CA_FILE",
+            nil,
+            common: "SSL_CERT_FILE",
+            "PEM file of authorities to trust besides this machine's: receivers, upstreams, relay, Redis; or SSL_CERT_FILE"
+        ),
+        Option(
             "allow_cidrs",
             "POLLER_ALLOW_CIDRS",
             "",

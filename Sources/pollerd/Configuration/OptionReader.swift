@@ -1,6 +1,7 @@
 import Poller
 import PollerAPI
 import SafeNumbers
+import SecretFiles
 
 /// Reads single options; every refusal names the option in all its spellings, says where the value came from and what
 /// would be right.
@@ -18,6 +19,15 @@ struct OptionReader {
             "\(option.variable) (\(option.flag), from \(origin)) \(what)",
             key: key
         )
+    }
+
+    /// Refuses values that hold what a tool has added: quotation marks and byte order marks.
+    func checkWritten() throws(ConfigurationError) {
+        for option in Option.all {
+            guard let text = text(option.key), let objection = WrittenValue.objection(to: text)
+            else { continue }
+            throw wrong(option.key, objection)
+        }
     }
 
     func parsed<Value>(

@@ -50,8 +50,14 @@ struct Settings: Sendable {
     let publicURL: String?
     /// Which apps links to the API open.
     let appLinks: AppLinks
+    /// Below which path of its host a proxy publishes the API.
+    let basePath: BasePath
+    /// Proxies whose word on that is believed.
+    let proxies: [AddressRange]
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
+    /// Whose certificates are trusted besides the machine's; nil: nobody's.
+    let authorities: CertificateAuthorities?
     /// Who is told of the cluster itself without being registered.
     let operators: [NotifyURL]
     /// How long trouble must last before operators are told, and be gone before that is told.
@@ -89,6 +95,7 @@ struct Settings: Sendable {
     init(_ configuration: Configuration, isTrial: Bool = false) throws(ConfigurationError) {
         if !isTrial, let mistake = configuration.sectionMistakes.first { throw mistake }
         let read = OptionReader(values: configuration.values)
+        try read.checkWritten()
         do {
             redisURL = try RedisURL(read.text("redis_url") ?? "")
         } catch {
@@ -145,7 +152,9 @@ struct Settings: Sendable {
                 try SourceExpiry(changes: text)
             } ?? .documented
         sections = configuration.sections
-        let relay = try read.parsed("smtp_url", SMTPRelay.init)
+        authorities = try read.parsed("ca_file", CertificateAuthorities.init(file:))
+        var relay = try read.parsed("smtp_url", SMTPRelay.init)
+        relay?.authorities = authorities?.file
         let sender = try read.parsed("mail_from", MailSender.init)
         guard (relay == nil) == (sender == nil) else {
             throw read.wrong("mail_from", "and smtp_url go together: set both or none")
@@ -161,6 +170,13 @@ struct Settings: Sendable {
                 try AppLinks.android(text)
             }
         )
+        basePath =
+            try read.parsed("base_path") { text throws(InvalidInput) in try BasePath(text) }
+            // A path that is none of ours is not where we are.
+            ?? publicURL.flatMap { try? BasePath(ofURL: $0) } ?? .root
+        proxies = try read.list("trusted_proxies") { text throws(InvalidInput) in
+            try AddressRange(text)
+        }
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
         operators = try read.list("operator_notify") { text throws(InvalidInput) in
             let url = try NotifyURL(text, field: "operator_notify")
@@ -255,6 +271,13 @@ struct Settings: Sendable {
         var keys = sections.accounts.compactMapValues(\.apiKey)
         if let key = stripeAPIKey { keys[.main] = key }
         return keys.mapValues(StripeKey.init)
+    }
+
+    /// How Redis is connected to.
+    var redis: RedisConfiguration {
+        var redis = RedisConfiguration()
+        redis.tls.furtherRootsFile = authorities?.file
+        return redis
     }
 
     /// The accounts whose orders are refunded what they were paid with a second time.

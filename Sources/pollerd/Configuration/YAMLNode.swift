@@ -1,5 +1,6 @@
 import Poller
 import SafeNumbers
+import SecretFiles
 import Yams
 
 /// A part of the configuration file, with its place for messages; its readers accept nothing
@@ -56,8 +57,12 @@ struct YAMLNode {
 
     /// A plain value.
     func text() throws(ConfigurationError) -> String {
-        guard let text = node.scalar?.string, !text.isEmpty else { throw wrong("has no value") }
-        return text
+        guard let scalar = node.scalar, !scalar.string.isEmpty else { throw wrong("has no value") }
+        // YAML 1.2 §10.3.2; whoever means the word quotes it.
+        if scalar.style == .plain, ["~", "null", "Null", "NULL"].contains(scalar.string) {
+            throw wrong("has no value; if the word is meant, write \"\(scalar.string)\"")
+        }
+        return scalar.string
     }
 
     /// One plain value or a list of them.
@@ -101,6 +106,9 @@ struct YAMLNode {
         if let name = try member("env")?.text() {
             guard let found = secrets.variable(name) else {
                 throw wrong("needs the environment variable \(name), which is not set")
+            }
+            if let objection = WrittenValue.objection(to: found) {
+                throw wrong("takes the environment variable \(name), which \(objection)")
             }
             value = found
         } else if let path = try member("file")?.text() {

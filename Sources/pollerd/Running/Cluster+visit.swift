@@ -15,7 +15,11 @@ extension Cluster {
             LineLogHandler(label: label, format: .text, level: .error)
         }
         let logger = Logger(label: label)
-        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let client = RedisClient(
+            url: settings.redisURL,
+            configuration: settings.redis,
+            logger: logger
+        )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             // The connection's own loop, which ends with the command.
             group.addTask { try await client.run() }

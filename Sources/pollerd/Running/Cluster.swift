@@ -1,9 +1,7 @@
-import Foundation
 import Logging
 import Poller
 import PollerRedis
 import RedisClient
-import SafeNumbers
 
 /// One process's view of the cluster's store: connected, checked, agreed on its layout.
 ///
@@ -58,7 +56,14 @@ struct Cluster: Sendable {
         }
         while true {
             do {
-                try await RedisRequirements.check(client, logger: logger)
+                let verdict = try await RedisRequirements.check(client)
+                if let refusal = verdict.refusal { throw ConfigurationError(refusal) }
+                for reason in verdict.warnings {
+                    logger.warning(
+                        "a requirement of Redis cannot be checked",
+                        metadata: ["reason": "\(reason)"]
+                    )
+                }
                 if let tooNew = try await StoreVersion.refusal(on: client, namespace: namespace) {
                     throw ConfigurationError("\(tooNew)")
                 }
@@ -137,84 +142,5 @@ struct Cluster: Sendable {
                 try await Task.sleep(for: .seconds(1))
             }
         }
-    }
-}
-
-/// What a Redis must be for this system to keep its promises.
-enum RedisRequirements {
-    /// Streams, `ZRANGE BYSCORE` and script flags as used here came with 7.0.
-    static let majorVersionMin = 7
-
-    /// Refuses a Redis that is too old or may evict keys.
-    static func check(_ client: RedisClient, logger: Logger) async throws {
-        let version = try await self.version(client)
-        guard let major = Int(decimal: version.prefix { $0 != "." }), major >= majorVersionMin
-        else {
-            throw ConfigurationError(
-                "Redis \(version) is too old: version \(majorVersionMin).0 or newer is needed"
-            )
-        }
-        switch try await evictionPolicy(client) {
-        case "noeviction": break
-        case nil:
-            logger.warning("CONFIG is not allowed: cannot check maxmemory-policy")
-        case .some(let policy):
-            throw ConfigurationError(
-                "Redis has maxmemory-policy \(policy) and would drop payments when memory is "
-                    + "short: run CONFIG SET maxmemory-policy noeviction (and write it to "
-                    + "redis.conf), then start again"
-            )
-        }
-    }
-
-    /// `7.0.15`; of several servers the oldest.
-    static func version(_ client: RedisClient) async throws(StoreError) -> String {
-        try await info(client, "server").compactMap { $0["redis_version"] }
-            .min { $0.compare($1, options: .numeric) == .orderedAscending } ?? "of unknown version"
-    }
-
-    /// The eviction policy, of several servers the first that is not `noeviction`; nil when we may
-    /// not ask.
-    static func evictionPolicy(_ client: RedisClient) async throws(StoreError) -> String? {
-        do throws(RedisError) {
-            let command = RedisCommand("CONFIG", ["GET", "maxmemory-policy"])
-            let policies = try await client.sendToMasters(command)
-                .compactMap { $0.reply.array?.last?.string }
-            return policies.first { $0 != "noeviction" } ?? policies.first
-        } catch .reply {
-            return nil
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    /// The share of the memory it may use that the fullest master uses; nil where none has a bound.
-    static func memoryUsed(_ client: RedisClient) async throws(StoreError) -> Double? {
-        try await info(client, "memory").compactMap { facts in
-            guard let most = facts["maxmemory"].flatMap(Double.init), most > 0 else { return nil }
-            return facts["used_memory"].flatMap(Double.init).map { $0 / most }
-        }.max()
-    }
-
-    /// A section of INFO of each master.
-    static func info(
-        _ client: RedisClient,
-        _ section: String
-    ) async throws(StoreError) -> [[String: String]] {
-        do throws(RedisError) {
-            return try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
-                .map { facts($0.reply.string ?? "") }
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    private static func facts(_ text: String) -> [String: String] {
-        var facts: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
-        }
-        return facts
     }
 }

@@ -120,50 +120,53 @@ enum ClusterChecks {
     }
 
     private static func version(_ client: RedisClient) async throws(StoreError) -> HealthResult {
-        let version = try await RedisRequirements.version(client)
-        let major = Int(decimal: version.prefix { $0 != "." }) ?? 0
-        return major >= RedisRequirements.majorVersionMin
-            ? HealthResult(.ok, version)
-            : HealthResult(.failed, version, action: "upgrade Redis to 7.0 or newer")
+        switch try await RedisRequirements.version(client) {
+        case .known(let version):
+            RedisRequirements.isRecent(version)
+                ? HealthResult(.ok, version)
+                : HealthResult(.failed, version, action: "upgrade Redis to 7.0 or newer")
+        case .hidden(let why):
+            HealthResult(.warning, why, action: "make sure that it is Redis 7.0 or newer")
+        }
     }
 
     private static func eviction(_ client: RedisClient) async throws(StoreError) -> HealthResult {
         switch try await RedisRequirements.evictionPolicy(client) {
-        case "noeviction": HealthResult(.ok, "noeviction")
-        case nil:
-            HealthResult(
-                .warning,
-                "cannot be read",
-                action: "allow CONFIG GET to this Redis user, or make sure it is noeviction"
-            )
-        case .some(let policy):
+        case .known("noeviction"): HealthResult(.ok, "noeviction")
+        case .known(let policy):
             HealthResult(
                 .failed,
                 "\(policy): Redis may drop watches",
                 action: "CONFIG SET maxmemory-policy noeviction, and write it to redis.conf"
             )
+        case .hidden(let why):
+            HealthResult(.warning, why, action: "make sure that it is noeviction")
         }
     }
 
     private static func persistence(
         _ client: RedisClient
     ) async throws(StoreError) -> HealthResult {
-        let servers = try await RedisRequirements.info(client, "persistence")
-        guard servers.allSatisfy({ $0["aof_enabled"] == "1" }) else {
+        switch try await RedisRequirements.appendsOnly(client) {
+        case .known("1"): break
+        case .known:
             return HealthResult(
                 .warning,
                 "no append-only file: a restart loses what was accepted since the last snapshot",
                 action: "CONFIG SET appendonly yes, and write it to redis.conf"
             )
+        case .hidden(let why):
+            return HealthResult(.warning, why, action: "make sure that it has an append-only file")
         }
-        guard servers.allSatisfy({ $0["aof_last_write_status"] == "ok" }) else {
+        switch try await RedisRequirements.lastAppend(client) {
+        case .known("ok"), .hidden: return HealthResult(.ok, "append-only file")
+        case .known:
             return HealthResult(
                 .failed,
                 "the last append failed",
                 action: "look at the disk of Redis: full or read-only?"
             )
         }
-        return HealthResult(.ok, "append-only file")
     }
 
     private static func clock(_ client: RedisClient) async throws(StoreError) -> HealthResult {

@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerDelivery
 import PollerGateway
+import PollerNet
 import PollerRedis
 import PollerTracing
 import ServiceLifecycle
@@ -32,6 +33,7 @@ extension Node {
             inline: inline,
             guarding: guarding,
             resolver: resolver,
+            authorities: settings.authorities?.certificates ?? [],
             wallClock: WallClock.now
         )
         var channels: [any DeliveryChannel] = [

@@ -44,6 +44,7 @@ extension Node {
                 sources: [],
                 guarding: guarding,
                 resolver: resolver,
+                authorities: settings.authorities?.certificates ?? [],
                 wallClock: WallClock.now
             ),
             stripe: StripeUpstream(

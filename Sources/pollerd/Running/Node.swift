@@ -319,6 +319,7 @@ struct Node: Sendable {
             keys: keys,
             addresses: settings.addresses,
             tls: tls,
+            publication: Publication(basePath: settings.basePath, proxies: settings.proxies),
             rates: settings.rates,
             clock: clock,
             logger: log("api"),

@@ -100,6 +100,7 @@ struct NodeProcess {
             }
             let client = RedisClient(
                 url: settings.redisURL,
+                configuration: settings.redis,
                 logger: logger,
                 onConnect: { listeners.add(store: $0) }
             )

@@ -3,6 +3,7 @@
 import email
 import email.policy
 import re
+import ssl
 import time
 
 from aiosmtpd.controller import Controller
@@ -22,17 +23,17 @@ class _Controller(Controller):
 
 
 class MailSink:
-    """An SMTP server (aiosmtpd) whose mails become receipts; `messages` has them whole.
+    """An SMTP server (aiosmtpd) whose mails become receipts; `messages` has them whole. With `tls` it speaks that alone.
 
     No mail names its source: the address it is sent to does, as in `customer+src_1@example.com`.
     """
 
-    def __init__(self, listener=None):
+    def __init__(self, listener=None, tls: ssl.SSLContext | None = None):
         self.receipts = Receipts(listener)
         self.messages: list[email.message.EmailMessage] = []
-        self._controller = _Controller(self, hostname="127.0.0.1", port=0)
+        self._controller = _Controller(self, hostname="127.0.0.1", port=0, ssl_context=tls)
         self._controller.start()
-        self.url = f"smtp://127.0.0.1:{self._controller.port}"
+        self.url = f"{'smtps' if tls else 'smtp'}://127.0.0.1:{self._controller.port}"
 
     async def handle_DATA(self, _server, _session, envelope) -> str:
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)

@@ -11,7 +11,7 @@ from . import Tree, imports, production, rule, swift, targets
 # From the ground up. A target may import what stands below it, never what stands beside it.
 LAYERS = [
     {"SafeNumbers"},
-    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks"},
+    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
@@ -22,7 +22,7 @@ LAYERS = [
 # What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
 POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}
 # What others link, and what it may know of us.
-LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers"}, "PollerWire": {"JSONText", "SafeNumbers"}}
+LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers", "TLSWords"}, "PollerWire": {"JSONText", "SafeNumbers"}}
 
 
 @rule({"Sources/PollerRedis/Breach.swift": "import PollerNet\n", "Sources/Poller/Breach.swift": "import PollerRedis\n"})

@@ -125,7 +125,7 @@ struct ConsoleTests {
         // Asked whether they are there, and shown when they are.
         let optional: Set<String> = []
         let all = Self.scripts.values.joined()
-        let asked = Set(all.matches(of: /\/v1\/[a-z]+/).map { String($0.output) })
+        let asked = Set(all.matches(of: /["`](v1\/[a-z]+)/).map { "/\($0.output.1)" })
         #expect(asked.count >= 10)
         try await LiveAPI.run { api in
             let paths = api.routes.map(\.path)

@@ -190,7 +190,7 @@ struct PollerClientTests {
             try await api.see("src_1", "consumed", final: true)
             let before = try await client.wait(
                 for: "src_1",
-                until: .status("chargeable"),
+                until: .status("Chargeable"),
                 timeout: .seconds(5)
             )
             guard case .reached = before else { throw UnexpectedAnswer(text: "\(before)") }

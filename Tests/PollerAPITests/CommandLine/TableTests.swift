@@ -54,6 +54,37 @@ struct TableTests {
         #expect(time.away(from: now) == shown)
     }
 
+    @Test(
+        "the columns of a text",
+        arguments: [
+            ("", 0), ("abc", 3), ("\u{DC}ber", 4), ("e\u{301}", 1), ("\u{6CE8}\u{6587}", 4),
+            ("\u{C8FC}\u{BB38}1", 5), ("\u{FF21}", 2), ("\u{FF71}", 1), ("\u{1F600}", 2),
+            ("\u{2764}\u{FE0F}", 2), ("\u{1F468}\u{200D}\u{1F469}", 2), ("\u{200B}", 0),
+            ("\u{2026}", 1),
+        ] as [(String, Int)]
+    )
+    func columns(text: String, count: Int) {
+        #expect(text.columns == count)
+    }
+
+    @Test("columns are aligned by their width on a terminal, and cut by it")
+    func wide() {
+        var table = Table("ORDER", "STATE")
+        table.rows = [
+            [.init("\u{6CE8}\u{6587}77"), .init("open")], [.init("A1"), .init("closed")],
+        ]
+        #expect(
+            table.lines(forPeople: true, within: 80)
+                == ["ORDER   STATE", "\u{6CE8}\u{6587}77  open", "A1      closed"]
+        )
+        let long = String(repeating: "\u{6CE8}\u{6587} ", count: 12)
+        table.rows = [[.init("A1"), .init(long)]]
+        let cut = table.lines(forPeople: true, within: 40)
+        #expect(cut.allSatisfy { $0.columns <= 40 })
+        #expect(cut.last?.hasSuffix("…") == true)
+        #expect(Terminal.cut("\u{6CE8}\u{6587}", to: 3) == "\u{6CE8}")
+    }
+
     @Test("a line is parted between words, and cut without counting its colours")
     func lines() {
         #expect(Terminal.wrapped("one two three", within: 7) == ["one two", "three"])

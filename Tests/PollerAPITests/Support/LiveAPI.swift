@@ -26,6 +26,8 @@ struct LiveAPI: HTTPServer {
     static func run(
         keys: KeyFile = .none,
         addresses: PerAddressLimit = .half,
+        basePath: BasePath = .root,
+        proxies: [AddressRange] = [],
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
@@ -88,6 +90,7 @@ struct LiveAPI: HTTPServer {
             backend: backend,
             keys: ring,
             addresses: addresses,
+            publication: Publication(basePath: basePath, proxies: proxies),
             clock: ContinuousClock(),
             logger: quiet,
             onBound: { bound.yield($0.port) }

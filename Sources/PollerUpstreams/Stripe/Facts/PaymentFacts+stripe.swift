@@ -33,7 +33,7 @@ extension PaymentFacts {
         self.init(kind: kind)
         let fields = StripeFields(object)
         // A status we could not record is as good as none.
-        status = fields.text("status").flatMap { try? Poller.SourceStatus($0) }
+        status = fields.text("status").flatMap { try? Poller.SourceStatus($0.lowercased()) }
         amount = fields.sum("amount")
         currency = fields.word("currency")
         isLive = fields.flag("livemode")

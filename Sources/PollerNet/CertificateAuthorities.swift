@@ -1,0 +1,41 @@
+import Foundation
+package import NIOSSL
+package import Poller
+
+/// Certificate authorities that an operator trusts besides those of the machine: `POLLER_CA_FILE`.
+///
+/// For receivers, upstreams, the relay and Redis, whose certificates a company often signs itself.
+package struct CertificateAuthorities: Sendable {
+    /// A bundle of the whole world has 250 KB.
+    private static let fileBytesMax = 4_194_304
+
+    /// The PEM file, for libraries that read it themselves.
+    package let file: String
+    /// Its certificates.
+    package let certificates: [NIOSSLCertificate]
+
+    /// Reads a PEM file.
+    ///
+    /// Errors: ``InvalidInput`` for the field `ca_file`.
+    package init(file: String) throws(InvalidInput) {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: file)), !data.isEmpty,
+            data.count <= Self.fileBytesMax
+        else {
+            throw InvalidInput(
+                field: "ca_file",
+                message: "cannot be read at \(file): it must be a PEM file that pollerd may read"
+            )
+        }
+        // Why PEM is none is told in BoringSSL's codes.
+        let found = try? NIOSSLCertificate.fromPEMBytes(Array(data))
+        guard let found, !found.isEmpty else {
+            throw InvalidInput(
+                field: "ca_file",
+                message:
+                    "holds no certificate at \(file): PEM is needed, -----BEGIN CERTIFICATE-----"
+            )
+        }
+        self.file = file
+        certificates = found
+    }
+}

@@ -1,0 +1,123 @@
+"""Receivers, upstreams and the relay with certificates of an operator's own authority."""
+
+import json
+import ssl
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from harness.cluster import Cluster
+from harness.mail_sink import MailSink
+from harness.waiting import wait_until
+from test_command_line import run
+from test_tls import authority, signed
+
+
+class House:
+    """A bank and a shop on one port, over TLS."""
+
+    def __init__(self, tls: ssl.SSLContext):
+        self.state = "open"
+        self.posted: list[str] = []
+        house = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def reply(self, status: int, body: bytes = b"") -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self) -> None:
+                self.reply(200, json.dumps({"state": house.state}).encode())
+
+            def do_POST(self) -> None:
+                house.posted.append(self.rfile.read(int(self.headers["content-length"])).decode())
+                self.reply(204)
+
+            def log_message(self, *_arguments) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_arguments) -> None:
+                # Whoever does not believe the certificate hangs up.
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"https://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """An authority, and a house and a relay that it has signed for."""
+    folder: Path = tmp_path_factory.mktemp("authority")
+    root = authority(folder, "root")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*map(str, signed(root, "house")))
+    house, relay = House(tls), MailSink(tls=tls)
+    config = folder / "poller.yaml"
+    config.write_text(f"upstreams: {{bank: {{url: '{house.url}/p/{{id}}', status: /state, final: [settled], rate: 1000,"
+                      " payment: {state: {map: {settled: paid}}, currency: eur}}}\n")
+    yield root, house, relay, config
+    house.close()
+    relay.close()
+
+
+@pytest.mark.parametrize("variable", ["POLLER_CA_FILE", "SSL_CERT_FILE"])
+def test_an_authority_of_ones_own_is_trusted_everywhere(chaos, own, variable: str):
+    root, house, relay, config = own
+    house.state, house.posted = "open", []
+    cluster: Cluster = chaos(workers=1, listen=False, env={
+        "POLLER_CONFIG_FILE": str(config), variable: str(root), "POLLER_SMTP_URL": relay.url,
+    })
+    customer = f"{variable.lower()}@example.com"
+    notify = [f"{house.url}/h", f"mailto:{customer}"]
+    answer = cluster.api.enqueue("pay-1", account="bank", kind="http", policy="interactive", notify=notify)
+    assert answer.status_code == 201, answer.text
+    path = "/v1/watches/pay-1?account=bank&kind=http"
+    wait_until(lambda: cluster.api.get(path)["status"] == "open", 15, "it is polled")
+    house.state = "settled"
+    wait_until(lambda: any("http.settled" in body for body in house.posted), 20, "the receiver is told")
+    wait_until(lambda: [mail for mail in relay.messages if mail["To"] == customer], 20, "the payer is mailed")
+
+
+def test_without_it_nobody_is_believed_and_no_path_of_ours_is_told(chaos, own):
+    root, house, relay, config = own
+    house.state, house.posted = "open", []
+    cluster: Cluster = chaos(workers=1, listen=False, env={
+        "POLLER_CONFIG_FILE": str(config), "POLLER_SMTP_URL": relay.url, "SSL_CERT_FILE": "",
+    })
+    notify = [f"{house.url}/h"]
+    answer = cluster.api.enqueue("pay-1", account="bank", kind="http", policy="interactive", notify=notify)
+    assert answer.status_code == 201, answer.text
+    path = "/v1/watches/pay-1?account=bank&kind=http"
+    error = wait_until(lambda: cluster.api.get(path).get("last_error"), 15, "the poll has failed")
+    assert "CERTIFICATE_VERIFY_FAILED" in json.dumps(error)
+    endpoint = cluster.api.request("POST", "/v1/endpoints", json={"url": f"{house.url}/h"}).json()
+    tried = cluster.api.request("POST", f"/v1/endpoints/{endpoint['id']}/test").json()
+    assert tried["class"] == "tls", tried
+    told = json.dumps([error, tried]) + "".join(process.stderr() for process in cluster.workers + cluster.notifiers)
+    assert ".cc:" not in told and "swift-nio-ssl" not in told
+    assert house.posted == []
+
+
+@pytest.mark.parametrize("text", [None, "no certificate\n"])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str | None):
+    path = tmp_path / "ca.pem"
+    if text:
+        path.write_text(text)
+    done = run("pollerd", "check-config", env={"POLLER_CA_FILE": str(path)})
+    assert done.returncode == 78 and "POLLER_CA_FILE" in done.stderr, done.stderr
+    assert str(path) in done.stderr
