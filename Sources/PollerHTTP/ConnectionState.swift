@@ -14,6 +14,8 @@ import SafeNumbers
 /// *Repeating*: a request that nobody may have seen is worth another connection: one that can be
 /// repeated, on a connection that has served before (which the server may have closed meanwhile),
 /// of whose answer no byte came.
+/// *A broken head*: once a whole status line has come the server has decided. What breaks after it leaves the
+/// status (``HTTPReply/hasHead``): a delivery that was accepted must not be made again because of a header.
 struct ConnectionState {
     /// What the request under way allows.
     struct Expectation: Hashable, Sendable {
@@ -67,6 +69,8 @@ struct ConnectionState {
     private var reply: HTTPReply?
     /// All bytes that came since the request.
     private var wireBytes = 0
+    /// The status of the answer whose head is under way; nil while its first line is.
+    private var status: Int?
     private var isKeptAlive = false
     private var isWritten = false
     /// Whether something came after the answer's end.
@@ -85,6 +89,7 @@ struct ConnectionState {
         phase = .asked
         self.expectation = expectation
         reply = nil
+        status = nil
         wireBytes = 0
         isWritten = !expectation.hasBody
         hasSurplus = false
@@ -107,6 +112,11 @@ struct ConnectionState {
         case .asked, .answering: wireBytes += bytes
         }
         return .none
+    }
+
+    /// A whole status line came; that of a 1xx is none of an answer.
+    mutating func heard(status: Int) {
+        if phase == .asked, status >= 200 { self.status = status }
     }
 
     /// The bytes that came are decoded: whether more came than an answer can need.
@@ -141,6 +151,8 @@ struct ConnectionState {
             // A length that no number holds is more than any body may have.
             Int(decimal: announced) ?? .max > expectation.bodyBytesMax, status != 204, status != 304
         {
+            // Its head is understood: it is refused as a whole.
+            self.status = nil
             return broken(.tooLarge)
         }
         isKeptAlive = head.isKeepAlive
@@ -198,7 +210,11 @@ struct ConnectionState {
         switch phase {
         case .opening: return .refuse(failure)
         case .idle: return .close
-        case .asked: return .finish(.failed(failure), isReusable: false)
+        case .asked:
+            let line = status.map {
+                HTTPResult.Outcome.cutShort(HTTPReply(statusLine: $0), failure)
+            }
+            return .finish(line ?? .failed(failure), isReusable: false)
         case .answering:
             guard let reply = reply.take() else { return .close }
             return .finish(.cutShort(reply, failure), isReusable: false)

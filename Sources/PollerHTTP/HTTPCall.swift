@@ -9,17 +9,14 @@ package struct HTTPOrigin: Hashable, Sendable {
     /// Lower case, without the brackets of a v6 address; SNI and the certificate go by it.
     package let host: String
     package let port: Int
-    /// The only address that may be connected; nil for any that a call names.
-    package let address: SocketAddress?
     /// What `Host` says: the port only where it is not the scheme's own.
     package let authority: String
 
     /// Describes an origin.
-    package init(isSecure: Bool, host: String, port: Int, address: SocketAddress? = nil) {
+    package init(isSecure: Bool, host: String, port: Int) {
         self.isSecure = isSecure
         self.host = host
         self.port = port
-        self.address = address
         let bracketed = host.contains(":") ? "[\(host)]" : host
         authority = port == (isSecure ? 443 : 80) ? bracketed : "\(bracketed):\(port)"
     }
@@ -32,17 +29,20 @@ package struct HTTPOrigin: Hashable, Sendable {
 
     package static func == (one: HTTPOrigin, other: HTTPOrigin) -> Bool {
         one.port == other.port && one.isSecure == other.isSecure && one.host == other.host
-            && one.address == other.address
     }
 }
 
 /// One request, and how much of an answer it wants.
 package struct HTTPCall: Sendable {
     package let origin: HTTPOrigin
-    /// Where its host is, in the order to be tried; looked at only when a connection must be made.
+    /// Where its host is, in the order to be tried: no connection to another address is used.
     ///
-    /// None: the call ends with ``HTTPFailure/unresolved`` unless a connection is free.
+    /// None: any connection that is free is used, and the call ends with ``HTTPFailure/unresolved`` when
+    /// there is none.
     package let addresses: [SocketAddress]
+    /// Whether an attempt before has failed: then the first of ``addresses`` is tried first, whichever
+    /// has answered last, and a connection is used only if it leads there.
+    package let isRetry: Bool
     package let method: HTTPMethod
     /// Path and query as they stand in the request line.
     package let target: String
@@ -63,6 +63,7 @@ package struct HTTPCall: Sendable {
         _ target: String,
         at origin: HTTPOrigin,
         addresses: [SocketAddress],
+        isRetry: Bool = false,
         headers: HTTPHeaders,
         body: ByteBuffer? = nil,
         deadline: NIODeadline,
@@ -71,6 +72,7 @@ package struct HTTPCall: Sendable {
     ) {
         self.origin = origin
         self.addresses = addresses
+        self.isRetry = isRetry
         self.method = method
         self.target = target
         self.headers = headers
@@ -104,8 +106,23 @@ package struct HTTPCall: Sendable {
 package struct HTTPReply: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
+    /// Whether the head was understood; otherwise only the status line was read, and there are no headers.
+    package private(set) var hasHead = true
     /// At most as many bytes as were asked for; a slice of what was read, if it came in one piece.
     package internal(set) var body = ByteBuffer()
+
+    /// An answer whose head was understood.
+    init(status: Int, headers: HTTPHeaders) {
+        self.status = status
+        self.headers = headers
+    }
+
+    /// An answer of which only the status line was read.
+    init(statusLine status: Int) {
+        self.status = status
+        headers = [:]
+        hasHead = false
+    }
 }
 
 /// What became of a request, and how far it came when.
@@ -114,7 +131,8 @@ package struct HTTPResult: Sendable {
     package enum Outcome: Sendable {
         /// A whole answer.
         case answered(HTTPReply)
-        /// An answer whose body did not come to its end.
+        /// An answer whose body did not come to its end, or of whose head only the status line was understood
+        /// (``HTTPReply/hasHead``).
         case cutShort(HTTPReply, HTTPFailure)
         /// No answer.
         case failed(HTTPFailure)
@@ -125,6 +143,8 @@ package struct HTTPResult: Sendable {
     package let sentAt: NIODeadline?
     /// When the head of the answer came; nil if it never did.
     package let headAt: NIODeadline?
+    /// The address that it was sent to; nil if it was not sent.
+    package let peer: SocketAddress?
 }
 
 /// Why there is no answer, or not all of it.

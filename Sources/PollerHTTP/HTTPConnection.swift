@@ -26,6 +26,8 @@ class HTTPExchange {
     var slot = 0
     var sentAt: NIODeadline?
     var headAt: NIODeadline?
+    /// The address it was sent to last.
+    var peer: SocketAddress?
 
     init(_ id: UInt64, _ call: HTTPCall) {
         self.id = id
@@ -46,6 +48,8 @@ final class HTTPConnection: ChannelInboundHandler {
     private let origin: OriginConnections
     /// Whom it is made for, if for somebody; see ``OriginPool``.
     let owner: HTTPExchange?
+    /// The address it leads to, once it is connected.
+    private(set) var peer: SocketAddress?
     private let isSecure: Bool
     private var state = ConnectionState()
     private var exchange: HTTPExchange?
@@ -85,6 +89,7 @@ final class HTTPConnection: ChannelInboundHandler {
         self.exchange = exchange
         exchange.place = .on(self)
         exchange.sentAt = origin.now
+        exchange.peer = peer
         state.ask(
             ConnectionState.Expectation(
                 isRepeatable: call.isRepeatable,
@@ -129,6 +134,7 @@ final class HTTPConnection: ChannelInboundHandler {
     /// The socket is connected, and where it was meant to be: `peer`.
     func connected(to peer: SocketAddress) {
         isAdopted = true
+        self.peer = peer
         began = origin.now
         guard let context, context.channel.isActive else {
             perform(state.fail(.closed))
@@ -180,6 +186,11 @@ final class HTTPConnection: ChannelInboundHandler {
         perform(state.heard(bytes: bytes))
     }
 
+    /// The status line of an answer came, whatever comes of its head.
+    func heard(status: Int) {
+        state.heard(status: status)
+    }
+
     /// The decoder has looked at them.
     func decoded() {
         perform(state.decoded())
@@ -216,12 +227,17 @@ final class HTTPConnection: ChannelInboundHandler {
             freed = origin.now
             origin.opened(self)
         case .refuse(let failure):
+            note(isWell: false, unless: failure)
             close()
             origin.failedToOpen(for: owner, failure)
         case .finish(let outcome, let isReusable):
+            switch outcome {
+            case .answered, .cutShort: note(isWell: true)
+            case .failed(let failure): note(isWell: false, unless: failure)
+            }
             if let exchange = exchange.take() { origin.finish(exchange, outcome) }
             freed = origin.now
-            if isReusable, !isWorn(at: freed, origin.limits) {
+            if isReusable, !isWorn(at: freed, origin.limits), origin.isStillThere(self) {
                 origin.free(self)
             } else {
                 close()
@@ -236,6 +252,14 @@ final class HTTPConnection: ChannelInboundHandler {
             close()
             origin.lost(self, wasIdle: true)
         }
+    }
+
+    /// Has the origin remember whether this address works.
+    ///
+    /// A request that we cancelled says nothing of that, and a refused body was an answer.
+    private func note(isWell: Bool, unless failure: HTTPFailure? = nil) {
+        guard let peer, failure != .cancelled, failure != .tooLarge else { return }
+        if isWell { origin.reached(peer) } else { origin.missed(peer) }
     }
 
     /// Closes the channel; nothing of it is heard any more.

@@ -11,11 +11,15 @@ import NIOCore
 final class LoopConnections {
     /// How often idle connections are looked at; that much longer one may be kept.
     private static let sweep = TimeAmount.seconds(5)
+    /// Hosts without a connection whose addresses are remembered; some 200 bytes each.
+    private static let memoriesMax = 1024
 
     let eventLoop: any EventLoop
     let limits: ConnectionLimits
     let dialer: any ConnectionMaker
     private var origins: [HTTPOrigin: OriginConnections] = [:]
+    /// Which addresses have answered, of hosts without a connection.
+    private var memories: [HTTPOrigin: AddressMemory] = [:]
     /// All requests under way, each at its slot.
     private var exchanges: [HTTPExchange] = []
     private var timer: (at: NIODeadline, Scheduled<Void>)?
@@ -45,7 +49,8 @@ final class LoopConnections {
         if let known = origins[call.origin] {
             known.ask(exchange)
         } else {
-            let new = OriginConnections(call.origin, on: self)
+            let memory = memories.removeValue(forKey: call.origin) ?? AddressMemory()
+            let new = OriginConnections(call.origin, on: self, memory: memory)
             origins[call.origin] = new
             new.ask(exchange)
         }
@@ -65,7 +70,12 @@ final class LoopConnections {
         }
         exchange.place = .over
         exchange.tell(
-            HTTPResult(outcome: outcome, sentAt: exchange.sentAt, headAt: exchange.headAt)
+            HTTPResult(
+                outcome: outcome,
+                sentAt: exchange.sentAt,
+                headAt: exchange.headAt,
+                peer: exchange.peer
+            )
         )
     }
 
@@ -79,8 +89,14 @@ final class LoopConnections {
     }
 
     /// Drops an origin of which nothing is left: whoever chooses URLs chooses how many there are.
+    ///
+    /// Which of its addresses have answered is remembered, of a bounded number of hosts.
     func forgetIfEmpty(_ origin: OriginConnections) {
-        if origin.isEmpty, origins[origin.origin] === origin { origins[origin.origin] = nil }
+        guard origin.isEmpty, origins[origin.origin] === origin else { return }
+        origins[origin.origin] = nil
+        guard !origin.memory.isEmpty else { return }
+        if memories.count >= Self.memoriesMax { memories = [:] }
+        memories[origin.origin] = origin.memory
     }
 
     private func abandon(_ exchange: HTTPExchange, _ failure: HTTPFailure) {

@@ -11,14 +11,16 @@ final class OriginConnections {
     private var pool: OriginPool<HTTPConnection, HTTPExchange>
     /// Every connection that is there, to be closed on shutdown.
     private var all: [ObjectIdentifier: HTTPConnection] = [:]
-    /// Which of several addresses answered last, so that a dead one is not tried first each time.
-    private var lastGood: SocketAddress?
-    /// Where the host is, as the latest call says.
+    /// Which of several addresses have answered.
+    private(set) var memory: AddressMemory
+    /// Where the host is, as the latest call says that names addresses, and whether that call is a retry.
     private var addresses: [SocketAddress] = []
+    private var isRetry = false
 
-    init(_ origin: HTTPOrigin, on loop: LoopConnections) {
+    init(_ origin: HTTPOrigin, on loop: LoopConnections, memory: AddressMemory = AddressMemory()) {
         self.origin = origin
         self.loop = loop
+        self.memory = memory
         limits = loop.limits
         pool = OriginPool(
             connectionsMax: limits.connectionsMax,
@@ -36,16 +38,39 @@ final class OriginConnections {
     var hasIdle: Bool { pool.hasIdle }
 
     /// Sends a request as soon as a connection is free.
+    ///
+    /// One whose call names addresses uses a connection to one of these alone; others are closed, because
+    /// the host has moved, or because they may not be reached any more.
     func ask(_ exchange: HTTPExchange) {
-        if !exchange.call.addresses.isEmpty {
-            addresses = exchange.call.addresses
-        } else if origin.address == nil, !pool.hasIdle {
-            loop.finish(exchange, .failed(.unresolved))
-            loop.forgetIfEmpty(self)
+        let call = exchange.call
+        guard !call.addresses.isEmpty else {
+            guard pool.hasIdle else {
+                loop.finish(exchange, .failed(.unresolved))
+                loop.forgetIfEmpty(self)
+                return
+            }
+            exchange.place = .waiting(self)
+            perform(pool.ask(exchange), .crowded)
             return
         }
+        let hasMoved = addresses != call.addresses
+        addresses = call.addresses
+        isRetry = call.isRetry
         exchange.place = .waiting(self)
-        perform(pool.ask(exchange), .crowded)
+        let action = pool.ask(exchange) { connection in
+            guard let peer = connection.peer else { return false }
+            return call.isRetry ? peer == call.addresses[0] : call.addresses.contains(peer)
+        }
+        perform(action, .crowded)
+        guard hasMoved else { return }
+        memory.forget(allBut: addresses)
+        for connection in pool.retire({ !isStillThere($0) }) { connection.abandon(.closed) }
+    }
+
+    /// Whether the host still has the address that a connection leads to, as far as calls say.
+    func isStillThere(_ connection: HTTPConnection) -> Bool {
+        guard !addresses.isEmpty, let peer = connection.peer else { return true }
+        return addresses.contains(peer)
     }
 
     /// Sends a request again, whose connection was dead.
@@ -144,15 +169,19 @@ final class OriginConnections {
     }
 
     private func open(for owner: HTTPExchange?) {
-        var candidates = origin.address.map { [$0] } ?? Array(addresses.prefix(4))
-        if let lastGood, let index = candidates.firstIndex(of: lastGood) {
-            candidates.swapAt(0, index)
-        }
-        loop.dialer.dial(candidates, from: self, for: owner, on: loop.eventLoop)
+        let order = memory.order(addresses, isRetry: isRetry)
+        loop.dialer.dial(order, from: self, for: owner, on: loop.eventLoop)
     }
 
-    /// An address could be connected.
+    // MARK: - Which address works
+
+    /// An address was connected, or has answered.
     func reached(_ address: SocketAddress) {
-        lastGood = address
+        if addresses.count > 1 { memory.worked(address) }
+    }
+
+    /// An address could not be connected, or has not answered.
+    func missed(_ address: SocketAddress) {
+        if addresses.count > 1 { memory.failed(address) }
     }
 }

@@ -38,9 +38,14 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     /// Whether nothing is left of it.
     var isEmpty: Bool { total == 0 && waiting.isEmpty }
 
-    /// A request wants a connection.
-    mutating func ask(_ request: Request) -> Action {
-        if let connection = idle.popLast() { return .start(request, connection) }
+    /// A request wants a connection, one that `fits` if it is there already.
+    mutating func ask(
+        _ request: Request,
+        fits: (Connection) -> Bool = { _ in true }
+    ) -> Action {
+        if let index = idle.lastIndex(where: fits) {
+            return .start(request, idle.remove(at: index))
+        }
         guard waiting.count < waitingMax else { return .crowded(request) }
         waiting.append(request)
         return openIfNeeded()

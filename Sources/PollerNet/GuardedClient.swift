@@ -9,11 +9,14 @@ import ServiceLifecycle
 ///
 /// *Problem*: such a URL may name our own network, and a name may lead elsewhere the second time it
 /// is looked up (DNS rebinding); its server may answer without end, or never.
-/// *Approach*: one request in two steps. ``route(to:turn:within:)`` resolves the name anew, judges
-/// every address (``AddressGuard``) and picks one; ``send(_:headers:body:along:reading:)``
-/// connects to exactly that address (an origin of ``PooledClient`` has one), under the name that a
+/// *Approach*: one request in two steps. ``route(to:turn:within:)`` resolves the name anew and judges
+/// every address (``AddressGuard``); ``send(_:headers:body:along:reading:)``
+/// connects to one of those that may be reached and to no other, under the name that a
 /// certificate must prove, and reads the answer within a bound. Between the steps a caller may sign what it sends.
 /// One deadline covers both.
+/// *Several addresses* are raced (RFC 8305), and the one that answered is tried first the next time: one that is dead
+/// costs an attempt a quarter of a second, once. A retry begins at another address than the attempt before, because
+/// what answers may answer wrongly.
 /// *Never*: redirects (they would carry a signed body, or a header with a token, to somebody else),
 /// cookies, proxies, repeated attempts: the queue repeats them, with backoff and a record of each.
 /// *When the process ends*: ``close()`` cuts off what is under way, which then fails; the caller's
@@ -22,26 +25,30 @@ package struct GuardedClient: Sendable {
     /// A request's way: where it goes, to which of the host's addresses, and until when.
     package struct Route: Sendable {
         package let target: HTTPTarget
-        /// The address that was judged, and is the only one to be connected.
-        package let address: SocketAddress
+        /// The addresses that may be connected, in the order to be tried: each of them was judged.
+        package let addresses: [SocketAddress]
+        fileprivate let isRetry: Bool
         fileprivate let began: NIODeadline
         fileprivate let resolved: NIODeadline
         fileprivate let deadline: NIODeadline
         fileprivate let timeout: Duration
+    }
 
-        /// `192.0.2.1:443`, `[2001:db8::1]:443`.
-        package var addressText: String? {
-            guard let ip = address.ipAddress, let port = address.port else { return nil }
-            return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
-        }
+    /// What came of a request.
+    package struct Sent: Sendable {
+        package let outcome: Outcome
+        package let phases: AttemptPhases
+        /// The address that was connected, `192.0.2.1:443` or `[2001:db8::1]:443`; nil when none of several was.
+        package let address: String?
     }
 
     /// What became of a request.
     package enum Outcome: Sendable {
         /// A whole answer.
         case answered(HTTPAnswer)
-        /// An answer whose body did not come to its end, as far as it came: it exceeds the bound, or
-        /// the connection or the time was over. Its status counts all the same, if the caller says so.
+        /// An answer as far as it came: its body exceeds the bound, or the connection or the time was over, or
+        /// of its head only the status line was understood (``HTTPAnswer/hasHead``). Its status counts all the
+        /// same, if the caller says so.
         case cutShort(HTTPAnswer, RequestFailure)
         /// No answer.
         case failed(RequestFailure)
@@ -96,7 +103,7 @@ package struct GuardedClient: Sendable {
 
     /// Finds the way to a URL's host.
     ///
-    /// `turn` counts the attempts before: each goes to another address, in the resolver's order.
+    /// `turn` counts the attempts before: each begins at another address, in the resolver's order.
     /// `timeout` is for all of it, from here to the last byte of the answer.
     ///
     /// - Throws: ``RequestFailure`` with the cause `unresolved` or `blocked`.
@@ -120,9 +127,11 @@ package struct GuardedClient: Sendable {
         guard !reachable.isEmpty else {
             throw RequestFailure(.blocked, "the address may not be reached")
         }
+        let first = max(0, turn) % reachable.count
         return Route(
             target: target,
-            address: reachable[max(0, turn) % reachable.count],
+            addresses: Array(reachable[first...] + reachable[..<first]),
+            isRetry: turn > 0,
             began: began,
             resolved: resolved,
             deadline: began + .milliseconds(timeout.ms),
@@ -141,10 +150,10 @@ package struct GuardedClient: Sendable {
         body: String? = nil,
         along route: Route,
         reading: Reading
-    ) async -> (outcome: Outcome, phases: AttemptPhases)? {
+    ) async -> Sent? {
         guard headers.allSatisfy({ Self.isPlain($0.name) && Self.isPlain($0.value) }) else {
             let failure = RequestFailure(.unusable, "a header has a character that none may have")
-            return (.failed(failure), AttemptPhases())
+            return Sent(outcome: .failed(failure), phases: AttemptPhases(), address: nil)
         }
         let target = route.target
         let call = HTTPCall(
@@ -153,10 +162,10 @@ package struct GuardedClient: Sendable {
             at: HTTPOrigin(
                 isSecure: target.isSecure,
                 host: target.host,
-                port: target.port,
-                address: route.address
+                port: target.port
             ),
-            addresses: [route.address],
+            addresses: route.addresses,
+            isRetry: route.isRetry,
             headers: headers,
             body: body.map(ByteBuffer.init(string:)),
             deadline: route.deadline,
@@ -171,7 +180,12 @@ package struct GuardedClient: Sendable {
             firstByteMs: result.sentAt.flatMap { sent in result.headAt.map { sent.ms(to: $0) } },
             totalMs: route.began.ms(to: .now())
         )
-        return (Outcome(result.outcome, route.timeout), phases)
+        let sole = route.addresses.count == 1 ? route.addresses.first : nil
+        return Sent(
+            outcome: Outcome(result.outcome, route.timeout),
+            phases: phases,
+            address: (result.peer ?? sole)?.hostAndPort
+        )
     }
 
     /// Whether a text ends no line of a head, and so begins none.
@@ -195,18 +209,29 @@ extension GuardedClient.Outcome {
 package struct HTTPAnswer: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
+    /// Whether the head was understood; otherwise there is a status and nothing else.
+    package let hasHead: Bool
     /// At most as many bytes as were asked for.
     package let body: [UInt8]
 
     fileprivate init(_ reply: HTTPReply) {
         status = reply.status
         headers = reply.headers
+        hasHead = reply.hasHead
         body = Array(reply.body.readableBytesView)
     }
 
     /// The wait that the server asks for, by its `Retry-After`.
     package func retryAfter(now: Timestamp) -> Duration? {
         headers.first(name: "retry-after").flatMap { RetryAfter.parse($0, now: now) }
+    }
+}
+
+extension SocketAddress {
+    /// `192.0.2.1:443`, `[2001:db8::1]:443`; nil for what has no port.
+    fileprivate var hostAndPort: String? {
+        guard let ip = ipAddress, let port else { return nil }
+        return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
     }
 }
 

@@ -5,7 +5,8 @@ Prints one JSON object a line: first {"port": N}, then one for each request:
 whether the library accepts the request with that part changed (it must not).
 
 The path decides the answer: /status/500, /echo/500 (with the request's headers as JSON), /redirect/307, /retry-after/503/VALUE, /drip (one byte a second,
-for ever), /huge (1 GiB), /hang (no answer), /reset (connection cut); anything else is answered 204.
+for ever), /huge (1 GiB), /hang (no answer), /reset (connection cut), /raw/TEXT (these bytes, percent-decoded, and
+the connection ends); anything else is answered 204.
 """
 
 import argparse
@@ -104,6 +105,9 @@ class Sink(BaseHTTPRequestHandler):
             self.close_connection = True
         elif kind == "hang":
             time.sleep(3600)
+        elif kind == "raw":
+            self.wfile.write(urllib.parse.unquote_to_bytes("/".join(parts[1:])))
+            self.close_connection = True
         elif kind == "reset":
             self.connection.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)

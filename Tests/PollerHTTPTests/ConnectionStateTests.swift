@@ -176,6 +176,37 @@ struct ConnectionStateTests {
         }
     }
 
+    @Test("what breaks behind a whole status line leaves the status, and a 1xx leaves nothing")
+    func statusLine() {
+        for failure in [HTTPFailure.closed, .notHTTP("x"), .deadline] {
+            var state = asked(served: 1)
+            _ = state.heard(bytes: 17)
+            state.heard(status: 202)
+            guard
+                case .finish(.cutShort(let reply, failure), isReusable: false) = state.fail(failure)
+            else {
+                Issue.record("\(failure)")
+                continue
+            }
+            #expect(reply.status == 202 && !reply.hasHead && reply.headers.isEmpty)
+        }
+        var interim = asked()
+        interim.heard(status: 103)
+        guard case .finish(.failed(.closed), isReusable: false) = interim.fail(.closed) else {
+            return #expect(Bool(false), "103")
+        }
+        // What an earlier answer said is nothing of this one's.
+        var next = asked(served: 1)
+        next.heard(status: 200)
+        _ = next.receive(.head(head(204)))
+        _ = next.receive(.end(nil))
+        _ = next.readComplete(isClean: true)
+        next.ask(ConnectionState.Expectation())
+        guard case .finish(.failed(.deadline), isReusable: false) = next.abandon(.deadline) else {
+            return #expect(Bool(false), "an old status")
+        }
+    }
+
     @Test("a body beyond its bound is cut there, or refused when it is announced")
     func bounded() {
         let ten = ConnectionState.Expectation(bodyBytesMax: 10)

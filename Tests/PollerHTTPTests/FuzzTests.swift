@@ -76,6 +76,7 @@ private struct FuzzedWorld {
     private let maker: FuzzedMaker
     private let connections: LoopConnections
     private let origin: HTTPOrigin
+    private let address: SocketAddress
     private var channels: [FuzzedMaker.Made] = []
     /// What each channel's server has yet to say: pieces, each of which arrives at once.
     private var speech: [ObjectIdentifier: [ByteBuffer]] = [:]
@@ -89,8 +90,8 @@ private struct FuzzedWorld {
 
     init(seed: UInt64) throws {
         random = SplitMix(state: seed)
-        let address = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
-        origin = HTTPOrigin(isSecure: false, host: "a.test", port: 80, address: address)
+        address = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
+        origin = HTTPOrigin(isSecure: false, host: "a.test", port: 80)
         maker = FuzzedMaker(loop)
         var limits = ConnectionLimits()
         limits.connectionsMax = 4
@@ -141,7 +142,7 @@ private struct FuzzedWorld {
             isPost ? .POST : .GET,
             "/\(id)",
             at: origin,
-            addresses: [],
+            addresses: [address],
             headers: [:],
             body: isPost ? ByteBuffer(string: "body") : nil,
             deadline: loop.now + .milliseconds(.random(in: 10...2000, using: &random)),

@@ -105,6 +105,24 @@ struct OriginPoolTests {
         #expect(served === request && by === new)
     }
 
+    @Test("a request takes the connection used last that leads where it may go")
+    func fitting() {
+        var pool = pool()
+        _ = pool.ask(Thing())
+        _ = pool.ask(Thing())
+        let (one, two) = (Thing(), Thing())
+        for connection in [one, two] { _ = pool.opened(connection, for: nil, wasOwned: false) }
+        for connection in [one, two] { _ = pool.free(connection) }
+        guard case .start(_, let used) = pool.ask(Thing(), fits: { $0 === one }) else {
+            return #expect(Bool(false), "not reused")
+        }
+        #expect(used === one && pool.hasIdle)
+        #expect(
+            word(pool.ask(Thing(), fits: { $0 === one })) == "none",
+            "as many as may be are made"
+        )
+    }
+
     @Test("a request that left is not served, and the connection made for it serves another")
     func left() {
         var pool = pool(connectionsMax: 1)

@@ -143,26 +143,6 @@ struct PooledClientTests {
         #expect(await client.get("/", at: nobody) == nil)
     }
 
-    @Test("of several addresses the one that answers is found, and tried first from then on")
-    func addresses() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello), .close]
-        } _: { server in
-            let client = PooledClient()
-            let origin = HTTPOrigin(isSecure: false, host: "some.test", port: server.port)
-            let addresses = [
-                try SocketAddress(ipAddress: "127.0.0.1", port: 1),
-                try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
-            ]
-            for _ in 0..<2 {
-                let reply = try await client.get("/", origin, addresses).answered()
-                #expect(reply.status == 200)
-            }
-            await client.close()
-            #expect(server.asked.first?.text.contains("host: some.test:\(server.port)\r\n") == true)
-        }
-    }
-
     @Test("a connection that leads elsewhere gets no byte")
     func wrongPeer() async throws {
         try await ScriptedServer.run { _ in
@@ -277,12 +257,7 @@ extension PooledClient {
         at address: SocketAddress,
         timeoutMs: Int64 = 8000
     ) async -> HTTPResult? {
-        let origin = HTTPOrigin(
-            isSecure: false,
-            host: "127.0.0.1",
-            port: address.port ?? 0,
-            address: address
-        )
+        let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: address.port ?? 0)
         return await get(path, origin, [address], timeoutMs: timeoutMs)
     }
 
@@ -290,6 +265,7 @@ extension PooledClient {
         _ path: String,
         _ origin: HTTPOrigin,
         _ addresses: [SocketAddress],
+        isRetry: Bool = false,
         timeoutMs: Int64 = 8000
     ) async -> HTTPResult? {
         await send(
@@ -298,6 +274,7 @@ extension PooledClient {
                 path,
                 at: origin,
                 addresses: addresses,
+                isRetry: isRetry,
                 headers: ["a": "b"],
                 deadline: .now() + .milliseconds(timeoutMs),
                 bodyBytesMax: 1 << 20
@@ -312,12 +289,7 @@ extension PooledClient {
             HTTPCall(
                 .POST,
                 path,
-                at: HTTPOrigin(
-                    isSecure: false,
-                    host: "127.0.0.1",
-                    port: server.port,
-                    address: address
-                ),
+                at: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port),
                 addresses: [address],
                 headers: [:],
                 body: ByteBuffer(string: body),

@@ -42,7 +42,7 @@ struct TLSTests {
         timeoutMs: Int64 = 8000
     ) async throws -> HTTPResult? {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: server.port)
-        let origin = HTTPOrigin(isSecure: true, host: host, port: server.port, address: address)
+        let origin = HTTPOrigin(isSecure: true, host: host, port: server.port)
         return await client.get("/", origin, [address], timeoutMs: timeoutMs)
     }
 

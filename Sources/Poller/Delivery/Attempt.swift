@@ -15,6 +15,8 @@ package struct AttemptResult: Hashable, Sendable {
     package let outcome: Outcome
     package let kind: AttemptClass
     /// What was wrong, in a few words without secrets; empty when nothing was.
+    ///
+    /// A delivery that was accepted may have been answered oddly.
     package let reason: String
     /// The receiver's own wish for the next attempt, at most ``RetryAfter/longest``.
     package let retryAfter: Duration?
@@ -42,6 +44,11 @@ package struct AttemptResult: Hashable, Sendable {
 
     /// The receiver has accepted it.
     package static let delivered = AttemptResult(.delivered, .ok, "")
+
+    /// The receiver has accepted it, with an answer that is not as it should be.
+    package static func delivered(despite oddity: String) -> AttemptResult {
+        AttemptResult(.delivered, .ok, oddity)
+    }
 
     /// It did not work now and may later; `after` is the receiver's own wish.
     package static func failed(

@@ -13,8 +13,9 @@ import Synchronization
 /// `webhook-signature` with one `v1,…` or `v1a,…` for each live secret; `traceparent` of what is traced.
 /// *Limits*: 15 s, or the endpoint's own timeout, from resolving the name to the end of the
 /// answer, of which 8 KiB are read.
-/// A receiver that has sent a 2xx head has accepted, whatever becomes of the body: an attempt
-/// cut off in the body and made again would be cut off again. No redirects, cookies, proxies.
+/// A receiver that has sent a 2xx status line has accepted, whatever becomes of the rest of its head and of the body:
+/// an attempt that is made again would be answered the same way. A head that breaks off or is not understood is
+/// noted in the log of the attempt. No redirects, cookies, proxies.
 ///
 /// Run it as a service listed before the notifier, so that it closes its connections after it.
 package struct WebhookChannel: DeliveryChannel, Service {
@@ -106,18 +107,19 @@ package struct WebhookChannel: DeliveryChannel, Service {
         guard let sent else { return .failed("shutting down", .local) }
         var result: AttemptResult
         switch sent.outcome {
-        case .answered(let answer), .cutShort(let answer, _):
-            result = answer.webhookResult(now: wallClock())
-            // What accepted has nothing to explain.
-            if !(200..<300).contains(answer.status) {
-                let sent = receiver.endpoint?.headers.map(\.value) ?? []
-                result.excerpt = Excerpt.text(answer.body, hiding: Redaction(sent))
-            }
+        case .answered(let answer): result = answer.webhookResult(now: wallClock())
+        case .cutShort(let answer, let failure):
+            let oddity = answer.hasHead ? "" : "the head of the answer is broken: \(failure.reason)"
+            result = answer.webhookResult(now: wallClock(), oddity: oddity)
         case .failed(let failure) where failure.cause == .unusable:
             return .rejected(failure.reason, failure.kind)
         case .failed(let failure): result = .failed(failure.reason, failure.kind)
         }
-        result.address = route.addressText
+        if let answer = sent.outcome.answer, result.outcome != .delivered {
+            let sent = receiver.endpoint?.headers.map(\.value) ?? []
+            result.excerpt = Excerpt.text(answer.body, hiding: Redaction(sent))
+        }
+        result.address = sent.address
         result.phases = sent.phases
         return result
     }
@@ -186,6 +188,16 @@ private final class KnownTargets: Sendable {
     }
 }
 
+extension GuardedClient.Outcome {
+    /// The answer, as far as it came.
+    fileprivate var answer: HTTPAnswer? {
+        switch self {
+        case .answered(let answer), .cutShort(let answer, _): answer
+        case .failed: nil
+        }
+    }
+}
+
 extension HTTPAnswer {
     /// What follows from a receiver's answer: its status line and headers decide, its body does not.
     ///
@@ -196,10 +208,12 @@ extension HTTPAnswer {
     /// | 410 | rejected: the receiver wants no more |
     /// | 429, 503 | failed, not before `Retry-After` |
     /// | others | failed |
-    fileprivate func webhookResult(now: Timestamp) -> AttemptResult {
+    ///
+    /// `oddity` says what is wrong with the answer beside its status; empty for nothing.
+    fileprivate func webhookResult(now: Timestamp, oddity: String = "") -> AttemptResult {
         var result =
             switch status {
-            case 200..<300: AttemptResult.delivered
+            case 200..<300: AttemptResult.delivered(despite: oddity)
             case 300..<400:
                 AttemptResult.failed("answered \(status): redirect not followed", kind)
             case 410: AttemptResult.rejected("answered 410: the receiver wants no more", kind)

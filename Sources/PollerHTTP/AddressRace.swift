@@ -1,0 +1,141 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Connects to the addresses of a host until one of them answers (RFC 8305 §5, "Happy Eyeballs").
+///
+/// *Problem*: a host has several addresses, and one of them refuses or is silent. Tried one by one, each silent
+/// address costs a whole timeout; tried all at once, each connection costs its server several.
+/// *Approach*: the next attempt begins when one fails, or after ``delay``. The first that is connected is used; the
+/// others are closed before a byte is sent. All attempts together take no longer than one may.
+/// *Outcome*: exactly one, told to the origin: ``HTTPConnection/connected(to:)`` or
+/// ``OriginConnections/failedToOpen(for:_:)`` with the reason of the last attempt.
+///
+/// A class, because its attempts and its timer refer to it; confined to its event loop.
+final class AddressRace {
+    /// The "Connection Attempt Delay" that RFC 8305 §8 recommends.
+    private static let delay = TimeAmount.milliseconds(250)
+
+    private let addresses: [SocketAddress]
+    private let origin: OriginConnections
+    private let owner: HTTPExchange?
+    private let tls: NIOSSLContext?
+    private let eventLoop: any EventLoop
+    /// Where connections really lead: a test leads them astray.
+    private let leads: @Sendable (SocketAddress) -> SocketAddress
+    private let end: NIODeadline
+    /// Attempts that have begun, and those of them without an outcome.
+    private var begun = 0
+    private var underWay = 0
+    /// The channels of attempts without an outcome, by the number of the attempt.
+    private var channels: [Int: any Channel] = [:]
+    private var isDecided = false
+    private var next: Scheduled<Void>?
+
+    /// A race to `addresses`, in this order, of which there is at least one.
+    init(
+        _ addresses: [SocketAddress],
+        from origin: OriginConnections,
+        for owner: HTTPExchange?,
+        tls: NIOSSLContext?,
+        openMs: Int64,
+        leads: @escaping @Sendable (SocketAddress) -> SocketAddress,
+        on eventLoop: any EventLoop
+    ) {
+        self.addresses = addresses
+        self.origin = origin
+        self.owner = owner
+        self.tls = tls
+        self.leads = leads
+        self.eventLoop = eventLoop
+        end = .now() + .milliseconds(openMs)
+    }
+
+    /// Begins the next attempt, if there is one left.
+    func advance() {
+        next?.cancel()
+        next = nil
+        guard !isDecided, begun < addresses.count else { return }
+        let number = begun
+        begun += 1
+        underWay += 1
+        connect(number)
+        // An attempt may fail at once, and then the next one has begun already.
+        guard !isDecided, next == nil, begun < addresses.count else { return }
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        next = eventLoop.scheduleTask(in: Self.delay) { bound.value.advance() }
+    }
+
+    private func connect(_ number: Int) {
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let left = max(end - .now(), .milliseconds(1))
+        let connecting = ClientBootstrap(group: eventLoop)
+            .connectTimeout(left)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try bound.value.prepare(channel, number)
+                }
+            }
+            .connect(to: leads(addresses[number]))
+        connecting.assumeIsolated().whenComplete { connected in
+            self.underWay -= 1
+            self.channels[number] = nil
+            switch connected {
+            case .success(let channel): self.connected(channel, self.addresses[number])
+            case .failure(let error): self.failed(self.addresses[number], error)
+            }
+        }
+    }
+
+    private func prepare(_ channel: any Channel, _ number: Int) throws {
+        channels[number] = channel
+        let pipeline = channel.pipeline.syncOperations
+        if let tls { try pipeline.addHandler(Self.handler(tls, origin.origin.host)) }
+        try HTTPConnection(origin, for: owner).install(in: pipeline)
+    }
+
+    private func connected(_ channel: any Channel, _ address: SocketAddress) {
+        guard !isDecided else { return channel.close(promise: nil) }
+        decide()
+        origin.reached(address)
+        let pipeline = channel.pipeline.syncOperations
+        guard let connection = try? pipeline.handler(type: HTTPConnection.self) else {
+            // Closed again, and its pipeline emptied, before it could be looked at.
+            channel.close(promise: nil)
+            origin.failedToOpen(for: owner, .closed)
+            return
+        }
+        connection.connected(to: address)
+    }
+
+    private func failed(_ address: SocketAddress, _ error: any Error) {
+        guard !isDecided else { return }
+        origin.missed(address)
+        if begun < addresses.count {
+            advance()
+        } else if underWay == 0 {
+            decide()
+            origin.failedToOpen(for: owner, HTTPFailure(connecting: error))
+        }
+    }
+
+    /// Ends the attempts that have no outcome yet; theirs are nobody's.
+    private func decide() {
+        isDecided = true
+        next?.cancel()
+        next = nil
+        let late = channels.values
+        channels = [:]
+        for channel in late { channel.close(promise: nil) }
+    }
+
+    /// Names the server for SNI; an address is verified without, as SNI allows names only.
+    private static func handler(
+        _ context: NIOSSLContext,
+        _ host: String
+    ) throws -> NIOSSLClientHandler {
+        // An error only says that it is a name.
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+}

@@ -1,0 +1,156 @@
+import NIOCore
+
+/// The head of an answer before the codec reads it: its status, and the repairs that RFC 9112 asks of a client.
+///
+/// The codec refuses some heads that are in use. Receivers and upstreams behind old software send them, and every
+/// usual client reads them:
+///
+/// | in the head | becomes | RFC 9112 |
+/// |---|---|---|
+/// | a line that begins with a blank, behind a field | a space and the rest of that field's value | §5.2 |
+/// | `Content-Length` several times, or as a list, with one value | one field | §6.3 |
+/// | a blank before the colon | none | §5.1 |
+/// | lines that end in LF alone | CRLF | §2.2 |
+///
+/// Everything else is the codec's to refuse, above all different lengths: what is repaired here has one meaning.
+enum ResponseHead {
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    /// A field: its name, its value, and the lines that the value goes on with.
+    private struct Field {
+        let name: ByteBufferView
+        let value: ByteBufferView
+        var folds: [ByteBufferView] = []
+
+        /// Whether its name is `Content-Length`.
+        var isLength: Bool {
+            name.count == 14
+                && zip(name, "content-length".utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+        }
+
+        /// The value in one line.
+        var line: [UInt8] {
+            folds.reduce(into: Array(value)) { $0 += [UInt8(ascii: " ")] + $1 }
+        }
+
+        /// The values of a list, without the blanks around them.
+        var items: [[UInt8]] {
+            line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { item in
+                let begun = item.drop(while: ResponseHead.isBlank)
+                return Array(begun.reversed().drop(while: ResponseHead.isBlank).reversed())
+            }
+        }
+    }
+
+    /// The status of `HTTP/1.1 200 OK`, with or without a reason; nil for what is no status line of HTTP/1.
+    static func status(of line: ByteBufferView) -> Int? {
+        let bytes = Array(withoutEnd(line).text.prefix(13))
+        let digits = bytes.dropFirst(9).prefix(3)
+        guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8), isDigit(bytes[7]),
+            bytes[8] == UInt8(ascii: " "), digits.allSatisfy(isDigit),
+            bytes.count == 12 || bytes[12] == UInt8(ascii: " ")
+        else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int(clamping: $1 - 0x30) }
+    }
+
+    /// Whether bytes may be the beginning of a status line of HTTP/1.
+    static func mayBegin(_ bytes: ByteBufferView) -> Bool {
+        bytes.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(bytes.count))
+    }
+
+    /// How many bytes a head has, its blank line included; nil while it is incomplete.
+    ///
+    /// `searched` bytes of `bytes` hold no end and are not looked through again.
+    static func length(of bytes: ByteBufferView, searched: Int) -> Int? {
+        var rest = bytes.dropFirst(max(searched - 3, 0))
+        while let end = rest.firstIndex(of: lineFeed) {
+            rest = rest[(end + 1)...]
+            let next = rest.first == carriageReturn ? rest.dropFirst() : rest
+            if next.first == lineFeed { return next.startIndex + 1 - bytes.startIndex }
+        }
+        return nil
+    }
+
+    /// A whole head with the repairs above; nil when it needs none, or when the codec is to refuse it.
+    static func repaired(_ head: ByteBufferView) -> ByteBuffer? {
+        guard let first = head.firstIndex(of: lineFeed) else { return nil }
+        let start = withoutEnd(head[...first])
+        var fields: [Field] = []
+        var isOdd = !start.isWhole
+        var rest = head[(first + 1)...]
+        while let end = rest.firstIndex(of: lineFeed) {
+            let (text, isWhole) = withoutEnd(rest[...end])
+            rest = rest[(end + 1)...]
+            if !isWhole { isOdd = true }
+            guard let byte = text.first else { continue }
+            if isBlank(byte) {
+                // Before the first field it belongs to none (RFC 9112 §2.2).
+                guard !fields.isEmpty else { return nil }
+                isOdd = true
+                fields[fields.count - 1].folds.append(text.drop(while: isBlank))
+                continue
+            }
+            guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            var name = text[..<colon]
+            while let last = name.last, isBlank(last) {
+                isOdd = true
+                name = name.dropLast()
+            }
+            fields.append(Field(name: name, value: text[(colon + 1)...]))
+        }
+        let length = soleLength(of: fields)
+        return isOdd || length != nil ? written(start.text, fields, length: length) : nil
+    }
+
+    /// The value of all lengths, where it stands there several times; nil where it does not, or they differ.
+    private static func soleLength(of fields: [Field]) -> [UInt8]? {
+        let lengths = fields.filter(\.isLength)
+        guard let first = lengths.first,
+            lengths.count > 1 || first.line.contains(UInt8(ascii: ","))
+        else { return nil }
+        let values = lengths.flatMap(\.items)
+        return Set(values).count == 1 ? values.first : nil
+    }
+
+    /// Puts a head together; `length` is the one value of all its lengths, where there are several.
+    private static func written(
+        _ start: ByteBufferView,
+        _ fields: [Field],
+        length: [UInt8]?
+    ) -> ByteBuffer {
+        var head = ByteBuffer()
+        head.writeBytes(start)
+        head.writeString("\r\n")
+        for field in fields where length == nil || !field.isLength {
+            head.writeBytes(field.name)
+            head.writeString(":")
+            head.writeBytes(field.line)
+            head.writeString("\r\n")
+        }
+        if let length {
+            head.writeString("content-length: ")
+            head.writeBytes(length)
+            head.writeString("\r\n")
+        }
+        head.writeString("\r\n")
+        return head
+    }
+
+    /// A line without its end, and whether that was CRLF.
+    private static func withoutEnd(
+        _ line: ByteBufferView
+    ) -> (text: ByteBufferView, isWhole: Bool) {
+        guard line.last == lineFeed else { return (line, false) }
+        let text = line.dropLast()
+        return text.last == carriageReturn ? (text.dropLast(), true) : (text, false)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -1,0 +1,61 @@
+import NIOCore
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("The order in which the addresses of a host are tried")
+struct AddressMemoryTests {
+    private let old = ["192.0.2.1", "192.0.2.2"]
+    private let new = ["2001:db8::1", "2001:db8::2"]
+
+    private func addresses(_ texts: [String]) throws -> [SocketAddress] {
+        try texts.map { try SocketAddress(ipAddress: $0, port: 443) }
+    }
+
+    private func order(
+        _ memory: AddressMemory,
+        _ texts: [String],
+        isRetry: Bool = false
+    ) throws -> [String] {
+        memory.order(try addresses(texts), isRetry: isRetry).compactMap(\.ipAddress)
+    }
+
+    @Test("families take turns, beginning with that of the first address")
+    func families() throws {
+        let memory = AddressMemory()
+        #expect(try order(memory, new + old) == [new[0], old[0], new[1], old[1]])
+        #expect(try order(memory, old + new) == [old[0], new[0], old[1], new[1]])
+        #expect(try order(memory, new + [old[0]]) == [new[0], old[0], new[1]])
+        #expect(try order(memory, [old[0]]) == [old[0]])
+        #expect(
+            try order(memory, new + old, isRetry: true) == new + old,
+            "a retry has its own order"
+        )
+    }
+
+    @Test("the one that answered last goes first, and those that failed go last")
+    func remembered() throws {
+        var memory = AddressMemory()
+        let all = try addresses(new + old)
+        memory.failed(all[0])
+        #expect(try order(memory, new + old) == [old[0], new[1], old[1], new[0]])
+        memory.worked(all[3])
+        #expect(try order(memory, new + old) == [old[1], old[0], new[1], new[0]])
+        #expect(try order(memory, new + old, isRetry: true) == [new[1], old[0], old[1], new[0]])
+        memory.worked(all[0])
+        memory.failed(all[3])
+        #expect(try order(memory, new + old) == [new[0], old[0], new[1], old[1]])
+    }
+
+    @Test("an address that the host has no more is forgotten")
+    func forgotten() throws {
+        var memory = AddressMemory()
+        let all = try addresses(new + old)
+        memory.failed(all[0])
+        memory.worked(all[1])
+        memory.forget(allBut: Array(all.dropFirst()))
+        #expect(!memory.isEmpty)
+        memory.forget(allBut: [all[3]])
+        #expect(memory.isEmpty)
+    }
+}

@@ -1,0 +1,156 @@
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("Hosts with several addresses")
+struct AddressRaceTests {
+    private static let hello = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+
+    @Test("of several addresses the one that answers is found, and tried first from then on")
+    func addresses() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello), .close]
+        } _: { server in
+            let client = PooledClient()
+            let origin = HTTPOrigin(isSecure: false, host: "some.test", port: server.port)
+            let addresses = [
+                try SocketAddress(ipAddress: "127.0.0.1", port: 1),
+                try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
+            ]
+            for _ in 0..<2 {
+                let reply = try await client.get("/", origin, addresses).answered()
+                #expect(reply.status == 200)
+            }
+            await client.close()
+            #expect(server.asked.first?.text.contains("host: some.test:\(server.port)\r\n") == true)
+        }
+    }
+
+    /// Runs `body` with a client and a host.
+    private func ask(_ body: (PooledClient, HTTPOrigin) async throws -> Void) async throws {
+        let client = PooledClient()
+        try await body(client, HTTPOrigin(isSecure: false, host: "some.test", port: 80))
+        await client.close()
+    }
+
+    @Test("an address that is silent costs a quarter of a second, and the next request nothing")
+    func silentAddress() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello), .close]
+        } _: { server in
+            let silent = try await SilentListener()
+            let addresses = [
+                try #require(silent.address),
+                try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
+            ]
+            try await ask { client, origin in
+                var spans: [Int64] = []
+                for _ in 0..<2 {
+                    let began = NIODeadline.now()
+                    let result = await client.get("/", origin, addresses)
+                    let reply = try result.answered()
+                    #expect(reply.status == 200)
+                    #expect(result?.peer == addresses[1])
+                    spans.append((NIODeadline.now() - began).nanoseconds / 1_000_000)
+                }
+                #expect((240..<4000).contains(spans[0]), "\(spans)")
+                #expect(spans[1] < 240, "\(spans)")
+            }
+            try await silent.close()
+        }
+    }
+
+    @Test(
+        "a retry begins at another address, whichever answered last, and uses no connection elsewhere"
+    )
+    func retry() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { one in
+            try await ScriptedServer.run { _ in
+                [.send(Self.hello)]
+            } _: { other in
+                let addresses = try [one, other].map {
+                    try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
+                }
+                try await ask { client, origin in
+                    for _ in 0..<2 { _ = try await client.get("/", origin, addresses).answered() }
+                    #expect(one.asked.count == 2 && one.connections == 1)
+                    let rotated: [SocketAddress] = addresses.reversed()
+                    let retried = await client.get("/", origin, rotated, isRetry: true)
+                    let reply = try retried.answered()
+                    #expect(reply.status == 200)
+                    #expect(retried?.peer == addresses[1] && other.asked.count == 1)
+                }
+            }
+        }
+    }
+
+    @Test("a connection to an address that a host has no more is not used, and is closed")
+    func moved() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { old in
+            try await ScriptedServer.run { _ in
+                [.send(Self.hello)]
+            } _: { new in
+                let addresses = try [old, new].map {
+                    try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
+                }
+                try await ask { client, origin in
+                    for address in addresses {
+                        _ = try await client.get("/", origin, [address]).answered()
+                    }
+                    #expect(old.asked.count == 1 && new.asked.count == 1)
+                    try await eventually { old.ended == 1 }
+                }
+            }
+        }
+    }
+
+    @Test("when no address answers the request fails once, and to no address")
+    func noAddress() async throws {
+        let nobody = try (1...3).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 1) }
+        try await ask { client, origin in
+            let result = await client.get("/", origin, nobody)
+            guard case .unreachable? = result?.failure else {
+                Issue.record("\(String(describing: result))")
+                return
+            }
+            #expect(result?.peer == nil)
+        }
+    }
+}
+
+/// A port that neither accepts nor refuses connections: as many wait as may.
+private struct SilentListener {
+    private let listener: any Channel
+    private let waiting: [any Channel]
+
+    init() async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        listener = try await ServerBootstrap(group: group)
+            .serverChannelOption(ChannelOptions.backlog, value: 1)
+            .serverChannelOption(ChannelOptions.autoRead, value: false)
+            .bind(host: "127.0.0.1", port: 0).get()
+        var waiting: [any Channel] = []
+        // The first that gets no answer is the last.
+        while waiting.count < 16,
+            let port = listener.localAddress?.port,
+            let channel = try? await ClientBootstrap(group: group)
+                .connectTimeout(.milliseconds(300))
+                .connect(host: "127.0.0.1", port: port).get()
+        {
+            waiting.append(channel)
+        }
+        self.waiting = waiting
+    }
+
+    var address: SocketAddress? { listener.localAddress }
+
+    func close() async throws {
+        for channel in waiting + [listener] { try await channel.close().get() }
+    }
+}
