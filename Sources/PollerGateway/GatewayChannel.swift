@@ -151,7 +151,7 @@ struct GatewayChannel: ServerChildChannel {
                     + "GET /v1/sources/{id}/events (event streams)"
             )
         }
-        guard head.method == .GET else {
+        guard head.method == .GET || head.method == .HEAD else {
             return Refusal(
                 status: .methodNotAllowed,
                 code: "method_not_allowed",

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -80,6 +81,7 @@ struct HandshakeTests {
             Odd(name: "a body", with: ["Content-Length: 5"], status: 400),
             Odd(name: "a chunked body", with: ["Transfer-Encoding: chunked"], status: 400),
             Odd(name: "HTTP/1.0", line: "GET /v1/stream HTTP/1.0", status: 426),
+            Odd(name: "HEAD", line: "HEAD /v1/stream HTTP/1.1", status: 400),
             Odd(name: "another path", line: "GET /nowhere HTTP/1.1", status: 404),
             Odd(name: "another method", line: "POST /v1/stream HTTP/1.1", status: 405),
             Odd(name: "another subprotocol", without: [`protocol`], status: 400),
@@ -116,6 +118,39 @@ struct HandshakeTests {
                 let lines = Self.complete.map { $0 == old ? new : $0 }
                 let answer = try await Self.answer(bench.port, lines)
                 #expect(answer.hasPrefix("HTTP/1.1 101 "), "\(new) \(answer)")
+            }
+        }
+    }
+
+    @Test("HEAD is answered like GET without a body, and HTTP/1.0 without chunks")
+    func oldAndHead() async throws {
+        try await LiveBench.run { bench in
+            let key = "Authorization: Bearer key-all"
+            for (line, lines) in [
+                ("/nowhere", []), ("/v1/stream", []), ("/v1/events/stream", []),
+                ("/v1/events/stream", [key]), ("/v1/sources/src_1/events?types=nonsense", []),
+            ] {
+                let head = try await Self.answer(
+                    bench.port,
+                    [Self.host] + lines,
+                    line: "HEAD \(line) HTTP/1.1"
+                )
+                #expect(head.hasPrefix("HTTP/1.1 ") && head.hasSuffix("\r\n\r\n"), "\(head)")
+                #expect(head.components(separatedBy: "\r\n\r\n").count == 2, "\(head)")
+                guard lines.isEmpty else { continue }
+                let get = try await Self.answer(
+                    bench.port,
+                    [Self.host],
+                    line: "GET \(line) HTTP/1.1"
+                )
+                #expect(get.prefix(12) == head.prefix(12), "\(line)")
+                let old = try await Self.answer(
+                    bench.port,
+                    [Self.host],
+                    line: "GET \(line) HTTP/1.0"
+                )
+                #expect(old.prefix(12) == get.prefix(12), "\(old)")
+                #expect(!old.lowercased().contains("transfer-encoding"), "\(old)")
             }
         }
     }

@@ -318,6 +318,8 @@ struct RouteTable: Sendable {
         }
         // `{` is behind every letter.
         guard let nearest = fitting.min() else { return [] }
-        return routes.filter { $0.paths.contains(nearest) }.map(\.methodName)
+        let methods = routes.filter { $0.paths.contains(nearest) }.map(\.methodName)
+        // What has a GET answers HEAD (``ClientExpectations``).
+        return methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
     }
 }

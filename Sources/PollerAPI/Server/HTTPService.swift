@@ -11,7 +11,8 @@ import PollerNet
 /// Each bound is where the cost arises: the number of connections per address (``ConnectionGate``,
 /// before a byte is parsed), the size of headers (the decoder, before they are kept), the time until
 /// a request is complete and its answer is read (``RequestDeadline``), the time between two requests
-/// (the idle timeout). A request names one host (``HostCheck``). The size and time of a body are bounded by its route (``BodyReader``).
+/// (the idle timeout). A request names one host (``HostCheck``), and gets what HTTP promises its client
+/// (``ClientExpectations``). The size and time of a body are bounded by its route (``BodyReader``).
 struct HTTPService {
     /// A connection costs a file descriptor and some 30 KiB; 10,000 fit a usual limit.
     private static let connectionsMax = 10_000
@@ -94,6 +95,7 @@ struct HTTPService {
                 inner.setup(channel: channel, logger: logger)
             }.flatMapThrowing { value in
                 try HostCheck.add(to: channel)
+                try ClientExpectations.add(to: channel, bodyBytesMax: BodyReader.batchBytesMax)
                 return value
             }
         }

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerHTTP
 import PollerNet
 
 /// Decides what a request for an event stream is answered.
@@ -227,7 +228,8 @@ struct EventStreamResponse: Sendable {
 
     /// The head of an event stream, or of an answer in its place.
     ///
-    /// Nothing between us and the client may keep it or wait for more of it.
+    /// Nothing between us and the client may keep it or wait for more of it. A stream to a client of HTTP/1.0 is of that
+    /// version, too, because it may have no chunks.
     func head(
         _ status: HTTPResponseStatus,
         type: String = "text/event-stream"
@@ -240,7 +242,8 @@ struct EventStreamResponse: Sendable {
         ]
         if status != .noContent { headers.add(name: "content-type", value: type) }
         addOrigin(&headers)
-        return HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+        let version = HostField.isOld(request) ? HTTPVersion.http1_0 : .http1_1
+        return HTTPResponseHead(version: version, status: status, headers: headers)
     }
 
     /// A short answer.
@@ -280,14 +283,16 @@ struct EventStreamResponse: Sendable {
         return parts(head, body: refusal.problem)
     }
 
+    /// A whole answer; that to `HEAD` ends with its head, behind which the encoder would write an end of chunks.
     private func parts(_ head: HTTPResponseHead, body: String) -> [HTTPServerResponsePart] {
         var head = head
-        let hasBody = request.method != .HEAD && !body.isEmpty
-        if head.status != .noContent, hasBody {
+        if head.status != .noContent, !body.isEmpty {
+            head.version = .http1_1
             head.headers.add(name: "content-length", value: String(body.utf8.count))
         }
+        guard request.method != .HEAD else { return [.head(head)] }
         let text: [HTTPServerResponsePart] =
-            hasBody ? [.body(.byteBuffer(ByteBuffer(string: body)))] : []
+            body.isEmpty ? [] : [.body(.byteBuffer(ByteBuffer(string: body)))]
         return [.head(head)] + text + [.end(nil)]
     }
 

@@ -21,6 +21,7 @@ enum Handshake {
     /// Why a handshake is refused; `nil` when it is valid.
     static func refusal(of head: HTTPRequestHead) -> Refusal? {
         let headers = head.headers
+        guard head.method == .GET else { return malformed("a handshake is a GET") }
         guard headers["sec-websocket-version"] == ["13"] else {
             return Refusal(
                 status: .upgradeRequired,

@@ -196,7 +196,7 @@ struct AccessSpellingTests {
     func unmatched() async throws {
         try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             for target in [
-                "HEAD /", "GET /v2/watches", "GET /nowhere", "OPTIONS *",
+                "HEAD /v1/watches", "GET /v2/watches", "GET /nowhere", "OPTIONS *",
                 "OPTIONS /v1/watches", "PUT /openapi.json", "GET /v1/stripe/webhook",
                 "POST /v1/stripe/webhook/a/b", "POST /v1/stripe/webhooks", "GET /r/src_1/state/x",
             ] {

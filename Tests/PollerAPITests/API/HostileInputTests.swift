@@ -187,7 +187,7 @@ struct HostileInputTests {
             let wrong = try await api.request(.PATCH, "/v1/watches/src_1")
             #expect(wrong.status == 405)
             #expect(wrong.code == "method_not_allowed")
-            #expect(wrong.headers.first(name: "Allow") == "GET, DELETE")
+            #expect(wrong.headers.first(name: "Allow") == "GET, HEAD, DELETE")
         }
     }
 

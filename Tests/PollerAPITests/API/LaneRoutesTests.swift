@@ -83,7 +83,7 @@ struct LaneRoutesTests {
             }
             let wrong = try await api.request(.DELETE, "/v1/lanes/default/sources")
             #expect(wrong.status == 405)
-            #expect(wrong.headers.first(name: "Allow") == "GET")
+            #expect(wrong.headers.first(name: "Allow") == "GET, HEAD")
             #expect(try await api.get("/v1/lanes/default/sources/pause").status == 405)
         }
     }
