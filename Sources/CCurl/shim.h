@@ -12,7 +12,10 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #ifdef __APPLE__
 #define CCURL_LIBRARY "libcurl.4.dylib"
@@ -144,6 +147,26 @@ static inline CURLcode ccurl_set_progress(
     if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_XFERINFOFUNCTION, callback);
     if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_XFERINFODATA, context);
     return code;
+}
+
+/// Bounds how long the system tries to connect a socket, as libcurl's own limit covers the server's greeting, too.
+///
+/// Two repeated SYNs are 7 s on Linux (tcp(7)); macOS takes seconds. Where it cannot be set the system's limit holds.
+static inline int ccurl_connects(void *context, curl_socket_t socket, curlsocktype purpose) {
+    (void)context;
+    (void)purpose;
+#if defined(TCP_SYNCNT)
+    int repeats = 2;
+    (void)setsockopt(socket, IPPROTO_TCP, TCP_SYNCNT, &repeats, sizeof(repeats));
+#elif defined(TCP_CONNECTIONTIMEOUT)
+    int seconds = 7;
+    (void)setsockopt(socket, IPPROTO_TCP, TCP_CONNECTIONTIMEOUT, &seconds, sizeof(seconds));
+#endif
+    return CURL_SOCKOPT_OK;
+}
+
+static inline CURLcode ccurl_set_connects(CURL *handle) {
+    return CCURL(curl_easy_setopt)(handle, CURLOPT_SOCKOPTFUNCTION, ccurl_connects);
 }
 
 #endif

@@ -5,6 +5,7 @@ package import RedisClient
 ///
 /// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 100 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
+/// `<ns>refused:<id>` is when a relay first refused a recipient as unknown, in ms, for ninety days.
 package struct RedisSuppressionList: SuppressionList {
     private let client: RedisClient
     private let namespace: String
@@ -45,10 +46,37 @@ package struct RedisSuppressionList: SuppressionList {
     }
 
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
+        let refused = refusals(of: SuppressionEntry(recipient, of: account))
         // One key a command: in a Cluster they live in different slots.
         _ = try await run(
-            Self.entries(recipient, account).map { RedisCommand("DEL", [.string(key($0))]) }
+            (Self.entries(recipient, account).map(key) + [refused]).map {
+                RedisCommand("DEL", [.string($0)])
+            }
         )
+    }
+
+    package func noteRefusal(
+        _ entry: SuppressionEntry,
+        at now: Timestamp
+    ) async throws(StoreError) -> Timestamp {
+        let key = RedisArgument.string(refusals(of: entry))
+        let replies = try await run([
+            RedisCommand(
+                "SET",
+                [key, RedisArgument(now.ms), "NX", "PX", RedisArgument(MailboxRefusal.kept.ms)]
+            ),
+            RedisCommand("GET", [key]),
+        ])
+        // What stands there and is no time says nothing of an earlier refusal.
+        return replies.last?.string.flatMap { Timestamp(stored: $0) } ?? now
+    }
+
+    package func forgetRefusals(_ entry: SuppressionEntry) async throws(StoreError) {
+        _ = try await run([RedisCommand("DEL", [.string(refusals(of: entry))])])
+    }
+
+    private func refusals(of entry: SuppressionEntry) -> String {
+        "\(namespace)refused:\(entry.id)"
     }
 
     private static func entries(

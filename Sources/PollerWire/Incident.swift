@@ -53,6 +53,8 @@ public struct Incident: WireObject, Hashable {
         case storeFilling = "store_filling"
         /// The upstream's webhooks for an account are refused, all of them.
         case webhooksRefused = "webhooks_refused"
+        /// The mail relay refuses mails for a reason that is about us or about itself.
+        case mailRelay = "mail_relay"
     }
 
     /// Whether it is so now.

@@ -3,8 +3,8 @@
 Prints one JSON object a line: first {"port": N}, then one for each mail:
 {"from", "to", "peer_port", "headers", "parts": {"text/plain": …, "text/html": …}, "defects", "raw"}.
 
-The recipient decides the answer: tempfail@… 451, permfail@… 550 for want of a mailbox, policy@… 550
-for policy, datafail@… 554 after the message,
+The recipient decides the answer: tempfail@… 451, permfail@… 550 because there is no such mailbox, policy@… 550
+for policy, each of REFUSALS what stands there, datafail@… 554 after the message,
 slow@… answers its RCPT after a minute; every other mail is accepted.
 """
 
@@ -20,6 +20,17 @@ import threading
 from aiosmtpd.smtp import SMTP
 
 
+# What relays answer for reasons of their own, without a code of RFC 3463.
+REFUSALS = {
+    "greylisted": "550 You have been greylisted",
+    "hourly": "550 Domain shop.example has exceeded the max emails per hour (150/150)",
+    "listed": "553 your address is in an RBL",
+    "nameless": "554 no PTR record for your address",
+    "quota": "551 sending quota exceeded",
+    "plain": "550 must issue a STARTTLS command first",
+}
+
+
 class Sink:
     async def handle_RCPT(self, server, session, envelope, address, options):
         local = address.split("@")[0]
@@ -29,6 +40,8 @@ class Sink:
             return "550 5.1.1 no such mailbox"
         if local == "policy":
             return "550 5.7.1 relaying denied"
+        if local in REFUSALS:
+            return REFUSALS[local]
         if local == "slow":
             await asyncio.sleep(60)
         envelope.rcpt_tos.append(address)
@@ -59,16 +72,40 @@ class Sink:
         return "250 2.0.0 accepted"
 
 
+class Hesitant(SMTP):
+    """Greets after a while, as relays do that have doubts about who connects, and takes so many mails."""
+
+    greet_after = 0.0
+    # Beyond these the connection ends without a word; 0 for no limit.
+    mails_max = 0
+    mails = 0
+
+    async def smtp_MAIL(self, arg):
+        self.mails += 1
+        if self.mails_max and self.mails > self.mails_max:
+            self.transport.close()
+            return
+        await super().smtp_MAIL(arg)
+
+    async def _handle_client(self):
+        await asyncio.sleep(self.greet_after)
+        await super()._handle_client()
+
+
 async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--greet-after", type=float, default=0.0, help="seconds")
+    parser.add_argument("--mails-per-connection", type=int, default=0)
     parser.add_argument("--until-eof", action="store_true", help="end with standard input")
     options = parser.parse_args()
     if options.until_eof:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+    Hesitant.greet_after = options.greet_after
+    Hesitant.mails_max = options.mails_per_connection
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: SMTP(Sink(), hostname="sink.test", loop=loop), "127.0.0.1", options.port
+        lambda: Hesitant(Sink(), hostname="sink.test", loop=loop), "127.0.0.1", options.port
     )
     print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
     await server.serve_forever()

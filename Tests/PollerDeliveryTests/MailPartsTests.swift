@@ -82,32 +82,64 @@ struct MailPartsTests {
         #expect(specials.hasPrefix("=?utf-8?B?") && specials.hasSuffix("?= <pay@shop.example>"))
     }
 
-    @Test("only a mailbox that does not exist is a hard bounce")
-    func bounces() {
-        func isHard(_ line: String, account: String = "RCPT failed: 550") -> Bool {
-            SMTPReply(
-                // CURLE_SEND_ERROR
-                code: 55,
-                status: Int(line.prefix(3)) ?? 0,
-                isBodySent: false,
-                message: "Failed sending data to the peer",
-                account: account,
-                line: line
-            ).isHardBounce
-        }
-        #expect(isHard("550 5.1.1 no such mailbox\r\n") && isHard("550 no such user\r\n"))
-        #expect(isHard("550 5.2.1 disabled\r\n") && isHard("553 mailbox name not allowed\r\n"))
-        #expect(!isHard("550 5.7.1 relaying denied\r\n"), "set up wrong: about us")
-        #expect(!isHard("552 5.2.2 mailbox full\r\n") && !isHard("554 go away\r\n"))
-        #expect(!isHard("451 4.3.0 later\r\n", account: "RCPT failed: 451"))
-        #expect(!isHard("550 5.1.1 no such sender\r\n", account: "MAIL failed: 550"))
-        #expect(!isHard("", account: "RCPT failed: 550"))
-        #expect(isHard("550 sorry, no mailbox here by that name (#5.1.1)\r\n"))
-        #expect(isHard("550-5.1.1 No such account.\r\n550 5.1.1 See https://x.example\r\n"))
+    /// A refusal of the recipient.
+    private func refusal(_ line: String, account: String = "RCPT failed: 550") -> SMTPReply {
+        SMTPReply(
+            // CURLE_SEND_ERROR
+            code: 55,
+            status: Int(line.prefix(3)) ?? 0,
+            isBodySent: false,
+            message: "Failed sending data to the peer",
+            account: account,
+            line: line + "\r\n"
+        )
     }
 
     @Test(
-        "a refusal that is about us silences no customer",
+        "an answer that says so is evidence of a missing mailbox",
+        arguments: [
+            "550 5.1.1 no such mailbox", "550 no such user", "550 5.1.10 Recipient not found",
+            "550 5.1.6 has moved", "556 5.1.10 the domain takes no mail",
+            "550 sorry, no mailbox here by that name (#5.1.1)",
+            "550-5.1.1 The email account that you tried to reach does not exist. Please try\r\n"
+                + "550 5.1.1 double-checking the recipient's email address for typos",
+            "550 5.1.1 <a@b.c>: Recipient address rejected: User unknown in relay recipient table",
+            "550 <a@b.c>: User unknown in virtual mailbox table", "553 mailbox does not exist",
+            "554 5.5.0 unknown recipient", "550 5.1.0 user not found", "551 No such user here",
+        ]
+    )
+    func missing(line: String) {
+        #expect(refusal(line).finding == .missingMailbox)
+        #expect(refusal(line).result.outcome == .rejected)
+        #expect(refusal(line, account: "MAIL failed: 550").finding != .missingMailbox)
+    }
+
+    @Test(
+        "a refusal that is about the recipient and no evidence is tried again, and is nobody's trouble",
+        arguments: [
+            "552 5.2.2 mailbox full", "550 5.2.1 disabled", "550 5.1.2 no such host",
+            "550 5.1.3 bad address",
+        ]
+    )
+    func aboutTheRecipient(line: String) {
+        #expect(refusal(line).finding == .nothing)
+        #expect(refusal(line).result.outcome == .failed)
+    }
+
+    @Test("what is no permanent refusal of the recipient says nothing of the mailbox")
+    func otherRefusals() {
+        let later = refusal("451 4.3.0 later", account: "RCPT failed: 451")
+        #expect(later.finding == .nothing && later.result.kind == .deferred)
+        #expect(refusal("", account: "RCPT failed: 550").finding == .nothing)
+        let sender = refusal("550 5.1.1 no such sender", account: "MAIL failed: 550")
+        #expect(sender.finding == .relayTrouble("550 5.1.1 no such sender"))
+        #expect(sender.result.excerpt == "550 5.1.1 no such sender", "without its line end")
+        let sent = SMTPReply(code: 0, status: 250, isBodySent: true, message: "")
+        #expect(sent.finding == .accepted && sent.result.outcome == .delivered)
+    }
+
+    @Test(
+        "a refusal that is about us, or may be, silences no customer and is tried again",
         arguments: [
             "550 relay not permitted", "550 Relaying denied", "550 Administrative prohibition",
             "550 rejected for policy reasons", "550 blocked using a list of senders",
@@ -117,20 +149,58 @@ struct MailPartsTests {
             "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)",
             "550-Relaying is not for you.\r\n550 See https://relay.example/",
             "550-Your address is blocked.\r\n550 See https://x.example/",
+            "550 You have been greylisted", "550 exceeded the max emails per hour",
+            "553 your address is in an RBL", "554 no PTR record", "551 sending quota exceeded",
+            "550 must issue a STARTTLS command first", "554 go away",
+            "553 mailbox name not allowed",
+            "550 Requested action not taken: mailbox unavailable", "551 user not local",
+            "550 your domain does not exist", "550 the reverse DNS of 192.0.2.1 does not exist",
+            "550 5.1.1 greylisted, try again later",
+            "550 5.1.1 user unknown for now: too many mails",
+            "550 sender's user unknown", "550",
+            "550 5.4.1 Recipient address rejected: Access denied",
         ]
     )
     func aboutUs(line: String) {
-        let reply = SMTPReply(
-            // CURLE_SEND_ERROR
-            code: 55,
-            status: Int(line.prefix(3)) ?? 0,
-            isBodySent: false,
-            message: "Failed sending data to the peer",
-            account: "RCPT failed: 550",
-            line: line + "\r\n"
+        let reply = refusal(line)
+        guard case .relayTrouble(let answer) = reply.finding else {
+            Issue.record("\(reply.finding)")
+            return
+        }
+        #expect(answer.hasPrefix(line.prefix(3)))
+        #expect(reply.result.outcome == .failed && reply.result.kind == .refused)
+    }
+
+    @Test("what a relay refuses is trouble for an hour, and without an accepted mail for a day")
+    func trouble() {
+        let start = Samples.start
+        var trouble = RelayTrouble(nil, refusing: "550 first\nof two lines", at: start)
+        #expect(trouble.answer == "550 first of two lines" && trouble.count == 1)
+        trouble = RelayTrouble(trouble, refusing: "550 next", at: start + .seconds(7200))
+        #expect(trouble.count == 2 && trouble.since == start)
+        #expect(trouble.message.contains("2 mails") && trouble.message.contains("550 next"))
+        func accepting(_ at: Timestamp) -> RelayTrouble {
+            RelayTrouble(
+                answer: trouble.answer,
+                count: trouble.count,
+                since: trouble.since,
+                last: trouble.last,
+                accepted: at
+            )
+        }
+        let later = start + .seconds(4 * 3600)
+        #expect(trouble.isTrouble(at: later))
+        #expect(accepting(start + .seconds(7000)).isTrouble(at: later), "accepted before")
+        #expect(accepting(start + .seconds(7300)).isTrouble(at: start + .seconds(7400)))
+        #expect(!accepting(start + .seconds(7300)).isTrouble(at: later))
+        #expect(!trouble.isTrouble(at: start + .seconds(2 * 86_400)))
+        // What comes after it is over is another one.
+        let another = RelayTrouble(
+            accepting(start + .seconds(7300)),
+            refusing: "550 again",
+            at: later
         )
-        #expect(!reply.isHardBounce)
-        #expect(reply.result.outcome == .rejected)
+        #expect(another.count == 1 && another.since == later)
     }
 
     @Test("a relay that repeats the login tells nobody the password, plain or encoded")
@@ -147,6 +217,7 @@ struct MailPartsTests {
                 hidden: relay.confidences
             )
             #expect(reply.result.excerpt == "535 5.7.8 bad credentials: (redacted)")
+            #expect(reply.finding == .relayTrouble("535 5.7.8 bad credentials: (redacted)"))
         }
     }
 
@@ -154,7 +225,8 @@ struct MailPartsTests {
     func wanted() throws {
         let channel = EmailChannel(
             relay: try SMTPRelay("smtp://localhost"),
-            sender: try MailSender("a@b.c")
+            sender: try MailSender("a@b.c"),
+            wallClock: { Samples.start }
         )
         #expect(!channel.wants(Samples.event("src_1", "pending", previous: nil)))
         #expect(!channel.wants(Samples.event("pi_1", "requires_payment_method", previous: nil)))

@@ -118,6 +118,9 @@ struct HostileRecordsTests {
             SuppressionEntry(recipient, of: .main),
             because: .unsubscribed
         )
+        let now = Timestamp(ms: 1_700_000_000_000)
+        _ = try await suppressions.noteRefusal(SuppressionEntry(recipient, of: .main), at: now)
+        try await RedisRelayTroubles(client: client, layout: layout).noteRefusal("550 no", at: now)
     }
 
     private static let counted: [ItemField] = [

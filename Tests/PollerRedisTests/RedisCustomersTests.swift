@@ -102,4 +102,66 @@ struct RedisCustomersTests {
             #expect(try await list.reason(for: recipient, of: other) == nil)
         }
     }
+
+    @Test(
+        "the first refusal of a mailbox is remembered for ninety days, until it is mailed or lifted"
+    )
+    func refusals() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let list = RedisSuppressionList(client: client, layout: layout)
+            let recipient = try MailAddress("kunde@example.org")
+            let entry = SuppressionEntry(recipient, of: .main)
+            let (first, later) = (
+                Timestamp(ms: 1_795_165_200_000), Timestamp(ms: 1_795_265_200_000)
+            )
+            for end in ["forget", "lift", "damage"] {
+                #expect(try await list.noteRefusal(entry, at: first) == first)
+                #expect(try await list.noteRefusal(entry, at: later) == first, "\(end)")
+                let elsewhere = SuppressionEntry(recipient, of: try AccountID("acct_1"))
+                #expect(try await list.noteRefusal(elsewhere, at: later) == later)
+                let key = RedisArgument.string("t:refused:\(entry.id)")
+                let ms = try await client.send(RedisCommand("PTTL", [key])).int ?? 0
+                #expect((1...Int(MailboxRefusal.kept.ms)).contains(ms))
+                try await list.forgetRefusals(elsewhere)
+                switch end {
+                case "forget": try await list.forgetRefusals(entry)
+                case "lift": try await list.lift(recipient, of: .main)
+                default: _ = try await client.send(RedisCommand("SET", [key, "x"]))
+                }
+            }
+            #expect(try await list.noteRefusal(entry, at: later) == later, "what is no time")
+        }
+    }
+
+    @Test("what a mail relay refuses is kept for a day, and when it accepted a mail")
+    func relayTroubles() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let troubles = RedisRelayTroubles(client: client, layout: layout)
+            #expect(try await troubles.relayTrouble() == nil)
+            let start = Timestamp(ms: 1_795_165_200_000)
+            try await troubles.noteAcceptance(at: start)
+            #expect(try await troubles.relayTrouble() == nil, "nothing is refused")
+            for second in 1...3 {
+                try await troubles.noteRefusal("550 no", at: start + .seconds(second))
+            }
+            let trouble = try await troubles.relayTrouble()
+            let wanted = RelayTrouble(
+                answer: "550 no",
+                count: 3,
+                since: start + .seconds(1),
+                last: start + .seconds(3),
+                accepted: start
+            )
+            #expect(trouble == wanted)
+            let ms = try await client.send(RedisCommand("PTTL", ["t:relay"])).int ?? 0
+            #expect((1...Int(RelayTrouble.kept.ms)).contains(ms))
+            for field in ["count", "since", "last"] {
+                _ = try await client.send(RedisCommand("HSET", ["t:relay", "\(field)", "nan"]))
+                #expect(try await troubles.relayTrouble() == nil, "\(field)")
+                try await troubles.noteRefusal("550 no", at: start)
+            }
+        }
+    }
 }

@@ -213,7 +213,11 @@ struct StoreExercise {
         }
         await outcome.attempt("suppressions") {
             let list = RedisSuppressionList(client: client, layout: layout)
-            _ = try await list.reason(for: try MailAddress("a@example.com"), of: .main)
+            let recipient = try MailAddress("a@example.com")
+            _ = try await list.reason(for: recipient, of: .main)
+            let entry = SuppressionEntry(recipient, of: .main)
+            _ = try await list.noteRefusal(entry, at: Timestamp(ms: 1_700_000_000_000))
+            _ = try await RedisRelayTroubles(client: client, layout: layout).relayTrouble()
         }
         await outcome.attempt("secrets") {
             let masterKeys = try MasterKeys(RedisHarness.masterKey)

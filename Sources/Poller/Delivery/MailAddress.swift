@@ -2,7 +2,8 @@
 ///
 /// libcurl puts addresses on the wire as they are, and a line break in one is a second command
 /// (tried with 7.88). So only the dot-string form of RFC 5321 §4.1.2 passes; quoted local parts
-/// and address literals, which hardly anybody has, do not.
+/// and address literals, which hardly anybody has, do not. Nor do letters beyond ASCII: they need a relay with SMTPUTF8
+/// (RFC 6531), and a domain has a form in ASCII (RFC 5890).
 package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     /// `local@domain`.
     package let description: String
@@ -14,6 +15,14 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks an address.
     package init(_ text: some StringProtocol, field: String = "mail") throws(InvalidInput) {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw InvalidInput(
+                field: field,
+                message:
+                    "has characters beyond ASCII, to which no mail is sent: write the domain as xn--…, and "
+                    + "use a name in ASCII"
+            )
+        }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, text.utf8.count <= 254, let local = parts.first,
             let host = parts.last, Self.isLocalPart(local), Self.isDomain(host)
@@ -68,7 +77,10 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             && text.utf8.allSatisfy {
                 isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
             }
-            && dotsSeparate(text) && !text.hasPrefix("-")
+            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+                (1...63).contains(label.utf8.count) && !label.hasPrefix("-")
+                    && !label.hasSuffix("-")
+            }
     }
 
     private static func dotsSeparate(_ text: some StringProtocol) -> Bool {

@@ -16,13 +16,38 @@ package protocol SuppressionList: Sendable {
 
     /// Sends mail to a recipient of an account again, whatever the reason was.
     func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError)
+
+    /// Notes that a relay refuses a recipient as unknown; returns when it did so first, `now` for the first time.
+    func noteRefusal(
+        _ entry: SuppressionEntry,
+        at now: Timestamp
+    ) async throws(StoreError) -> Timestamp
+
+    /// Forgets the refusals of a recipient, who has been sent a mail since.
+    func forgetRefusals(_ entry: SuppressionEntry) async throws(StoreError)
+}
+
+/// When a relay that knows no such mailbox is believed: the second time, on another day.
+///
+/// A relay may lose its list of mailboxes for some hours, and then knows nobody: that must not silence the payers who
+/// were mailed meanwhile. A mailbox that is missing a day later is missing.
+package enum MailboxRefusal {
+    /// From the first refusal to one that is on another day.
+    package static let apart = Duration.seconds(86_400)
+    /// So long a first refusal is remembered.
+    package static let kept = Duration.seconds(90 * 86_400)
+
+    /// Whether a refusal confirms an earlier one.
+    package static func isConfirmed(first: Timestamp, now: Timestamp) -> Bool {
+        now - first >= apart
+    }
 }
 
 /// Why somebody is sent no mail.
 package enum SuppressionReason: String, Hashable, Sendable, CaseIterable {
     /// They asked us to stop.
     case unsubscribed
-    /// Their mail server does not know them.
+    /// Their mailbox does not exist, as a relay has said on two days or bounce processing has reported.
     case hardBounce = "hard_bounce"
     /// They called our mail spam.
     case complaint
@@ -39,8 +64,8 @@ package struct SuppressionEntry: Hashable, Sendable {
         id = ItemID(of: "mail", account.description, recipient.folded)
     }
 
-    /// A recipient, whichever account's mail it was: a mailbox that does not exist, or somebody
-    /// who complained.
+    /// A recipient, whichever account's mail it was: a mailbox that bounce processing has reported as missing, or
+    /// somebody who complained.
     package init(everywhere recipient: MailAddress) {
         // No account is named so.
         id = ItemID(of: "mail", "*", recipient.folded)

@@ -25,6 +25,8 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case storeFilling = "store_filling"
     /// The upstream's webhooks for an account are refused, all of them.
     case webhooksRefused = "webhooks_refused"
+    /// The mail relay refuses mails for a reason that is about us or about itself.
+    case mailRelay = "mail_relay"
 }
 
 /// Something of the cluster that is not as it should be: told when it begins and when it is over.
@@ -175,7 +177,9 @@ extension IncidentKind {
     /// The others stay until a person acts, or time itself has passed.
     var mayPass: Bool {
         switch self {
-        case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling, .webhooksRefused: true
+        case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling, .webhooksRefused,
+            .mailRelay:
+            true
         case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
         }
     }
@@ -193,6 +197,7 @@ extension IncidentKind {
         case .keyExpiring: "keys end within a week"
         case .storeFilling: "stores are nearly full"
         case .webhooksRefused: "accounts have all webhooks of their upstream refused"
+        case .mailRelay: "mail relays refuse mails"
         }
     }
 }

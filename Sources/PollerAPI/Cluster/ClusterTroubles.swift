@@ -32,6 +32,8 @@ package actor ClusterTroubles: IncidentLooker {
     private let setAside: (any SuspectStore)?
     /// Which webhooks of the upstream are refused; `nil` where no store keeps that.
     private let webhooks: (any WebhookHealthStore)?
+    /// What the mail relay refuses; `nil` where no store keeps that.
+    private let relay: (any RelayTroubleStore)?
     private let suspects: PoisonGuard
     private var disabled: (version: Int64, troubles: [Sighting.Trouble])?
     private var register: KeyRegister?
@@ -43,6 +45,7 @@ package actor ClusterTroubles: IncidentLooker {
         keys: any KeyStore,
         setAside: (any SuspectStore)? = nil,
         webhooks: (any WebhookHealthStore)? = nil,
+        relay: (any RelayTroubleStore)? = nil,
         suspects: PoisonGuard = .none,
         memoryUsed: @escaping @Sendable () async -> Double?
     ) {
@@ -52,6 +55,7 @@ package actor ClusterTroubles: IncidentLooker {
         self.memoryUsed = memoryUsed
         self.setAside = setAside
         self.webhooks = webhooks
+        self.relay = relay
         self.suspects = suspects
     }
 
@@ -77,6 +81,11 @@ package actor ClusterTroubles: IncidentLooker {
         if let webhooks {
             seen[.webhooksRefused] = try await part("webhooks") { () async throws(StoreError) in
                 Self.sighting(of: try await webhooks.refusedWebhooks(), at: now)
+            }
+        }
+        if let relay {
+            seen[.mailRelay] = try await part("mail relay") { () async throws(StoreError) in
+                Self.sighting(of: try await relay.relayTrouble(), at: now)
             }
         }
         if let setAside {
@@ -108,6 +117,17 @@ package actor ClusterTroubles: IncidentLooker {
         return Sighting(
             troubles.map { Sighting.Trouble("\($0.account)", count: $0.count, $0.message) },
             action: troubles.first?.action
+        )
+    }
+
+    /// A mail relay that does not accept what it should.
+    static func sighting(of trouble: RelayTrouble?, at now: Timestamp) -> Sighting {
+        guard let trouble, trouble.isTrouble(at: now) else { return Sighting() }
+        return Sighting(
+            [Sighting.Trouble(nil, count: trouble.count, trouble.message)],
+            action:
+                "read the answer, and compare POLLER_SMTP_URL and POLLER_MAIL_FROM with what the relay expects: "
+                + "login, TLS, sender, limits, block lists; the mails are tried again for a day"
         )
     }
 

@@ -8,11 +8,13 @@ import ServiceLifecycle
 ///
 /// *Who is told what*: what ``MailNews`` finds in an event, unless the ``SuppressionList`` names the
 /// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
-/// that knows no such mailbox puts the recipient on that list. Operators are told of incidents
-/// (``IncidentMail``), whatever that list says.
+/// that knows no such mailbox on two days (``MailboxRefusal``) puts the recipient on that list, for this account.
+/// What it refuses otherwise is tried again, and noted for operators (``RelayTrouble``). Operators are told of
+/// incidents (``IncidentMail``), whatever that list says.
 /// *Order*: the address is checked, then the list is asked, then words are found, then a thread is
 /// waited for: an attempt that cannot succeed takes no thread from one that can.
-/// *Limits*: 30 s an attempt, of which up to 15 s for a free thread and 10 s to connect.
+/// *Limits*: what the lease of a delivery leaves for an attempt, 30 s or more, of which up to 15 s for a free thread; a
+/// relay that needs the minutes of RFC 5321 §4.5.3.2 needs a longer `delivery_lease`.
 /// *At least once*: a relay whose answer to the message is lost may get it again, with the same
 /// `Message-ID`.
 ///
@@ -20,13 +22,11 @@ import ServiceLifecycle
 package struct EmailChannel: DeliveryChannel, Service {
     /// libcurl blocks; a relay takes tens of milliseconds a mail, so eight keep 100 a second going.
     private static let threads = 8
-    /// All in all, a turn to send included.
-    private static let attempt = Duration.seconds(30)
-
     package let schemes: Set<String> = ["mailto"]
     package let isSuperseding = true
     package let readsWatch = true
-    package let timeout = Self.attempt
+    /// All in all, a turn to send included.
+    package let timeout: Duration
     package let schedule: RetrySchedule
 
     private let relay: SMTPRelay
@@ -36,6 +36,8 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let publicURL: String?
     private let templates: MailTemplates
     private let suppressions: (any SuppressionList)?
+    private let relayTroubles: (any RelayTroubleStore)?
+    private let wallClock: @Sendable () -> Timestamp
     private let pool: NIOThreadPool
     private let limiter = RelayLimiter(threads: Self.threads)
     private let slots = ThreadSpecificVariable<SMTPSlot>()
@@ -50,6 +52,9 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///   - publicURL: where payers find our pages; nil where they do not.
     ///   - templates: what a mail looks like, and its words.
     ///   - suppressions: who must not be sent mail; nil for nobody.
+    ///   - relayTroubles: where it is noted what the relay refuses; nil where nobody reads it.
+    ///   - timeout: for an attempt; the lease of a delivery is longer.
+    ///   - wallClock: tells on which day a mailbox was refused.
     ///   - schedule: the waits between attempts.
     package init(
         relay: SMTPRelay,
@@ -59,6 +64,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         publicURL: String? = nil,
         templates: MailTemplates = .standard,
         suppressions: (any SuppressionList)? = nil,
+        relayTroubles: (any RelayTroubleStore)? = nil,
+        timeout: Duration = .seconds(30),
+        wallClock: @escaping @Sendable () -> Timestamp,
         schedule: RetrySchedule = .email
     ) {
         self.relay = relay
@@ -68,6 +76,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         self.publicURL = publicURL
         self.templates = templates
         self.suppressions = suppressions
+        self.relayTroubles = relayTroubles
+        self.timeout = timeout
+        self.wallClock = wallClock
         self.schedule = schedule
         pool = NIOThreadPool(numberOfThreads: Self.threads)
         pool.start()
@@ -110,7 +121,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                 from: sender,
                 endpoint: target.id(account: account)
             )
-            return await handOver(message, to: target)
+            return await handOver(message, to: target, of: nil)
         }
         do {
             if let reason = try await suppressions?.reason(for: recipient, of: account) {
@@ -125,21 +136,50 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .skipped("there is nothing to tell a payer")
         }
         let message = message(event, news, to: recipient, endpoint: target.id(account: account))
-        return await handOver(message, to: target)
+        return await handOver(message, to: target, of: account)
     }
 
-    private func handOver(_ message: MailMessage, to target: DeliveryTarget) async -> AttemptResult
-    {
+    /// Sends a mail, and notes what the relay's answer says; `account` is nil for a mail to operators, whom nothing
+    /// suppresses.
+    private func handOver(
+        _ message: MailMessage,
+        to target: DeliveryTarget,
+        of account: AccountID?
+    ) async -> AttemptResult {
         let limit = min(target.endpoint?.timeout ?? timeout, timeout)
-        let (result, isHardBounce) = await hand(over: message, within: limit)
-        if isHardBounce {
-            // When that fails the next mail bounces again, and is noted then.
-            try? await suppressions?.suppress(
-                SuppressionEntry(everywhere: message.recipient),
-                because: .hardBounce
-            )
-        }
+        let (result, finding) = await hand(over: message, within: limit)
+        // The mail counts; what cannot be noted now is noted with the next one.
+        try? await note(finding, message.recipient, account)
         return result
+    }
+
+    private func note(
+        _ finding: SMTPReply.Finding,
+        _ recipient: MailAddress,
+        _ account: AccountID?
+    ) async throws(StoreError) {
+        let entry = account.map { SuppressionEntry(recipient, of: $0) }
+        switch finding {
+        case .nothing: break
+        case .accepted:
+            if let entry { try await suppressions?.forgetRefusals(entry) }
+            try await relayTroubles?.noteAcceptance(at: wallClock())
+        case .missingMailbox:
+            if let entry { try await refused(entry) }
+        case .relayTrouble(let answer):
+            // Operators are not told who was written to.
+            let shown = Excerpt.text(answer.utf8, hiding: Redaction([recipient.description]))
+            try await relayTroubles?.noteRefusal(shown, at: wallClock())
+        }
+    }
+
+    /// Suppresses a recipient whose mailbox is missing on another day, too.
+    private func refused(_ entry: SuppressionEntry) async throws(StoreError) {
+        guard let suppressions else { return }
+        let now = wallClock()
+        let first = try await suppressions.noteRefusal(entry, at: now)
+        guard MailboxRefusal.isConfirmed(first: first, now: now) else { return }
+        try await suppressions.suppress(entry, because: .hardBounce)
     }
 
     private func message(
@@ -169,10 +209,10 @@ package struct EmailChannel: DeliveryChannel, Service {
     private func hand(
         over message: MailMessage,
         within limit: Duration
-    ) async -> (AttemptResult, isHardBounce: Bool) {
+    ) async -> (AttemptResult, SMTPReply.Finding) {
         let end = NIODeadline.now() + .milliseconds(limit.ms)
         guard await limiter.enter() else {
-            return (.failed("the mail relay is too slow: no turn to send", .local), false)
+            return (.failed("the mail relay is too slow: no turn to send", .local), .nothing)
         }
         defer { limiter.leave() }
         let abort = AbortFlag()
@@ -183,7 +223,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                 abort.raise()
             }
         } catch {
-            return (.failed("mail not sent: the process is shutting down", .local), false)
+            return (.failed("mail not sent: the process is shutting down", .local), .nothing)
         }
     }
 
@@ -192,50 +232,26 @@ package struct EmailChannel: DeliveryChannel, Service {
         _ message: MailMessage,
         until end: NIODeadline,
         abort: AbortFlag
-    ) -> (AttemptResult, isHardBounce: Bool) {
+    ) -> (AttemptResult, SMTPReply.Finding) {
         let slot = slots.currentValue ?? SMTPSlot()
         slots.currentValue = slot
         let reply = slot.withSession { session in
-            session.send(
-                message,
-                from: sender.address,
-                through: relay,
-                // Not 0, which libcurl takes for no limit.
-                timeoutMs: max(Int(clamping: (end - .now()).nanoseconds / 1_000_000), 1),
-                abort: abort
-            )
+            func send(isFresh: Bool) -> SMTPReply {
+                session.send(
+                    message,
+                    from: sender.address,
+                    through: relay,
+                    isFresh: isFresh,
+                    // Not 0, which libcurl takes for no limit.
+                    timeoutMs: max(Int(clamping: (end - .now()).nanoseconds / 1_000_000), 1),
+                    abort: abort
+                )
+            }
+            let reply = send(isFresh: false)
+            return reply.isEndOfConnection ? send(isFresh: true) : reply
         }
-        guard let reply else { return (.failed("libcurl cannot start", .local), false) }
-        return (reply.result, reply.isHardBounce)
-    }
-}
-
-/// Who our mail comes from: `POLLER_MAIL_FROM`, an address or `Name <address>`.
-package struct MailSender: Hashable, Sendable {
-    /// Shown by mail programs; empty when there is none.
-    package let name: String
-    package let address: MailAddress
-
-    /// A sender under a shop's name.
-    init(name: String, address: MailAddress) {
-        self.name = name
-        self.address = address
-    }
-
-    /// Reads a sender.
-    package init(_ text: String) throws(InvalidInput) {
-        guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {
-            name = ""
-            address = try MailAddress(text, field: "mail_from")
-            return
-        }
-        let inner = text[text.index(after: open)...].dropLast()
-        address = try MailAddress(inner, field: "mail_from")
-        let shown = text[..<open].drop { $0 == " " || $0 == "\"" }
-        name = String(
-            String(shown.reversed().drop { $0 == " " || $0 == "\"" }.reversed())
-                .unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
-        )
+        guard let reply else { return (.failed("libcurl cannot start", .local), .nothing) }
+        return (reply.result, reply.finding)
     }
 }
 

@@ -10,8 +10,17 @@ import Synchronization
 /// kept. `curl_easy_reset` forgets the options of the last mail and keeps the connection, so a mail
 /// costs a transaction and not a handshake.
 /// *Ending it*: libcurl asks a progress callback about once a second whether to go on; that reads an
-/// ``AbortFlag``. ``RelayLimiter`` bounds who waits for a thread, `CURLOPT_TIMEOUT_MS` how long one
-/// transaction may take.
+/// ``AbortFlag``. ``RelayLimiter`` bounds who waits for a thread.
+/// *Timeouts* are those of RFC 5321 §4.5.3.2, within the time of the attempt (`CURLOPT_TIMEOUT_MS`): a relay that has
+/// doubts about us lets us wait for its greeting.
+///
+/// | waiting for | RFC 5321 | here |
+/// |---|---|---|
+/// | a TCP connection, for each address | | 7 s (`ccurl_connects`) |
+/// | the greeting, with TLS and login | 5 min | 5 min |
+/// | the answer to `MAIL`, `RCPT`, `DATA` | 5, 5, 2 min | 10 min: libcurl has one limit for all |
+/// | the answer to the message | 10 min | 10 min |
+///
 /// *Trusted input*: libcurl puts envelope addresses on the wire as they are, so a line break in one
 /// would be a command of its own; ``MailAddress`` lets none pass (<doc:DeliveryFacts>).
 /// *After a crash* the mail may have been accepted without anybody here knowing: the next attempt
@@ -21,6 +30,11 @@ import Synchronization
 @safe final class SMTPSession {
     /// libcurl, loaded, and its process-wide state; a static is made once.
     private static let isReady = ccurl_start() == CURLE_OK
+
+    /// RFC 5321 §4.5.3.2.1.
+    private static let greetingMs = 300_000
+    /// RFC 5321 §4.5.3.2.6, the longest of its timeouts.
+    private static let answerSeconds = 600
 
     private let handle: UnsafeMutableRawPointer
 
@@ -35,14 +49,18 @@ import Synchronization
     }
 
     /// Sends one mail; blocks for at most `timeoutMs`.
+    ///
+    /// `isFresh` has a connection made for it, also where one was kept.
     func send(
         _ message: MailMessage,
         from sender: MailAddress,
         through relay: SMTPRelay,
+        isFresh: Bool = false,
         timeoutMs: Int,
         abort: AbortFlag
     ) -> SMTPReply {
         configure(relay, helo: sender.domain, timeoutMs: timeoutMs)
+        set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
         set(CURLOPT_MAIL_FROM, "<\(sender)>")
         let recipients = unsafe ccurl_list("<\(message.recipient)>")
         defer { unsafe ccurl_free_list(recipients) }
@@ -90,13 +108,16 @@ import Synchronization
         defer { unsafe ccurl_reset(handle) }
         var status = 0
         _ = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+        var connects = 0
+        _ = unsafe ccurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connects)
         return SMTPReply(
             code: code.rawValue,
             status: status,
             isBodySent: unsafe upload.pointee.offset == upload.pointee.length,
             message: unsafe String(cString: ccurl_explain(code)),
             account: unsafe String(cString: ccurl_error(words)),
-            line: unsafe String(cString: ccurl_reply(words))
+            line: unsafe String(cString: ccurl_reply(words)),
+            isKept: connects == 0
         )
     }
 
@@ -107,8 +128,11 @@ import Synchronization
         // An empty proxy also keeps the proxy variables of the environment out.
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NOSIGNAL, 1)
-        set(CURLOPT_CONNECTTIMEOUT_MS, min(10_000, timeoutMs))
+        // Until the greeting and the login are over, not until the socket is connected.
+        set(CURLOPT_CONNECTTIMEOUT_MS, min(Self.greetingMs, timeoutMs))
+        set(CURLOPT_SERVER_RESPONSE_TIMEOUT, Self.answerSeconds)
         set(CURLOPT_TIMEOUT_MS, timeoutMs)
+        _ = unsafe ccurl_set_connects(handle)
         set(CURLOPT_NETRC, Int(clamping: CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -160,108 +184,5 @@ final class AbortFlag: Sendable {
     /// Ends the transfer, within about a second.
     func raise() {
         raised.store(true, ordering: .relaxed)
-    }
-}
-
-/// How a mail transaction ended.
-struct SMTPReply: Sendable {
-    /// libcurl's verdict.
-    let code: CURLcode.RawValue
-    /// The relay's last reply, 0 when there was none.
-    let status: Int
-    /// Whether the whole message had been handed over.
-    let isBodySent: Bool
-    /// libcurl's own words for its verdict.
-    let message: String
-    /// libcurl's own words for what happened, which begin with the command that was refused.
-    var account = ""
-    /// The relay's last reply that refused something, with all of its lines: `550 5.1.1 no such mailbox`.
-    var line = ""
-    /// What the relay was told in confidence, and may repeat.
-    var hidden = Redaction.none
-
-    /// What follows: 4xx may work later, 5xx about this mail never will.
-    ///
-    /// A refusal that is about us and not about the mail (login, TLS, a relay that greets with
-    /// 554) is the operator's to mend and is tried again.
-    var result: AttemptResult {
-        guard code != CURLE_OK.rawValue else { return .delivered }
-        let isAboutTheMail =
-            code == CURLE_SEND_ERROR.rawValue || code == CURLE_RECV_ERROR.rawValue || isBodySent
-        // RFC 4954 §6: authentication is missing, too weak, failed, or wants encryption.
-        let isAboutUs = [530, 534, 535, 538].contains(status)
-        if (500...599).contains(status), isAboutTheMail, !isAboutUs {
-            return withExcerpt(.rejected("the relay answered \(status)", .refused, code: status))
-        }
-        let answer = status > 0 ? " (last answer \(status))" : ""
-        let answered = status > 0 ? status : nil
-        return withExcerpt(
-            .failed("mail not accepted: \(message)\(answer)", kind, code: answered)
-        )
-    }
-
-    /// Whether the relay knows that there is no such mailbox: nothing must be sent there again.
-    ///
-    /// *Source*: RFC 3463 §3.2 (`mailboxCodes`); without an enhanced code, RFC 5321 §4.2.3 (550, 551,
-    /// 553). That gives 550 also "for policy reasons", and such a refusal, as X.7.x and those of senders
-    /// (X.1.7, X.1.8), is about us: it must not silence every customer of a relay that is set up wrong. So without a
-    /// code it counts only where the text says nothing of that; who is not suppressed is only refused again.
-    var isHardBounce: Bool {
-        guard code != CURLE_OK.rawValue, account.hasPrefix("RCPT failed"),
-            (500...599).contains(status)
-        else { return false }
-        guard line.hasPrefix("\(status)") else { return false }
-        // Behind the status and what stands between, a space or a `-`.
-        let lines = line.split(whereSeparator: \.isNewline).map { $0.dropFirst(4) }
-        if let known = lines.lazy.compactMap(Self.enhancedCode).first {
-            return Self.mailboxCodes.contains(known)
-        }
-        guard [550, 551, 553].contains(status) else { return false }
-        let said = lines.joined(separator: " ").lowercased()
-        return !Self.wordsAboutUs.contains { said.contains($0) }
-    }
-
-    /// No such mailbox (1), host (2) or form of address (3), one that has moved (6) or takes no mail at all (10);
-    /// one that is disabled.
-    private static let mailboxCodes: Set<String> = [
-        "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1",
-    ]
-
-    /// What relays say when they refuse us, or this mail, and not the mailbox.
-    private static let wordsAboutUs = [
-        "relay", "denied", "permitted", "prohibit", "policy", "block", "blacklist", "authenticat",
-        "spam", "sender", "rcpthosts", "reputation", "spf", "dkim", "dmarc",
-    ]
-
-    /// The code of RFC 3463 in a line: at its beginning, `5.1.1 no such mailbox`, or as qmail has it, `(#5.1.1)`.
-    private static func enhancedCode(_ line: Substring) -> String? {
-        let words = line.split(separator: " ")
-        let first = words.first.map { [$0] } ?? []
-        let marked = words.filter { $0.hasPrefix("(#") }.map { $0.dropFirst(2) }
-        for word in first + marked {
-            let parts = word.prefix { $0.isNumber || $0 == "." }.split(separator: ".")
-            if parts.count == 3, parts.first == "5" { return parts.joined(separator: ".") }
-        }
-        return nil
-    }
-
-    private func withExcerpt(_ result: AttemptResult) -> AttemptResult {
-        var result = result
-        result.excerpt = Excerpt.text(line.utf8, hiding: hidden)
-        return result
-    }
-
-    private var kind: AttemptClass {
-        switch code {
-        case CURLE_OPERATION_TIMEDOUT.rawValue: .timeout
-        case CURLE_COULDNT_RESOLVE_HOST.rawValue: .dns
-        case CURLE_COULDNT_CONNECT.rawValue: .connect
-        case CURLE_USE_SSL_FAILED.rawValue, CURLE_SSL_CONNECT_ERROR.rawValue,
-            CURLE_PEER_FAILED_VERIFICATION.rawValue:
-            .tls
-        case CURLE_LOGIN_DENIED.rawValue: .unauthorized
-        case _ where status >= 400: .deferred
-        default: .reset
-        }
     }
 }

@@ -246,13 +246,16 @@ struct Settings: Sendable {
         guard lease >= pollTimeout + .seconds(1) else {
             throw read.wrong("lease", "must be at least poll_timeout + 1s")
         }
-        // The longest attempt is a webhook's 15 s or a mail's 30 s; a shorter lease would let
+        // A webhook has 15 s, and a mail has what the lease leaves, 30 s at least; a shorter lease would let
         // another notifier send the same again.
-        guard deliveryLease >= .seconds(45) else {
+        guard deliveryLease >= .seconds(30) + Self.deliveryMargin else {
             throw read.wrong("delivery_lease", "must be at least 45s, 15 s more than any attempt")
         }
         try checkKeys()
     }
+
+    /// How much longer a lease of a delivery is than its attempt.
+    static let deliveryMargin = Duration.seconds(15)
 
     /// What tells whether two processes can do the same, in the list of those that live (``Member/serves``).
     var served: String {

@@ -59,6 +59,7 @@ extension Node {
             keys: cluster.keys,
             setAside: cluster.watches,
             webhooks: sweeps,
+            relay: relayTroubles,
             suspects: suspects,
             memoryUsed: { [client = cluster.client] in
                 // Who may not ask is told nothing of it.

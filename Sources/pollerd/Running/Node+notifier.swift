@@ -51,7 +51,11 @@ extension Node {
                 },
                 publicURL: settings.publicURL,
                 templates: settings.templates,
-                suppressions: suppressions
+                suppressions: suppressions,
+                relayTroubles: relayTroubles,
+                // The lease is longer by as much as a claim and a commit may take (`DeliveryChannel/timeout`).
+                timeout: settings.deliveryLease - Settings.deliveryMargin,
+                wallClock: WallClock.now
             )
             channels.append(email)
             services.append(email)
@@ -217,6 +221,11 @@ extension Node {
     /// Who is sent no mail.
     var suppressions: RedisSuppressionList {
         RedisSuppressionList(client: cluster.client, layout: cluster.layout)
+    }
+
+    /// What the mail relay refuses.
+    var relayTroubles: RedisRelayTroubles {
+        RedisRelayTroubles(client: cluster.client, layout: cluster.layout)
     }
 
     /// The tokens of the links in our mails.

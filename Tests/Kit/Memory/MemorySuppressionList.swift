@@ -4,6 +4,7 @@ import Synchronization
 /// A suppression list in memory, that can be made to fail.
 package final class MemorySuppressionList: SuppressionList {
     private let entries = Mutex<[ItemID: SuppressionReason]>([:])
+    private let refusals = Mutex<[ItemID: Timestamp]>([:])
     private let failure = Mutex<StoreError?>(nil)
 
     /// An empty list.
@@ -39,6 +40,24 @@ package final class MemorySuppressionList: SuppressionList {
             entries[SuppressionEntry(everywhere: recipient).id] = nil
             entries[SuppressionEntry(recipient, of: account).id] = nil
         }
+        refusals.withLock { $0[SuppressionEntry(recipient, of: account).id] = nil }
+    }
+
+    package func noteRefusal(
+        _ entry: SuppressionEntry,
+        at now: Timestamp
+    ) async throws(StoreError) -> Timestamp {
+        try check()
+        return refusals.withLock { refusals in
+            let first = refusals[entry.id] ?? now
+            refusals[entry.id] = first
+            return first
+        }
+    }
+
+    package func forgetRefusals(_ entry: SuppressionEntry) async throws(StoreError) {
+        try check()
+        refusals.withLock { $0[entry.id] = nil }
     }
 
     private func check() throws(StoreError) {

@@ -115,6 +115,7 @@ struct ClusterTroublesTests {
         let deliveries = MemoryDeliveryQueue(time: time)
         let endpoints = MemoryEndpointStore(time: time)
         let keys = MemoryKeyStore(time: time)
+        let relay = MemoryRelayTroubles()
         let troubles = ClusterTroubles(
             ClusterSeams(
                 watches: store,
@@ -125,6 +126,7 @@ struct ClusterTroublesTests {
             ),
             endpoints: endpoints,
             keys: keys,
+            relay: relay,
             memoryUsed: { 0.93 }
         )
         let calm = try await troubles.look(at: time.now)
@@ -133,6 +135,12 @@ struct ClusterTroublesTests {
             calm[.storeFilling]?.troubles.first?.message
                 == "store: 93 % of the memory Redis may use are taken"
         )
+
+        #expect(calm[.mailRelay] == Sighting())
+        try await relay.noteRefusal("550 your address is blocked", at: time.now)
+        let refused = try await troubles.look(at: time.now)[.mailRelay]
+        #expect(refused?.troubles.first?.message.contains("550 your address is blocked") == true)
+        #expect(refused?.action?.contains("POLLER_SMTP_URL") == true)
 
         for (name, by) in [("a", Endpoint.Disabler.ourselves), ("b", .person)] {
             var endpoint = Endpoint(

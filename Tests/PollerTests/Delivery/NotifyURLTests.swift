@@ -61,6 +61,22 @@ struct NotifyURLTests {
         }
     }
 
+    @Test(
+        "an address that no relay takes is refused, with what to do",
+        arguments: [
+            ("j%C3%BCrgen@customer.example", "xn--"), ("payer@b%c3%bccher.example", "xn--"),
+            ("%22a%20b%22@customer.example", "name@host"), ("a%40b@c.example", "name@host"),
+            ("payer@customer.example%20", "name@host"), ("payer@customer.example.", "name@host"),
+            ("a%0d%0aRCPT@c.example", "name@host"), ("payer@-a.example", "name@host"),
+            ("payer@a-.example", "name@host"), ("payer@[192.0.2.1]", "name@host"),
+        ]
+    )
+    func unmailable(address: String, advice: String) {
+        let error = #expect(throws: InvalidInput.self) { try NotifyURL("mailto:\(address)") }
+        #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
+        #expect(throws: Never.self) { try NotifyURL(recorded: "mailto:\(address)") }
+    }
+
     @Test("may be 2,048 characters long, no more")
     func length() throws {
         let start = "https://a.example/"
@@ -72,11 +88,13 @@ struct NotifyURLTests {
     @Test("a mail address may be 254 characters long, no more")
     func mailLength() throws {
         let name = String(repeating: "x", count: 64)
-        let host = "@" + String(repeating: "b", count: 254 - 64 - 1 - 8) + ".example"
-        #expect(try NotifyURL("mailto:" + name + host).scheme == "mailto")
-        #expect(throws: InvalidInput.self) {
-            try NotifyURL("mailto:" + name + "@b" + host.dropFirst())
+        func host(_ lengths: Int...) -> String {
+            "@" + lengths.map { String(repeating: "b", count: $0) + "." }.joined() + "example"
         }
+        #expect((name + host(63, 63, 53)).utf8.count == 254)
+        #expect(try NotifyURL("mailto:" + name + host(63, 63, 53)).scheme == "mailto")
+        #expect(throws: InvalidInput.self) { try NotifyURL("mailto:" + name + host(63, 63, 54)) }
+        #expect(throws: InvalidInput.self) { try NotifyURL("mailto:x" + host(64)) }
         #expect(throws: InvalidInput.self) { try NotifyURL("mailto:x" + name + "@b.example") }
     }
 

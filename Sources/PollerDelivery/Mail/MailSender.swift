@@ -1,0 +1,30 @@
+package import Poller
+
+/// Who our mail comes from: `POLLER_MAIL_FROM`, an address or `Name <address>`.
+package struct MailSender: Hashable, Sendable {
+    /// Shown by mail programs; empty when there is none.
+    package let name: String
+    package let address: MailAddress
+
+    /// A sender under a shop's name.
+    init(name: String, address: MailAddress) {
+        self.name = name
+        self.address = address
+    }
+
+    /// Reads a sender.
+    package init(_ text: String) throws(InvalidInput) {
+        guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {
+            name = ""
+            address = try MailAddress(text, field: "mail_from")
+            return
+        }
+        let inner = text[text.index(after: open)...].dropLast()
+        address = try MailAddress(inner, field: "mail_from")
+        let shown = text[..<open].drop { $0 == " " || $0 == "\"" }
+        name = String(
+            String(shown.reversed().drop { $0 == " " || $0 == "\"" }.reversed())
+                .unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
+        )
+    }
+}

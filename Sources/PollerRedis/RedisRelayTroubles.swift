@@ -1,0 +1,61 @@
+package import Poller
+package import RedisClient
+
+/// What the mail relay refuses, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.
+///
+/// Several notifiers may note something at once, and the last one counts: it is a matter of hours.
+package struct RedisRelayTroubles: RelayTroubleStore {
+    private static let fields = ["answer", "count", "since", "last", "accepted"]
+
+    private let client: RedisClient
+    private let key: String
+
+    /// The record of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: its namespace, as verified at start.
+    package init(client: RedisClient, layout: StoreLayout) {
+        self.client = client
+        key = "\(layout.watchKeys.namespace)relay"
+    }
+
+    package func noteRefusal(_ answer: String, at now: Timestamp) async throws(StoreError) {
+        let trouble = RelayTrouble(try await relayTrouble(), refusing: answer, at: now)
+        try await write([
+            ("answer", trouble.answer), ("count", "\(trouble.count)"),
+            ("since", "\(trouble.since.ms)"), ("last", "\(trouble.last.ms)"),
+        ])
+    }
+
+    package func noteAcceptance(at now: Timestamp) async throws(StoreError) {
+        try await write([("accepted", "\(now.ms)")])
+    }
+
+    package func relayTrouble() async throws(StoreError) -> RelayTrouble? {
+        let replies = try await client.ask([
+            RedisCommand("HMGET", [.string(key)] + Self.fields.map(RedisArgument.string))
+        ])
+        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
+        let values = replies.first?.array?.map { $0.string ?? "" } ?? []
+        guard values.count == Self.fields.count, let count = Int(count: values[1]),
+            let since = Timestamp(stored: values[2]), let last = Timestamp(stored: values[3])
+        else { return nil }
+        return RelayTrouble(
+            answer: values[0],
+            count: count,
+            since: since,
+            last: last,
+            accepted: Timestamp(stored: values[4])
+        )
+    }
+
+    private func write(_ fields: [(String, String)]) async throws(StoreError) {
+        let values = fields.flatMap { [RedisArgument.string($0.0), .string($0.1)] }
+        let replies = try await client.ask([
+            RedisCommand("HSET", [.string(key)] + values),
+            RedisCommand("PEXPIRE", [.string(key), RedisArgument(RelayTrouble.kept.ms)]),
+        ])
+        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
+    }
+}
