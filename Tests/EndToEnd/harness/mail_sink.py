@@ -29,11 +29,19 @@ class MailSink:
     """
 
     def __init__(self, listener=None, tls: ssl.SSLContext | None = None):
+        # What every recipient is refused with, such as `550 You have been greylisted`; none when empty.
+        self.refusal = ""
         self.receipts = Receipts(listener)
         self.messages: list[email.message.EmailMessage] = []
         self._controller = _Controller(self, hostname="127.0.0.1", port=0, ssl_context=tls)
         self._controller.start()
         self.url = f"{'smtps' if tls else 'smtp'}://127.0.0.1:{self._controller.port}"
+
+    async def handle_RCPT(self, _server, _session, envelope, address, _options) -> str:
+        if self.refusal:
+            return self.refusal
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, _server, _session, envelope) -> str:
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
