@@ -22,6 +22,14 @@ extension HostileServerTests {
         #expect(count == 1)
     }
 
+    @Test("an odd head that comes byte by byte is understood")
+    func drippedHead() async throws {
+        let bytes = "HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\nok"
+        let (first, second, count) = try await twice([.drip(bytes, everyMs: 1)])
+        #expect(first == "200 ok" && second == "200 ok", "\(first), \(second)")
+        #expect(count == 1)
+    }
+
     @Test(
         "of a head that is none behind a whole status line the status counts",
         arguments: [

@@ -121,15 +121,6 @@ struct HostileServerTests {
                 "cut 200 reset"
             ),
             (
-                [
-                    .drip(
-                        "HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\nok",
-                        everyMs: 1
-                    ), .close,
-                ],
-                "200 ok"
-            ),
-            (
                 [.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), .close],
                 "cut 200 closed"
             ),
