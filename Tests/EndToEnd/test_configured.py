@@ -140,6 +140,22 @@ def test_an_upstream_may_say_what_of_its_answer_is_the_payment(cluster: Cluster,
     assert "payment" not in watch(cluster, "pay-1")
 
 
+def test_an_amount_that_is_not_understood_is_reported_by_the_doctor(cluster: Cluster, bank: Bank):
+    assert "all are understood" in ctl(cluster, "doctor").stdout
+    bank.sums = {"cents": 1.099e3, "currency": "EUR"}
+    bank.states["buy-3"] = "settled"
+    assert by_url(cluster, f"{bank.url}/paying/buy-3", notify=[]).status_code == 201
+    wait_until(lambda: watch(cluster, "buy-3", "paying")["state"] == "closed", 15, "closed")
+    assert watch(cluster, "buy-3", "paying")["payment"]["amount"] == 1099
+    bank.sums = {"cents": "10,99", "currency": "EUR"}
+    bank.states["buy-4"] = "settled"
+    assert by_url(cluster, f"{bank.url}/paying/buy-4", notify=[]).status_code == 201
+    wait_until(lambda: watch(cluster, "buy-4", "paying")["state"] == "closed", 15, "closed")
+    assert watch(cluster, "buy-4", "paying")["payment"]["state"] == "unknown"
+    wait_until(lambda: "“10,99” of upstream paying" in ctl(cluster, "doctor").stdout, 10, "reported")
+    bank.sums = {}
+
+
 @pytest.mark.parametrize("payment, said", [
     ("{}", "payment needs state"),
     ("{state: {pointer: /x}}", "payment.state needs map"),

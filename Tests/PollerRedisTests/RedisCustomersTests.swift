@@ -134,6 +134,33 @@ struct RedisCustomersTests {
         }
     }
 
+    @Test("amounts that are not understood are kept by upstream, the last one of each, for a day")
+    func unreadAmounts() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let amounts = RedisUnreadAmounts(client: client, layout: layout)
+            #expect(try await amounts.unreadAmounts().isEmpty)
+            let start = Timestamp(ms: 1_795_165_200_000)
+            let shop = AccountID(unchecked: "shop")
+            for (upstream, text, seconds) in [
+                (shop, "10,99", 0), (AccountID(unchecked: "erp"), "a|b\n\u{1B}[2J", 1),
+                (shop, "1.099,00", 2),
+            ] {
+                let amount = UnreadAmount(upstream, text, last: start + .seconds(seconds))
+                try await amounts.note(amount)
+            }
+            let kept = try await amounts.unreadAmounts()
+            #expect(kept.map(\.text) == ["a|b[2J", "1.099,00"])
+            #expect(kept.map(\.last) == [start + .seconds(1), start + .seconds(2)])
+            #expect(kept.allSatisfy { $0.isRecent(at: start + .seconds(86_400)) })
+            #expect(!kept[0].isRecent(at: start + .seconds(86_402)))
+            let ttl = try await client.send(
+                RedisCommand("PTTL", [.string("\(layout.watchKeys.namespace)unread")])
+            )
+            #expect((ttl.int ?? 0) > 86_000_000)
+        }
+    }
+
     @Test("what a mail relay refuses is kept for a day, and when it accepted a mail")
     func relayTroubles() async throws {
         try await withRedis { client in

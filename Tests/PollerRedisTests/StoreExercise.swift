@@ -219,6 +219,9 @@ struct StoreExercise {
             _ = try await list.noteRefusal(entry, at: Timestamp(ms: 1_700_000_000_000))
             _ = try await RedisRelayTroubles(client: client, layout: layout).relayTrouble()
         }
+        await outcome.attempt("unread amounts") {
+            _ = try await RedisUnreadAmounts(client: client, layout: layout).unreadAmounts()
+        }
         await outcome.attempt("secrets") {
             let masterKeys = try MasterKeys(RedisHarness.masterKey)
             let secrets = RedisSecrets(client: client, layout: layout, masterKeys: masterKeys)

@@ -23,7 +23,7 @@ package struct HTTPPayment: Sendable {
 
     /// How an answer writes a sum.
     ///
-    /// | format | `1099` | `"10.99"` | `10.99` | `"10"` |
+    /// | format | `1099`, `1099.0`, `1.099e3` | `"10.99"` | `10.99` | `"10"` |
     /// |---|---|---|---|---|
     /// | `auto` | €10.99 | €10.99 | not known | €0.10 |
     /// | `smallest_unit` | €10.99 | not known | not known | €0.10 |
@@ -145,16 +145,33 @@ package struct HTTPPayment: Sendable {
         return facts
     }
 
+    /// The amount of an answer as it is written there, where it is not understood; nil when it is, when there is none,
+    /// and when none was configured.
+    ///
+    /// - Parameter bytes: the answer, which is JSON.
+    func unreadAmount(in bytes: [UInt8]) -> String? {
+        guard let amount, let sum = try? amount.value(in: bytes) else { return nil }
+        let name: String? =
+            switch currency {
+            case .at(let pointer)?: (try? pointer.scalar(in: bytes)).flatMap { $0?.lowercased() }
+            case .always(let name)?: name.lowercased()
+            case nil: nil
+            }
+        return read(sum, in: name) == nil ? sum.text : nil
+    }
+
     /// A sum in the smallest unit; nil for what the format does not allow.
     private func read(_ sum: JSONPointer.Scalar, in currency: String?) -> Int? {
         let unit = currency.flatMap(CurrencyUnit.init)
-        if format == .decimal { return unit?.minorUnits(decimal: sum.text) }
-        let parts = sum.text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return Amount(decimal: sum.text)?.minorUnits }
+        // A number may be written in several ways: 1099, 1099.0 and 1.099e3 are one.
+        guard let text = sum.isString ? sum.text : JSONNumber.plain(sum.text) else { return nil }
+        if format == .decimal { return unit?.minorUnits(decimal: text) }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return Amount(decimal: text)?.minorUnits }
         guard format == .auto, sum.isString, let unit, parts[1].utf8.count == unit.decimals else {
             return nil
         }
-        return unit.minorUnits(decimal: sum.text)
+        return unit.minorUnits(decimal: text)
     }
 
     /// The evidence that a word and a sum make together; nil for a word without money.

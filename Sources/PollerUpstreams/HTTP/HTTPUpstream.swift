@@ -30,21 +30,25 @@ package struct HTTPUpstream: Upstream, Service {
 
     private var sources: [AccountID: HTTPSource]
     private let client: GuardedClient
+    private let unread: UnreadAmountReporter?
     private let wallClock: @Sendable () -> Timestamp
 
     /// An upstream for `sources`, each found by its name.
     ///
     /// `guarding` says which addresses may be reached; `trustRoots` and, besides, `authorities` say whose
-    /// certificates are trusted; `wallClock` turns dates into waits.
+    /// certificates are trusted; `unread` reports amounts that are not understood; `wallClock` turns dates into
+    /// waits.
     package init(
         sources: [HTTPSource],
         guarding: AddressGuard,
         resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
         authorities: [NIOSSLCertificate] = [],
+        unread: UnreadAmountReporter? = nil,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.sources = Self.byName(sources)
+        self.unread = unread
         self.wallClock = wallClock
         client = GuardedClient(
             guarding: guarding,
@@ -111,7 +115,7 @@ package struct HTTPUpstream: Upstream, Service {
             reading: .whole(bytesMax: Self.bodyBytesMax)
         )
         switch sent?.outcome {
-        case .answered(let answer)?: return result(of: answer, source)
+        case .answered(let answer)?: return await result(of: answer, source)
         case .cutShort(_, let failure)?, .failed(let failure)?:
             return Self.result(of: failure, target)
         case nil: return .unavailable("shutting down", retryAfter: nil)
@@ -123,10 +127,10 @@ package struct HTTPUpstream: Upstream, Service {
         sources[key.account]?.payment?.facts(in: object, seenAt: seenAt)
     }
 
-    private func result(of answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
+    private func result(of answer: HTTPAnswer, _ source: HTTPSource) async -> PollResult {
         let retryAfter = answer.retryAfter(now: wallClock())
         switch answer.status {
-        case 200..<300: return observed(answer, source)
+        case 200..<300: return await observed(answer, source)
         case 401, 403: return .unauthorized("HTTP \(answer.status)")
         case 404, 410: return .gone
         case 429: return .rateLimited(retryAfter: retryAfter)
@@ -138,7 +142,7 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
-    private func observed(_ answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
+    private func observed(_ answer: HTTPAnswer, _ source: HTTPSource) async -> PollResult {
         let json: [UInt8]
         let found: String?
         do throws(JSONAnswer.Unreadable) {
@@ -152,6 +156,9 @@ package struct HTTPUpstream: Upstream, Service {
             return .malformed(JSONAnswer.reason(answer, json, error))
         }
         guard let found else { return .malformed("there is no status at the configured pointer") }
+        if let unread, let text = source.payment?.unreadAmount(in: json) {
+            await unread.report(UnreadAmount(source.name, text, last: wallClock()))
+        }
         do throws(InvalidInput) {
             let (status, isFinal) = try source.known(found)
             return .observed(

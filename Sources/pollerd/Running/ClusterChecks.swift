@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerDelivery
 import PollerRedis
+import PollerUpstreams
 import RedisClient
 import SafeNumbers
 
@@ -47,6 +48,12 @@ enum ClusterChecks {
             Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
             Check("stripe webhooks") { () throws(StoreError) in
                 try await stripeWebhooks(webhooks, live.now.settings)
+            },
+            Check("upstream amounts") { () throws(StoreError) in
+                try await amounts(
+                    RedisUnreadAmounts(client: cluster.client, layout: cluster.layout),
+                    of: live.now.settings.sections.upstreams
+                )
             },
             Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
@@ -103,6 +110,20 @@ enum ClusterChecks {
             "\(disabled.count) of \(count) are disabled, such as \(first)",
             action: Remedy.disabledEndpoints
         )
+    }
+
+    /// Amounts of configured upstreams that are not understood.
+    private static func amounts(
+        _ store: some UnreadAmountStore,
+        of upstreams: [HTTPSource]
+    ) async throws(StoreError) -> HealthResult {
+        let now = WallClock.now()
+        let names = Set(upstreams.map(\.name))
+        let unread = try await store.unreadAmounts()
+            .filter { names.contains($0.upstream) && $0.isRecent(at: now) }
+        guard let first = unread.first else { return HealthResult(.ok, "all are understood") }
+        let others = unread.count == 1 ? "" : ", and of \(unread.count - 1) more upstreams"
+        return HealthResult(.warning, first.message + others, action: UnreadAmount.action)
     }
 
     /// Stored entries that have ended several processes.

@@ -45,6 +45,10 @@ extension Node {
                 guarding: guarding,
                 resolver: resolver,
                 authorities: settings.authorities?.certificates ?? [],
+                unread: UnreadAmountReporter(
+                    store: RedisUnreadAmounts(client: cluster.client, layout: cluster.layout),
+                    logger: log("worker")
+                ),
                 wallClock: WallClock.now
             ),
             stripe: StripeUpstream(

@@ -272,7 +272,7 @@ struct ArchiveSigningTests {
                 (id, #""evt_1\r\nX-Evil: 1""#), (id, #""""#), (id, second),
                 (id, "\"evt_\(String(repeating: "a", count: 400))\""),
                 (#""type":"source.failed""#, #""type":"source.failed\ndata: x""#),
-                (#""previous_status":"pending""#, #""previous_status":"a|b""#),
+                (#""previous_status":"pending""#, #""previous_status":"a\u0000b""#),
                 (#""seq":2,\#(last)"#, #""seq":2,"run":2,"previous_status""#),
                 (#""seq":2,\#(last)"#, #""seq":2,"run":0,"previous_status""#),
                 (#""order":"A77","seq""#, #""order":"A77\n","seq""#),
