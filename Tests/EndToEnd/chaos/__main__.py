@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from chaos.faults import WEIGHTS  # noqa: E402
 from chaos.long import LongRun  # noqa: E402
 from chaos.orders import OrderRun  # noqa: E402
 from chaos.run import Plan, Run  # noqa: E402
@@ -64,8 +65,14 @@ def main() -> int:
     parser.add_argument("--told-of", type=int, default=10)
     parser.add_argument("--wait-replicas", type=int, default=0)
     parser.add_argument("--fsync", choices=("always", "everysec"), default="everysec")
+    parser.add_argument("--kinds", default="")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    kinds = frozenset(filter(None, (kind.strip() for kind in asked.kinds.split(","))))
+    if unknown := kinds - set(WEIGHTS):
+        parser.error(f"--kinds: no such fault: {', '.join(sorted(unknown))}. Use some of: {', '.join(WEIGHTS)}")
+    if kinds and (asked.changes or asked.hours):
+        parser.error("--kinds is for a single run: leave out --changes and --hours")
     if asked.changes or asked.hours:
         return long(asked)
     plan = Plan(
@@ -78,6 +85,7 @@ def main() -> int:
         fsync=asked.fsync,
         wait_replicas=asked.wait_replicas,
         previous=previous_programs(),
+        kinds=kinds or None,
     )
     run = Run(plan, say=tell)
     run.alone()

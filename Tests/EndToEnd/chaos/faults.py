@@ -1,10 +1,12 @@
 """What goes wrong, when, and for how long: a schedule that a seed decides."""
 
 import random
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from harness.cluster import Cluster, Role
 from harness.distant_redis import DistantRedis, DividedSentinel
@@ -12,9 +14,9 @@ from harness.process import Process
 from harness.redis_cluster import RedisCluster
 from harness.redis_sentinel import RedisSentinel
 from harness.redis_server import RedisServer
-from harness.way import Way
 
-from . import network
+from . import network, operators
+from .peers import Peers
 
 # How often each kind comes, in relation to the others.
 WEIGHTS = {
@@ -47,6 +49,18 @@ WEIGHTS = {
     "worker rolled": 3,
     "notifier rolled": 1,
     "api rolled": 2,
+    # Standard error of a process is on a full disk, or a pipe that is not read.
+    "log full": 1,
+    "log unread": 1,
+    # The first of a receiver's two addresses refuses connections.
+    "first address dead": 1,
+    # The upstream answers every read with a page of HTML and 200.
+    "maintenance page": 2,
+    "relay greylists": 1,
+    "relay refuses": 1,
+    "relay greets late": 1,
+    # A process that starts while Redis may evict must refuse to.
+    "store evicts": 1,
 }
 # A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
 LONG_ONLY = {"notifier killed"}
@@ -74,7 +88,7 @@ class Faults:
         lease_s: float,
         kinds: set[str] | None = None,
         sources: Callable[[], list[str]] = lambda: [],
-        receivers: list[Way] | None = None,
+        peers: Peers | None = None,
     ):
         self.counts: Counter = Counter()
         # Events recorded by masters that had been replaced.
@@ -89,17 +103,20 @@ class Faults:
         # Those that are open.
         self._sources = sources
         is_far = isinstance(cluster.redis, DistantRedis)
-        self._ways = {"redis": cluster.redis.ways if is_far else [], "receiver": receivers or []}
+        receivers = peers.ways if peers else []
+        self._ways = {"redis": cluster.redis.ways if is_far else [], "receiver": receivers}
+        self._relay = peers.relay if peers else None
+        self._two_addresses = peers.two_addresses if peers else None
         self._busy: set[str] = set()
 
+    @property
+    def _roles(self) -> dict[str, list[Role]]:
+        cluster = self._cluster
+        return {"worker": cluster.workers, "notifier": cluster.notifiers, "api": cluster.apis}
+
     def _actions(self) -> dict[str, Callable]:
-        roles = {
-            "worker": self._cluster.workers,
-            "notifier": self._cluster.notifiers,
-            "api": self._cluster.apis,
-        }
         found: dict[str, Callable] = {}
-        for name, processes in roles.items():
+        for name, processes in self._roles.items():
             found[f"{name} killed"] = lambda ps=processes: self._any(ps, self._kill)
             found[f"{name} frozen"] = lambda ps=processes: self._any(ps, self._freeze)
             found[f"{name} drained"] = lambda ps=processes: self._any(ps, self._drain)
@@ -120,14 +137,36 @@ class Faults:
                 if ways:
                     found[f"way to {end} {name}"] = lambda e=end, w=work: self._way(e, w)
         found["objects forbidden"] = self._objects
+        if not self._cluster.previous:
+            # A former release may not know what to do about them.
+            found |= self._reported()
         wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
         return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
+
+    def _reported(self) -> dict[str, Callable]:
+        """The faults that operators have reported, as far as this run has their targets."""
+        found: dict[str, Callable] = {"maintenance page": lambda: self._sole("upstream", self._maintain)}
+        if sys.platform == "linux":
+            # Needs /dev/full, and a pipe whose size can be set.
+            found["log full"] = lambda: self._any_role(operators.fill_log)
+            found["log unread"] = lambda: self._any_role(operators.stall_log)
+        if receiver := self._two_addresses:
+            refuse = partial(operators.refuse_first_address, receiver)
+            found["first address dead"] = lambda: self._sole("first address", refuse)
+        works = (operators.greylist, operators.refuse_by_policy, operators.greet_late)
+        for kind, work in zip(("relay greylists", "relay refuses", "relay greets late"), works):
+            if self._relay:
+                found[kind] = lambda w=work: self._sole("relay", partial(w, self._relay))
+        if isinstance(self._cluster.redis, RedisServer):
+            found["store evicts"] = self._evicting
+        return found
 
     def run(self, seconds: float) -> None:
         """Until the time is over and everything runs again."""
         end = time.monotonic() + seconds
         actions = self._actions()
         kinds = list(actions)
+        assert kinds, f"none of these faults is possible in this run: {self._kinds}"
         weights = [WEIGHTS[kind] for kind in kinds]
         running: list[threading.Thread] = []
         errors: list[BaseException] = []
@@ -160,6 +199,11 @@ class Faults:
         if errors:
             raise errors[0]
 
+    @property
+    def detours(self) -> int:
+        """How often a receiver was connected at its second address while the first one refused."""
+        return self._two_addresses.detours if self._two_addresses else 0
+
     def between(self, begin_ms: float, end_ms: float) -> str:
         """What went wrong in a span, each with its seconds from the beginning of that."""
         found = sorted((began, ended, kind, name) for kind, name, began, ended in self.log)
@@ -179,11 +223,28 @@ class Faults:
         spans = [self._chance.random() for _ in range(2)]
         return chosen.name, lambda: self._hold(chosen.name, lambda: work(chosen, *spans))
 
+    def _any_role(self, work: Callable) -> tuple[str, Callable] | None:
+        """A process of any role, chosen as `_any` does."""
+        return self._any(self._chance.choice(list(self._roles.values())), work)
+
     def _redis(self, work: Callable) -> tuple[str, Callable] | None:
-        if "redis" in self._busy:
+        return self._sole("redis", work)
+
+    def _sole(self, name: str, work: Callable) -> tuple[str, Callable] | None:
+        """A target of which there is only one."""
+        if name in self._busy:
             return None
         spans = [self._chance.random() for _ in range(2)]
-        return "redis", lambda: self._hold("redis", lambda: work(*spans))
+        return name, lambda: self._hold(name, lambda: work(*spans))
+
+    def _evicting(self) -> tuple[str, Callable] | None:
+        """Redis, while no other fault is in force: each process that a fault starts would refuse to start."""
+        if self._busy:
+            return None
+        span = self._chance.random()
+        names = [process.name for processes in self._roles.values() for process in processes]
+        names += ["redis", "way to redis"]
+        return "redis", lambda: self._hold(names, lambda: operators.start_while_evicting(self._cluster, span))
 
     def _way(self, end: str, work: Callable) -> tuple[str, Callable] | None:
         name = f"way to {end}"
@@ -200,12 +261,13 @@ class Faults:
         span = self._chance.random()
         return "objects", lambda: self._hold("objects", lambda: self._forbid(chosen, span))
 
-    def _hold(self, name: str, work: Callable) -> None:
-        self._busy.add(name)
+    def _hold(self, names: str | list[str], work: Callable) -> None:
+        held = {names} if isinstance(names, str) else set(names)
+        self._busy.update(held)
         try:
             work()
         finally:
-            self._busy.discard(name)
+            self._busy.difference_update(held)
 
     def _kill(self, process: Role, pause: float, _: float) -> None:
         process.kill9()
@@ -213,10 +275,7 @@ class Faults:
         process.start().wait_ready(timeout_s=60)
 
     def _drain(self, process: Role, pause: float, _: float) -> None:
-        status = process.terminate()
-        assert status == 0, f"{process.name} drained with {status}\n{process.tail()}"
-        time.sleep(pause)
-        process.start().wait_ready(timeout_s=60)
+        operators.restart(process, pause)
 
     def _roll(self, process: Role, pause: float, way: float) -> None:
         self._cluster.change_release(process)
@@ -305,6 +364,11 @@ class Faults:
                 sandbox.clear_fault(fault)
             for source in sources:
                 self.refused.setdefault(source, []).append(time.time() * 1000)
+
+    def _maintain(self, span: float, _: float) -> None:
+        ended = operators.show_maintenance_page(self._cluster.sandbox, span)
+        for source in self._sources():
+            self.refused.setdefault(source, []).append(ended)
 
     def _lose_shard(self, pause: float, which: float) -> None:
         redis = self._cluster.redis

@@ -17,6 +17,7 @@ class Figures:
     recorded: int = 0
     told: int = 0
     delivered: int = 0
+    mails: int = 0
     repeated: int = 0
     rewound: int = 0
     stray: int = 0
@@ -25,6 +26,7 @@ class Figures:
     disordered: int = 0
     false: int = 0
     refusals: int = 0
+    detours: int = 0
     faults: dict[str, int] = field(default_factory=Counter)
     noticed_ms: dict[str, float] = field(default_factory=dict)
     splits: dict[str, object] = field(default_factory=dict)
@@ -43,11 +45,13 @@ class Figures:
             ("recorded", f"{self.recorded:,}"),
             ("to be delivered", f"{self.told:,}"),
             ("delivered", f"{self.delivered:,} and {self.repeated:,} repeats"),
+            ("mails", f"{self.mails:,}"),
             ("recorded anew after a failover", f"{self.rewound:,}"),
             ("recorded by masters replaced before", f"{self.stray:,}"),
             ("lost / doubled / out of order", f"{self.lost} / {self.doubled} / {self.disordered}"),
             ("false", f"{self.false}"),
             ("batches refused for a while", f"{self.refusals:,}"),
+            ("connections past a dead address", f"{self.detours:,}"),
             ("change to poll, ms", json.dumps(self.noticed_ms)),
             ("faults", ", ".join(f"{n} × {kind}" for kind, n in sorted(self.faults.items()))),
             ("moved to new partitions", ", ".join(f"{n} {what}" for what, n in self.splits.items()) or "0"),

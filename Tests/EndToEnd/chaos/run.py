@@ -7,17 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.cluster import WEBHOOK_SECRET, Cluster
-from harness.history_checker import HistoryChecker, polled_ms
+from harness.cluster import Cluster
+from harness.history_checker import HistoryChecker, is_mailed, polled_ms
 from harness.poller_api import PollerAPI
-from harness.receipts import LeanReceipts, Receipts
 from harness.waiting import wait_until
-from harness.way import Way
-from harness.webhook_sink import WebhookSink
 
 from .bank import Bank
 from .faults import LONG_ONLY, WEIGHTS, Faults
 from .figures import Figures
+from .peers import Peers
 from .recorder import Recorder
 from .shop import Shop
 from .splitting import Splitting
@@ -35,6 +33,10 @@ NOTICED_WITHIN_S = 16.5 + LEASE_S + 1 + 15
 DELIVERED_WITHIN_S = 75
 # A receiver that was cut off three times in a row is tried again after 5, 30 and 120 s, a fifth more at most.
 RETRIED_WITHIN_S = 190
+# A mail that failed twice in a row is sent again after 60 and 300 s, a fifth more at most.
+MAILED_WITHIN_S = 450
+# One in so many sources with a webhook has mails as well. A mail costs more than a webhook.
+MAILED_OF = 4
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,6 @@ class Plan:
 class Run:
     """Runs a plan and keeps what it found in `figures` and `violations`."""
 
-    SINKS = 3
     # Those whose writes may be lost although they were acknowledged.
     WITH_FAILOVERS = {"sentinel", "cluster", "divided"}
 
@@ -78,6 +79,11 @@ class Run:
     def _may_lose(self) -> bool:
         """Whether a failover may lose acknowledged writes."""
         return self.plan.store in self.WITH_FAILOVERS
+
+    @property
+    def _may_forget(self) -> bool:
+        """Whether a failover may lose a watch that was accepted."""
+        return self._may_lose and not self.plan.wait_replicas
 
     def cluster(self, make: Callable[..., Cluster] = Cluster) -> Cluster:
         """The processes of this plan; entered by the caller unless `make` does so."""
@@ -96,6 +102,11 @@ class Run:
                 "POLLER_WAIT_REPLICAS": str(self.plan.wait_replicas),
                 "POLLER_WAIT_TIMEOUT": "500ms",
             }
+        # Receivers are as distant as the store. Mails are checked only where no accepted watch may be lost.
+        # A former release mails other events, and does not try every address.
+        is_new = not self.plan.previous
+        self._peers = Peers(self.plan.store == "distant", is_new and not self._may_forget, is_new)
+        env |= self._peers.env
         return make(
             workers=self.plan.workers,
             notifiers=2,
@@ -121,15 +132,9 @@ class Run:
     def on(self, cluster: Cluster) -> None:
         """Load, faults, an end, and the verdict."""
         self._cluster = cluster
-        self._sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(self.SINKS)]
-        for sink in self._sinks:
-            sink.receipts = LeanReceipts()
-        # Whose store is far away, has its receivers behind such ways as well.
-        is_far = self.plan.store == "distant"
-        self._ways = [Way(sink.port) for sink in self._sinks] if is_far else []
-        doors = self._ways or self._sinks
-        self._urls = [f"http://127.0.0.1:{door.port}/hook" for door in doors]
         self._told: set[str] = set()
+        # Of those, the sources whose payers get mails as well.
+        self._mailed: set[str] = set()
         self._all: list[str] = []
         self._renewed: set[str] = set()
         with cluster.redis.client() as client:
@@ -146,13 +151,12 @@ class Run:
             faults = self._play()
             if splitting:
                 self.figures.splits = splitting.end()
-            self._end()
+            self._end(faults)
             self._judge(faults)
         finally:
             self._shop.close()
             self._recorder.close()
-            for peer in [*self._ways, *self._sinks]:
-                peer.close()
+            self._peers.close()
 
     def _addresses(self) -> list[str]:
         """Every API that runs; one that is just starting has no address yet."""
@@ -176,7 +180,10 @@ class Run:
             watch = {"source": source, "policy": "interactive", "timeout": "24h"}
             if self._chance.randrange(self.plan.told_of) == 0:
                 self._told.add(source)
-                watch["notify"] = [self._chance.choice(self._urls)]
+                watch["notify"] = [self._chance.choice(self._peers.urls)]
+                if self._peers.relay and len(self._told) % MAILED_OF == 1:
+                    self._mailed.add(source)
+                    watch["notify"].append(f"mailto:customer+{source}@example.com")
             watches.append(watch)
         self._all += made
         self._shop.order(watches)
@@ -188,7 +195,10 @@ class Run:
         kinds = plan.kinds
         if kinds is None:
             kinds = set(WEIGHTS) if plan.is_long else set(WEIGHTS) - LONG_ONLY
-        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open, self._ways)
+        if plan.split_to:
+            # The command that splits the store would refuse to start as well, and is not repeated.
+            kinds = kinds - {"store evicts"}
+        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open, self._peers)
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
@@ -198,7 +208,7 @@ class Run:
             ended = len(self._recorder.closed)
             open_now = len(self._all) - ended
             # After a failover an accepted watch may be gone: new ones only where that cannot be.
-            if open_now < plan.sources and (not self._may_lose or plan.wait_replicas):
+            if open_now < plan.sources and not self._may_forget:
                 self._load(plan.sources - open_now)
             self._say(
                 f"{time.monotonic() - began:5.0f} s  {self._recorder.count:,} recorded, "
@@ -212,11 +222,11 @@ class Run:
         """The sources that have not come to their end."""
         return [source for source in self._all if source not in self._recorder.closed]
 
-    def _end(self) -> None:
+    def _end(self, faults: Faults) -> None:
         """Every process runs, every source settles, everything is recorded and delivered."""
         wait_until(lambda: self._shop.is_idle, 60, "everything ordered was accepted")
         self._bank.settle()
-        if self._may_lose and not self.plan.wait_replicas:
+        if self._may_forget:
             self._renew()
         self._wait(
             lambda: self._recorder.closed >= set(self._all), 90, "every source settled on record"
@@ -226,12 +236,12 @@ class Run:
         checked = self._all if self._may_lose else self._sample(200)
         self._logs = {source: api.events(source) for source in checked}
         wanted = {self._last(source) for source in self._told}
-
-        def delivered() -> bool:
-            return wanted <= set().union(*(sink.receipts.ids() for sink in self._sinks))
-
-        within_s = DELIVERED_WITHIN_S + (RETRIED_WITHIN_S if self._ways else 0)
-        self._wait(delivered, within_s, "every last event delivered")
+        is_cut = self._peers.ways or faults.counts["first address dead"]
+        within_s = DELIVERED_WITHIN_S + (RETRIED_WITHIN_S if is_cut else 0)
+        self._wait(lambda: self._peers.has_received(wanted), within_s, "every last event delivered")
+        mails = {source: [event["id"] for event in self._log(source) if is_mailed(event)] for source in self._mailed}
+        self._last_mails = {source: ids[-1] for source, ids in mails.items() if ids}
+        self._wait(lambda: not self._missing_mails(), MAILED_WITHIN_S, "every last mail delivered")
 
     def _wait(self, fact: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Waits, but goes on to the verdict, which says more than a timeout."""
@@ -240,9 +250,16 @@ class Run:
         except AssertionError:
             self._say(f"not within {timeout_s:g} s: {what}")
 
+    def _log(self, source: str) -> list[dict]:
+        return self._logs.get(source) or self._recorder.events[source]
+
     def _last(self, source: str) -> str:
-        log = self._logs.get(source) or self._recorder.events[source]
-        return log[-1]["id"]
+        return self._log(source)[-1]["id"]
+
+    def _missing_mails(self) -> dict[str, str]:
+        """The sources whose last mail has not arrived, with its event. A newer mail may replace a failed one."""
+        arrived = self._peers.relay.receipts.ids() if self._peers.relay else set()
+        return {source: event for source, event in self._last_mails.items() if event not in arrived}
 
     def _sample(self, count: int) -> list[str]:
         return self._chance.sample(self._all, min(count, len(self._all)))
@@ -256,7 +273,7 @@ class Run:
         for source in self._all:
             if api.request("GET", f"/v1/watches/{source}").status_code == 404:
                 self._renewed.add(source)
-        notify = [self._urls[0]]
+        notify = [self._peers.urls[0]]
         self._shop.order(
             [
                 {"source": s, "policy": "interactive", "timeout": "24h"}
@@ -283,16 +300,18 @@ class Run:
         )
         for source, log in self._logs.items():
             history.agrees(source, log)
-        told = Receipts()
-        for sink in self._sinks:
-            told._all += sink.receipts.all()
-            told._problems += sink.receipts.problems
+        told = self._peers.webhooks()
         # A repeat under the same id is what at least once means, after a crash.
         may_repeat = bool(faults.counts)
-        lost_ones = self._may_lose and not self.plan.wait_replicas
         history.channel(
-            "webhook", told, doubles=may_repeat, foreign=lost_ones, among=self._told
+            "webhook", told, doubles=may_repeat, foreign=self._may_forget, among=self._told
         )
+        if relay := self._peers.relay:
+            history.channel("email", relay.receipts, gaps=True, doubles=may_repeat, among=self._mailed)
+            for source, event in self._missing_mails().items():
+                history.violations.append(f"{source}: its last mail, {event}, is missing")
+                history.counts["lost"] += 1
+            figures.mails = len(relay.receipts.ids())
         if not self.plan.is_long:
             stream, pubsub = cluster.stream.receipts, cluster.pubsub.receipts
             loose = {"doubles": self._may_lose, "foreign": self._may_lose}
@@ -331,6 +350,7 @@ class Run:
         figures.refusals = self._shop.refusals
         figures.faults = dict(faults.counts)
         figures.stray = faults.stray
+        figures.detours = faults.detours
         figures.fsck = "; ".join(fsck.split("\n")).strip("; ")
         for kind in ("lost", "doubled", "disordered", "false"):
             setattr(figures, kind, history.counts[kind])
