@@ -19,6 +19,7 @@ os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: a further round of what a shorter test covers; `ops/test long` runs it")
     config.addinivalue_line("markers", "alone: needs the machine to itself: it counts its processes, or its time is measured")
 
 

@@ -25,7 +25,7 @@ def judged(chaos, plan: Plan) -> Run:
 
 # Both of them: a write that one has and the other has not yet is lost when the other is promoted.
 @needs_owners
-@pytest.mark.parametrize("wait_replicas", [0, 2])
+@pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 2])
 def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replicas: int):
     kinds = frozenset({"master cut off", "api killed"})
     plan = Plan(
@@ -37,7 +37,7 @@ def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replic
 
 
 @needs_owners
-@pytest.mark.parametrize("wait_replicas", [0, 1])
+@pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_for(
     chaos, wait_replicas: int
 ):
@@ -75,7 +75,7 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
 
 
 @needs_owners
-@pytest.mark.parametrize("wait_replicas", [0, 1])
+@pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_delivery_on_an_island_goes_no_farther_than_its_replicas(chaos, wait_replicas: int):
     env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
     cluster: Cluster = chaos(store="divided", apis=2, workers=1, listen=False, env=env)
