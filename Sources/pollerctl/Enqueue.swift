@@ -76,6 +76,14 @@ struct Enqueue: AsyncParsableCommand {
     )
     var traceparent: String?
 
+    @Flag(
+        help: """
+            Then wait until each source was polled once, for 30 s at most; status 1 when the \
+            upstream does not know one, or could not be asked.
+            """
+    )
+    var waitFirstPoll = false
+
     @Flag(help: "Then show events until every source is closed.")
     var follow = false
 
@@ -93,6 +101,9 @@ struct Enqueue: AsyncParsableCommand {
             throw ValidationError(
                 "--follow shows at most \(Self.followedMax) sources; use pollerctl follow for all"
             )
+        }
+        if waitFirstPoll, ids.count + sourceURL.count > Self.followedMax {
+            throw ValidationError("--wait-first-poll takes at most \(Self.followedMax) sources")
         }
         let metadata = try parsedMetadata()
         let named = ids.map { WatchRequest(names.name($0)) }
@@ -139,13 +150,14 @@ struct Enqueue: AsyncParsableCommand {
                 )
                 throw ExitCode(1)
             }
-            guard follow else { return }
             // Ids are sent before URLs, and each only once.
             let runs = Dictionary(
                 result.results.enumerated().map { index, line in
                     (index < ids.count ? names.name(line.source) : line.name, line.run)
                 }
             ) { first, _ in first }
+            if waitFirstPoll { try await FirstPoll.wait(for: Array(runs.keys), client) }
+            guard follow else { return }
             try await Follow.untilClosed(runs, client: client, json: server.json)
         }
     }

@@ -57,14 +57,15 @@ def age(cluster: Cluster, days: int) -> None:
                 # The janitor may have been quicker.
                 if not client.hexists(item, "v"):
                     continue
-                for field in ("b", "x"):
+                for field in ("x",):
                     client.hincrby(item, field, -ms)
                 state, money = (client.hget(item, field).split("|") for field in ("v", "m"))
                 # An order is neither polled nor paid itself.
                 if state[4]:
                     state[4] = str(int(state[4]) - ms)
-                    money[7] = base36(int(money[7], 36) - ms)
-                if len(money) > 9:
+                    if money[7]:
+                        money[7] = base36(int(money[7], 36) - ms)
+                if len(money) > 9 and money[9]:
                     money[9] = base36(int(money[9], 36) - days)
                 client.hset(item, mapping={"v": "|".join(state), "m": "|".join(money)})
 

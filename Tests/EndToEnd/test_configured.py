@@ -163,7 +163,7 @@ def test_an_amount_that_is_not_understood_is_reported_by_the_doctor(cluster: Clu
     ("{state: {pointer: x, map: {ok: paid}}}", "payment.state.pointer must be a JSON pointer"),
     ("{state: {map: {ok: paid}}, amount: cents}", "payment.amount must be a JSON pointer"),
     ("{state: {map: {ok: paid}}, currency: euro}", "payment.currency must be a JSON pointer such as"),
-    ("{state: {map: {ok: paid}}, money: 1}", "has money, which is not one of amount, currency, state"),
+    ("{state: {map: {ok: paid}}, money: 1}", "has money, which is not one of amount, amount_format, currency, state"),
 ])
 def test_a_payment_that_cannot_be_read_is_refused_at_the_start(tmp_path, payment: str, said: str):
     upstream = "{url: 'https://b.example/{id}', status: /s, final: [ok], payment: " + payment + "}"

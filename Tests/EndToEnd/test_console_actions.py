@@ -259,7 +259,7 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
         console.answer("Make it")
         console.answer("I have it")
         console.says("desk <b>")
-        console.click("Revoke", number=1)
+        console.click("Revoke")
         console.answer("Revoke it")
         console.says("It opens nothing any more.")
         console.wait(lambda: "desk <b>" not in console.text, "it is gone")

@@ -82,6 +82,7 @@ def test_a_command_that_fails_is_noticed(shell):
 def test_the_files_of_a_page_are_accepted(page: Path, tmp_path: Path):
     secrets = {
         "SECOND_STRIPE_KEY": "sk_test_2", "SECOND_WEBHOOK_SECRET": "whsec_second", "BANK_TOKEN": "token",
+        "MOLLIE_KEY": "live_1", "PAYPAL_TOKEN": "token",
         "ORDERS_SECRET": "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     }
     for text in blocks(page, "yaml"):

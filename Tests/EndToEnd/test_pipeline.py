@@ -117,6 +117,16 @@ def test_a_hundred_sources_at_once_keep_their_stories_apart(calm: Cluster):
     calm.verify(sources)
 
 
+def test_an_id_that_the_upstream_does_not_know_is_named_by_the_command_that_enqueues_it(calm: Cluster):
+    source = calm.sandbox.create_source()
+    known = pollerctl(calm, "enqueue", source, "--wait-first-poll")
+    assert known.returncode == 0 and "created" in known.stdout, known
+    unknown = pollerctl(calm, "enqueue", "src_mistyped", source, "--wait-first-poll")
+    assert unknown.returncode == 1 and "created" in unknown.stdout, unknown
+    assert unknown.stderr.startswith("src_mistyped: the upstream does not know this source (404)"), unknown
+    assert unknown.stderr.count("\n") == 1, unknown
+
+
 def test_enqueueing_twice_joins_the_open_watch(calm: Cluster):
     source = calm.sandbox.create_source()
     first = calm.api.enqueue(source, policy="interactive")

@@ -86,7 +86,7 @@ def test_a_hold_of_the_shops_own_that_lapses_is_told_as_expired(shop):
     shop.sandbox._stripe("POST", "/v1/charges", SUM | {"source": sale.id, "capture": "false"})
     sale.closed()
     wait_until(lambda: sale.events()[-1]["seq"] > 3, 15, "the charge is told")
-    shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": 7 * 86_400 + 60})
+    shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": 28 * 86_400 + 60})
     told = {"payment.expired", "payment.cancelled"}
     wait_until(lambda: set(sale.words()) & told, 20, "the end is told")
     payment = shop.api.watch(sale.id)["payment"]

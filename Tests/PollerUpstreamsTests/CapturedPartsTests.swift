@@ -47,10 +47,22 @@ struct CapturedPartsTests {
                 400, #","balance_transaction":{"amount":600,"currency":"eur"}"#,
                 "partially_refunded 600/1000 -400"
             ),
-            // In another currency the line of the balance says nothing.
+            // In another currency the line of the balance says nothing without a rate.
             (
                 500, #","balance_transaction":{"amount":1000,"currency":"usd"}"#,
                 "partially_refunded 600/1000 -500"
+            ),
+            (
+                400, #","balance_transaction":{"amount":1100,"currency":"usd","exchange_rate":1.1}"#,
+                "paid 600/1000"
+            ),
+            (
+                400, #","balance_transaction":{"amount":660,"currency":"usd","exchange_rate":1.1}"#,
+                "partially_refunded 600/1000 -400"
+            ),
+            (
+                400, #","balance_transaction":{"amount":1634,"currency":"jpy","exchange_rate":163.4}"#,
+                "paid 600/1000"
             ),
         ] as [(Int, String, String)]
     )

@@ -97,6 +97,18 @@ struct NextStepTests {
         #expect(fingerprints.count == Self.actions.count - 1)
     }
 
+    @Test("of a page of Stripe's only the host counts: its path is made anew for each answer")
+    func signedPages() throws {
+        func print(_ url: String) throws -> String {
+            try step(action: "redirect_to_url", #"{"url":"\#(url)"}"#).fingerprint
+        }
+        let first = try print("https://hooks.stripe.com/redirect/a/1?secret=x")
+        #expect(try first == print("https://hooks.stripe.com/redirect/b/2#y"))
+        #expect(try first != print("https://payments.stripe.com/redirect/a/1"))
+        #expect(try print("https://a.example/1") != print("https://a.example/2"))
+        #expect(try print("https://stripe.com.example/1") != print("https://stripe.com.example/2"))
+    }
+
     @Test("a transfer says where to, what to write beside it and what is missing")
     func transfers() throws {
         let details = try #require(Self.actions["display_bank_transfer_instructions"]?.details)

@@ -52,5 +52,13 @@ struct ObjectDetailTests {
             #","amount_received" : 5,"x":1,"next_action":{"redirect_to_url":{"return_url":"y","url":"https://a/1?s=2"},"type":"redirect_to_url"}"#
         )
         #expect(one == other)
+        func page(_ url: String) throws -> String {
+            try detail(#","next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"\#(url)"}}"#)
+        }
+        let signed = try page("https://hooks.stripe.com/redirect/1")
+        #expect(try signed == page("https://hooks.stripe.com/redirect/2"))
+        #expect(try signed == page(#"https:\/\/hooks.stripe.com\/redirect\/3"#))
+        #expect(try signed != page("https://payments.stripe.com/redirect/1"))
+        #expect(try page("https://a.example/1") != page("https://a.example/2"))
     }
 }

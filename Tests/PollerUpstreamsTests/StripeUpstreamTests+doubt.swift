@@ -80,6 +80,42 @@ extension StripeUpstreamTests {
         }
     }
 
+    @Test(
+        "a page in the place of what is read beside an object makes the poll come again",
+        arguments: [
+            (200, "text/html", "<p>"), (302, "text/html", ""), (400, "text/html", "<p>"),
+            (404, "text/html", "<p>"), (408, "text/plain", ""), (500, "text/html", "<p>"),
+            (200, "application/json", #"{"status":"maintenance"}"#),
+            (200, "application/json", #"{"object":"list","da"#),
+        ] as [(Int, String, String)]
+    )
+    func pageBeside(status: Int, type: String, body: String) async throws {
+        let charge = #"""
+            {"id":"ch_1","object":"charge","status":"succeeded","amount":1000,"amount_captured":1000,
+             "captured":true,"disputed":true,"currency":"eur"}
+            """#
+        try await StubServer.run { server in
+            let page = StubServer.Answer(
+                status: status,
+                headers: [("content-type", type)],
+                body: body
+            )
+            server.answer(by: { request in
+                request.uri.contains("/disputes") ? page : StubServer.Answer(body: charge)
+            })
+            let paged = await UpstreamRig(stub: server).poll("ch_1", kind: .charge)
+            #expect(["malformed", "unavailable"].contains(paged.name), "\(paged)")
+            // A key that may not read disputes is told what the charge itself says.
+            server.answer(by: { request in
+                request.uri.contains("/disputes")
+                    ? StubServer.Answer(status: 403, body: #"{"error":{"type":"api_error"}}"#)
+                    : StubServer.Answer(body: charge)
+            })
+            let barred = await UpstreamRig(stub: server).poll("ch_1", kind: .charge)
+            #expect(barred.name == "observed", "\(barred)")
+        }
+    }
+
     @Test("the end of a source is reckoned by Stripe's clock, however ours is set")
     func stripesClock() async throws {
         // iDEAL: an hour. Stripe's clock shows half an hour after the source was made; ours, days later.

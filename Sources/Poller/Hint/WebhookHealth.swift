@@ -122,6 +122,8 @@ package final class WebhookHealth: Sendable {
     /// What this process remembers of an account.
     private struct Account {
         var unwritten: RefusedWebhooks?
+        /// Whether a task waits to write it.
+        var isWaiting = false
         var writtenAt: Timestamp?
         var clearedAt: Timestamp?
     }
@@ -166,9 +168,29 @@ package final class WebhookHealth: Sendable {
             accounts[account] = known
             return isDue ? sum : nil
         }
-        guard let due else { return }
         // The answer is the same without it, and a store that is away is reported by everything else.
-        try? await store.add(due)
+        if let due { try? await store.add(due) } else { writeLater(account, store) }
+    }
+
+    /// Writes what is left of a burst once the pause is over, though no refusal comes after it.
+    private func writeLater(_ account: AccountID, _ store: any WebhookHealthStore) {
+        let isFirst = accounts.withLock { accounts in
+            let isFirst = accounts[account]?.isWaiting != true
+            accounts[account]?.isWaiting = true
+            return isFirst
+        }
+        guard isFirst else { return }
+        Task {
+            try? await Task.sleep(for: Self.refusedPause)
+            let left = accounts.withLock { accounts -> RefusedWebhooks? in
+                let left = accounts[account]?.unwritten
+                accounts[account]?.unwritten = nil
+                accounts[account]?.isWaiting = false
+                if left != nil { accounts[account]?.writtenAt = wallClock() }
+                return left
+            }
+            if let left { try? await store.add(left) }
+        }
     }
 
     /// Notes that the signature of a delivery is good.

@@ -254,15 +254,25 @@ extension NextStep {
 
     /// Six characters that change when the customer would have to be told anew; empty for none.
     ///
-    /// What follows a `?` does not count: such addresses are signed anew for each answer. Nor do
-    /// pictures, which only show what else is said.
+    /// What follows a `?` does not count: such addresses are signed anew for each answer. Of Stripe's own pages only
+    /// the host counts, because the token of an answer is in their path. Nor do pictures, which only show what else is
+    /// said.
     package var fingerprint: String {
         self == .none ? "" : PaymentMemory.fingerprint(of: said)
     }
 
+    /// What of an address is the same in every answer.
+    private static func lasting(_ url: String) -> String {
+        let bare = url.prefix { $0 != "?" && $0 != "#" }
+        guard let scheme = bare.firstRange(of: "://") else { return String(bare) }
+        let host = bare[scheme.upperBound...].prefix { $0 != "/" }
+        let isOfStripe = host == "stripe.com" || host.hasSuffix(".stripe.com")
+        return isOfStripe ? String(host) : String(bare)
+    }
+
     /// All that counts, in order.
     private var said: [String] {
-        func path(_ url: String?) -> String { String((url ?? "").prefix { $0 != "?" }) }
+        func path(_ url: String?) -> String { Self.lasting(url ?? "") }
         func time(_ at: Timestamp?) -> String { at.map { "\($0.ms)" } ?? "" }
         switch self {
         case .none, .giveRefundAccount, .returnToShop, .chooseMethod: return [name]

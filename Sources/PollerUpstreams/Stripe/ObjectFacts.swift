@@ -123,7 +123,7 @@ struct ObjectFacts: Hashable, Sendable {
 /// | of | what counts |
 /// |---|---|
 /// | intents | `last_payment_error`, `last_setup_error`: `code`, `decline_code`, `charge`, `payment_method.id` |
-/// | intents | `next_action`: `type`, `redirect_to_url.url` without its query |
+/// | intents | `next_action`: `type`, `redirect_to_url.url` without its query, of Stripe's own pages the host |
 /// | intents | `amount_received` |
 /// | sources | `receiver`: `amount_received`, `amount_returned` |
 /// | sources | `code_verification` (`verification` in the SDKs): `attempts_remaining` |
@@ -198,9 +198,21 @@ struct ObjectDetail: Hashable, Sendable {
             }
             let range = try scanner.skip()
             let value = scanner.bytes[range]
-            let end = field.isAddress ? value.firstIndex(of: UInt8(ascii: "?")) : nil
-            note(value[..<(end ?? value.endIndex)], path: path)
+            note(field.isAddress ? Self.lasting(value) : value, path: path)
         }
+    }
+
+    /// What of an address is the same in every answer: nothing behind a `?`, and of Stripe's own pages only the host,
+    /// because the token of an answer is in their path.
+    private static func lasting(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let bare = address.prefix { $0 != UInt8(ascii: "?") }
+        // Within quotation marks, and a slash may be escaped: the host begins behind the second one.
+        let slashes = bare.indices.filter { bare[$0] == UInt8(ascii: "/") }
+        guard slashes.count > 2 else { return bare }
+        var host = bare[(slashes[1] + 1)..<slashes[2]]
+        if host.last == UInt8(ascii: "\\") { host = host.dropLast() }
+        let isOfStripe = host.elementsEqual("stripe.com".utf8) || host.suffix(11).elementsEqual(".stripe.com".utf8)
+        return isOfStripe ? host : bare
     }
 
     private mutating func note(_ value: ArraySlice<UInt8>, path: UInt64) {

@@ -1,5 +1,6 @@
 import JSONText
 import NIOCore
+import NIOHTTP1
 import Poller
 import PollerHTTP
 import StripeAPI
@@ -88,7 +89,7 @@ extension StripeUpstream {
     private enum Beside {
         /// Nil where this key may not read it.
         case read(RawJSON?)
-        /// The upstream has no time for it now.
+        /// It has no usable answer now, and what the object says by itself could be wrong.
         case again(PollResult)
     }
 
@@ -100,12 +101,25 @@ extension StripeUpstream {
     ) async throws(StripeError) -> Beside {
         let left = max(ContinuousClock.now.duration(to: end), .zero)
         let reply = try await polls.get(path, head, timeout: left)
-        if reply.status == 429 || reply.status >= 500 {
-            return .again(result(of: reply, for: watch))
+        guard (200..<300).contains(reply.status) else {
+            // Only Stripe itself can say that this key may not read it, or that it does not exist.
+            let result = result(of: reply, for: watch)
+            switch result {
+            case .unauthorized, .gone: return .read(nil)
+            default: return .again(result)
+            }
         }
-        guard (200..<300).contains(reply.status) else { return .read(nil) }
+        if let reason = ContentType.objection(
+            to: reply.headers.first(name: "content-type"),
+            encodedAs: reply.headers.first(name: "content-encoding")
+        ) {
+            return .again(.malformed(reason))
+        }
         let text = String(validating: Array(reply.body.readableBytesView), as: UTF8.self)
-        return .read(text.flatMap { RawJSON($0) })
+        // Every object of Stripe's says which it is; a list is one of them.
+        guard let object = text.flatMap({ RawJSON($0) }), object.member("object")?.string != nil
+        else { return .again(.malformed("what was read beside it is no object of Stripe's")) }
+        return .read(object)
     }
 }
 

@@ -81,6 +81,21 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Payment confirmed", "Zahlung bestätigt", "Paiement confirmé", "Betaling bevestigd", "Pago confirmado",
         "Pagamento confermato", "Płatność potwierdzona", "Pagamento confirmado",
     )),
+    ("paid", (
+        "Payment confirmed: # of #", "Zahlung bestätigt: # von #", "Paiement confirmé : # sur #",
+        "Betaling bevestigd: # van #", "Pago confirmado: # de #", "Pagamento confermato: # di #",
+        "Płatność potwierdzona: # z #", "Pagamento confirmado: # de #",
+    )),
+    ("partially_paid", (
+        "# of # charged", "# von # abgebucht", "# sur # débités", "# van # afgeschreven", "Cobrado: # de #",
+        "Addebitati # di #", "Pobrano # z #", "Cobrado: # de #",
+    )),
+    ("partially_paid", (
+        "Part of your payment was charged", "Ein Teil Ihrer Zahlung wurde abgebucht",
+        "Une partie de votre paiement a été débitée", "Een deel van uw betaling is afgeschreven",
+        "Se ha cobrado una parte de su pago", "Una parte del pagamento è stata addebitata",
+        "Pobrano część płatności", "Foi cobrada uma parte do seu pagamento",
+    )),
     ("failed", (
         "Payment failed", "Zahlung fehlgeschlagen", "Échec du paiement", "Betaling mislukt", "Pago fallido",
         "Pagamento non riuscito", "Płatność nie powiodła się", "Pagamento falhado",

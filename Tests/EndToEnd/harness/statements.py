@@ -96,6 +96,11 @@ def of_watch(watch: dict, told_ms: float) -> Statement | None:
     )
 
 
+def _refund(payment: dict) -> set[int]:
+    """The sum of a refund that has not succeeded: it is named, and is no part of what was received or returned."""
+    return {payment["refund"]["amount"]} if payment.get("refund") else set()
+
+
 def of_page(payment: str, shown: dict, language: str, told_ms: float, event: dict | None = None) -> Statement:
     """What `GET /r/{source}/state` says: its state, its words and its payment together.
 
@@ -109,7 +114,7 @@ def of_page(payment: str, shown: dict, language: str, told_ms: float, event: dic
     return Statement(
         "page", payment, claims, told_ms, event and seen_ms(event), event["id"] if event else None,
         received=said.get("amount_received"), returned=said.get("amount_returned", 0) if said else None,
-        sums=sums_in(words), amount=said.get("amount"), denies=denies(words, language),
+        sums=sums_in(words) - _refund(said), amount=said.get("amount"), denies=denies(words, language),
         is_carried=_is_carried(event),
     )
 
@@ -136,7 +141,7 @@ def of_mail(mail: EmailMessage, event: dict, language: str, told_ms: float) -> S
     return Statement(
         "mail", event["source"], claims, told_ms, seen_ms(event), event["id"],
         received=payment.get("amount_received", 0), returned=payment.get("amount_returned", 0),
-        sums=sums_in(plain) | sums_in(mail["Subject"]) | sums_in(shown), amount=payment.get("amount"),
+        sums=(sums_in(plain) | sums_in(mail["Subject"]) | sums_in(shown)) - _refund(payment), amount=payment.get("amount"),
         denies=denies(plain, language), is_carried=_is_carried(event),
     )
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerWire
 
 /// How much of a captured charge was given back, by whichever version of the API it was captured.
 ///
@@ -46,6 +47,28 @@ struct RefundedSums: Hashable, Sendable {
         refunded = isOld ?? false ? said - released : said
     }
 
+    /// Whether a sum of the charge has become `settled` in the currency of the balance transaction, but for rounding.
+    ///
+    /// `exchange_rate` is of the two currencies, which may have different numbers of decimal places. *Source*:
+    /// <https://docs.stripe.com/api/balance_transactions/object#balance_transaction_object-exchange_rate>.
+    private static func isAbout(
+        _ sum: Amount,
+        settledAs settled: Amount,
+        _ line: StripeFields,
+        _ fields: StripeFields
+    ) -> Bool {
+        let from = fields.word("currency")
+        let to = line.word("currency")
+        if from == to { return settled == sum }
+        guard let rate = line.decimal("exchange_rate"), rate > 0 else { return false }
+        let places = [from, to].map { $0.flatMap(CurrencyUnit.init)?.decimals ?? 2 }
+        let scale = [1, 10, 100, 1000][abs(places[1] - places[0])]
+        let scaled = places[1] >= places[0] ? rate * Double(scale) : rate / Double(scale)
+        return [rate, scaled].contains { factor in
+            abs(Double(sum.minorUnits) * factor - Double(settled.minorUnits)) <= 1
+        }
+    }
+
     /// Whether the capture refunded the rest, by what stands beside the sums; nil when nothing says so.
     private static func isOld(
         _ fields: StripeFields,
@@ -53,9 +76,9 @@ struct RefundedSums: Hashable, Sendable {
         released: Amount
     ) -> Bool? {
         let line = fields.object("balance_transaction")
-        if line.word("currency") == fields.word("currency"), let amount = line.sum("amount") {
-            if amount == captured { return false }
-            if amount == captured + released { return true }
+        if let amount = line.sum("amount") {
+            if isAbout(captured, settledAs: amount, line, fields) { return false }
+            if isAbout(captured + released, settledAs: amount, line, fields) { return true }
         }
         let refunds = fields.list("refunds")
         let isListed = refunds.contains { $0.sum("amount") == released }

@@ -35,6 +35,11 @@ struct StripeFields {
     /// A whole number.
     func number(_ name: String) -> Int? { members[name]?.number.flatMap { Int(safe: $0) } }
 
+    /// A number with decimal places, such as a rate.
+    func decimal(_ name: String) -> Double? {
+        members[name].flatMap { Double($0.description) }.flatMap { $0.isFinite ? $0 : nil }
+    }
+
     /// A count of things; nil when it is negative.
     func count(_ name: String) -> Int? { number(name).flatMap { $0 < 0 ? nil : $0 } }
 

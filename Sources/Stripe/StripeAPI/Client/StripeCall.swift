@@ -57,7 +57,8 @@ extension StripeCall {
             guard !id.isEmpty, id != ".", id != ".." else {
                 throw .invalidRequest("the id is empty")
             }
-            guard !id.contains("_secret_"), !id.hasPrefix("whsec_"), StripeKey(id).kind == .unknown
+            guard !id.contains("_secret_"), !id.hasPrefix("whsec_"), !id.hasPrefix("ek_"),
+                StripeKey(id).kind == .unknown
             else {
                 throw .invalidRequest(
                     "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
