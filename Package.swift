@@ -204,7 +204,8 @@ let package = Package(
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerHTTP", "PollerNet", "PollerWords",
-                "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore, nioCore,
+                "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore,
+                nioCore,
                 nioHTTP1, nioPosix, logging, metrics,
                 lifecycle, crypto,
             ],

@@ -71,7 +71,8 @@ import Testing
         #expect(pinned(RegistryField.self) == "version=v floor=f counted=c")
         #expect(pinned(IncidentField.self) == "board=b turn=t owner=o due=d")
         #expect(
-            pinned(SweepField.self) == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p reread=r"
+            pinned(SweepField.self)
+                == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p reread=r"
         )
         #expect(pinned(UsageField.self) == "reads=r transactions=t")
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")

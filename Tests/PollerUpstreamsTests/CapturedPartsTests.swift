@@ -53,7 +53,8 @@ struct CapturedPartsTests {
                 "partially_refunded 600/1000 -500"
             ),
             (
-                400, #","balance_transaction":{"amount":1100,"currency":"usd","exchange_rate":1.1}"#,
+                400,
+                #","balance_transaction":{"amount":1100,"currency":"usd","exchange_rate":1.1}"#,
                 "paid 600/1000"
             ),
             (
@@ -61,7 +62,8 @@ struct CapturedPartsTests {
                 "partially_refunded 600/1000 -400"
             ),
             (
-                400, #","balance_transaction":{"amount":1634,"currency":"jpy","exchange_rate":163.4}"#,
+                400,
+                #","balance_transaction":{"amount":1634,"currency":"jpy","exchange_rate":163.4}"#,
                 "paid 600/1000"
             ),
         ] as [(Int, String, String)]

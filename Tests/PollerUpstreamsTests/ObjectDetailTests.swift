@@ -53,7 +53,9 @@ struct ObjectDetailTests {
         )
         #expect(one == other)
         func page(_ url: String) throws -> String {
-            try detail(#","next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"\#(url)"}}"#)
+            try detail(
+                #","next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"\#(url)"}}"#
+            )
         }
         let signed = try page("https://hooks.stripe.com/redirect/1")
         #expect(try signed == page("https://hooks.stripe.com/redirect/2"))

@@ -145,10 +145,8 @@ package struct HTTPPayment: Sendable {
         return facts
     }
 
-    /// The amount of an answer as it is written there, where it is not understood; nil when it is, when there is none,
-    /// and when none was configured.
-    ///
-    /// - Parameter bytes: the answer, which is JSON.
+    /// The amount of an answer, which is JSON, as it is written there, where it is not understood; nil when it is, when
+    /// there is none, and when none was configured.
     func unreadAmount(in bytes: [UInt8]) -> String? {
         guard let amount, let sum = try? amount.value(in: bytes) else { return nil }
         let name: String? =

@@ -12,7 +12,8 @@ enum JSONNumber {
     /// - Returns: `nil` for a text that is no JSON number (RFC 8259 §6), and for one of more than 40 digits.
     static func plain(_ text: String) -> String? {
         let parts = text.split(separator: "e", omittingEmptySubsequences: false)
-        let mantissa = parts.count == 1 ? text.split(separator: "E", omittingEmptySubsequences: false) : parts
+        let mantissa =
+            parts.count == 1 ? text.split(separator: "E", omittingEmptySubsequences: false) : parts
         guard let significand = mantissa.first, mantissa.count <= 2 else { return nil }
         let isNegative = significand.hasPrefix("-")
         let sides = significand.dropFirst(isNegative ? 1 : 0)

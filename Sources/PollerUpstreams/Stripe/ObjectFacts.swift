@@ -211,7 +211,9 @@ struct ObjectDetail: Hashable, Sendable {
         guard slashes.count > 2 else { return bare }
         var host = bare[(slashes[1] + 1)..<slashes[2]]
         if host.last == UInt8(ascii: "\\") { host = host.dropLast() }
-        let isOfStripe = host.elementsEqual("stripe.com".utf8) || host.suffix(11).elementsEqual(".stripe.com".utf8)
+        let isOfStripe =
+            host.elementsEqual("stripe.com".utf8)
+            || host.suffix(11).elementsEqual(".stripe.com".utf8)
         return isOfStripe ? host : bare
     }
 

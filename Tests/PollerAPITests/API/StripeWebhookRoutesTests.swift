@@ -118,7 +118,8 @@ struct StripeWebhookRoutesTests {
             // Refused by its announced length: the connection may end before a client has sent all of it.
             let exceeds = try await RawConnection.firstAnswer(
                 port: api.port,
-                to: "POST /v1/stripe/webhook HTTP/1.1\r\nHost: localhost\r\nStripe-Signature: t=1,v1=00\r\n"
+                to:
+                    "POST /v1/stripe/webhook HTTP/1.1\r\nHost: localhost\r\nStripe-Signature: t=1,v1=00\r\n"
                     + "Content-Length: \(StripeWebhookRoutes.bodyBytesMax + 1)\r\n\r\n{"
             )
             let unnamed = try await Self.post(api, "/v1/stripe/webhook/a%20b", "{}")

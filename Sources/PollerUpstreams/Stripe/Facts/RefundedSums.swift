@@ -57,15 +57,18 @@ struct RefundedSums: Hashable, Sendable {
         _ line: StripeFields,
         _ fields: StripeFields
     ) -> Bool {
-        let from = fields.word("currency")
-        let to = line.word("currency")
+        let (from, to) = (fields.word("currency"), line.word("currency"))
         if from == to { return settled == sum }
         guard let rate = line.decimal("exchange_rate"), rate > 0 else { return false }
-        let places = [from, to].map { $0.flatMap(CurrencyUnit.init)?.decimals ?? 2 }
-        let scale = [1, 10, 100, 1000][abs(places[1] - places[0])]
-        let scaled = places[1] >= places[0] ? rate * Double(scale) : rate / Double(scale)
+        let places = from.flatMap(CurrencyUnit.init)?.decimals ?? 2
+        let settledPlaces = to.flatMap(CurrencyUnit.init)?.decimals ?? 2
+        // The rate may be of the smallest units or of whole ones.
+        var scaled = rate
+        for _ in 0..<max(settledPlaces - places, 0) { scaled *= 10 }
+        for _ in 0..<max(places - settledPlaces, 0) { scaled /= 10 }
         return [rate, scaled].contains { factor in
-            abs(Double(sum.minorUnits) * factor - Double(settled.minorUnits)) <= 1
+            let difference = Double(sum.minorUnits) * factor - Double(settled.minorUnits)
+            return (-1.0...1.0).contains(difference)
         }
     }
 
