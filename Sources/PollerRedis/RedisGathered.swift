@@ -38,9 +38,14 @@ extension RedisWatchStore {
                 Self.gatheredMax,
                 from: NamePlace(of: map)
             )
-            guard named.next == nil else { return nil }
             found += named.items.filter { known.insert($0.watch.key.id).inserted }
             looked += named.looked
+            if let next = named.next {
+                // More lanes than one page looks through: what was found there is not looked for again.
+                guard place == .start, found.count <= query.limit else { return nil }
+                found.sort { $0.watch.createdAt > $1.watch.createdAt }
+                return ListPage(items: found, next: next, looked: looked)
+            }
         }
         let placed = found.compactMap { snapshot in
             CreatedPlace(of: snapshot.watch).map { (place: $0, snapshot: snapshot) }

@@ -12,8 +12,9 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.alone
 
 IN_FLIGHT = 1000
-# Of a debug build, in which 57.6 to 60.4 were seen.
-GOAL_MB = 64
+# Of a debug build, in which 74.4 to 76.1 were seen; 57.6 to 60.4 before a poll could read disputes, refunds and an
+# intent beside its object.
+GOAL_MB = 80
 
 
 def resident_mb(pid: int, part: str = "RssAnon") -> float:
