@@ -6,6 +6,8 @@ import Synchronization
 package enum WebhookRefusal: String, Hashable, Sendable, CaseIterable {
     /// Signed with our secret, and too long ago by this machine's clock.
     case clock
+    /// Signed with our secret, accepted, and in the future by this machine's clock.
+    case ahead
     /// No secret of the account fits: it is another one, or the sender is not the upstream.
     case secret
     /// There is no signature, or one that is none: nobody who knows the upstream sends that.
@@ -71,7 +73,9 @@ package struct RefusedWebhooks: Hashable, Sendable {
     /// What is wrong, one sentence.
     package var message: String {
         let count = count == 1 ? "1 webhook" : "\(count) webhooks"
-        return "\(account): \(count) refused since \(since) and none accepted: \(detail)"
+        let outcome = reason == .ahead ? "from the future" : "refused"
+        let rest = reason == .ahead ? "" : " and none accepted"
+        return "\(account): \(count) \(outcome) since \(since)\(rest): \(detail)"
     }
 
     /// What to do.
@@ -81,6 +85,8 @@ package struct RefusedWebhooks: Hashable, Sendable {
             ? "STRIPE_WEBHOOK_SECRET"
             : "accounts.\(account).webhook_secrets of the configuration file"
         return switch reason {
+        case .ahead:
+            "compare the clock of the machines of the API with the time (NTP): it is behind"
         case .clock:
             "compare the clock of the machines of the API with the time (NTP); Stripe repeats what was "
                 + "refused for three days"

@@ -17,7 +17,7 @@ import JSONText
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
 /// hint after dead          ─▶ goes on as before, where only its answers were not understood
-/// hint of money after an answer ─▶ one look, which tells of the payment alone what is new
+/// hint of money after an answer ─▶ a look, and two more while nothing is new; only the payment is reported
 /// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
 /// ```
 ///
@@ -39,6 +39,8 @@ import JSONText
 package struct PollDecider: Sendable {
     /// How long after a hint a watch is polled eagerly: a customer has just come back.
     static let eagerness = Duration.seconds(60)
+    /// How long after its hint a review looks again that has found nothing new.
+    static let reviewAges: [Duration] = [.seconds(3), .seconds(20)]
     /// The longest wait of an eager watch, and of one whose object was locked.
     static let eagerWait = Duration.seconds(1)
     /// The longest wait of a watch whose upstream fails.
@@ -196,11 +198,29 @@ package struct PollDecider: Sendable {
             progress: state.charge,
             object: object
         )
+        if events.isEmpty, let wait = reviewWait(turn) {
+            let memory = look?.memory == turn.watch.payment ? nil : look?.memory
+            return Decision(
+                verdict: .next(after: wait),
+                change: WatchChange(state: state, payment: memory),
+                isUrgent: turn.isUrgent(after: wait, deadline: turn.watch.end),
+                isNews: false
+            )
+        }
         return Decision(
             verdict: .close(reason),
             change: WatchChange(state: state, payment: look?.memory, events: events),
             isNews: !events.isEmpty
         )
+    }
+
+    /// How long until a review that has found nothing new looks again; nil after the last time.
+    ///
+    /// What is read may be some seconds older than the event that hinted at it, and no other hint comes.
+    private func reviewWait(_ turn: PollTurn) -> Duration? {
+        guard let hintedAt = turn.watch.hintedAt, hintedAt <= turn.now else { return nil }
+        let age = turn.now - hintedAt
+        return Self.reviewAges.lazy.map { $0 - age }.first { $0 >= .milliseconds(500) }
     }
 
     /// How a watch ends with what was seen; nil while its goal is not reached, a charge is still to be

@@ -20,6 +20,9 @@ package import Logging
 package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
+    /// How often the charge of a consumed source is looked for in vain before its status is reported without it: some
+    /// seven seconds with the waits between.
+    static var chargeSearches: Int { 3 }
 
     let upstream: Provider
     let charger: (any Charger)?
@@ -158,6 +161,11 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         metrics.count(charged)
         guard action == .find else { return (seen, charged) }
         switch charged {
+        // A list of charges may be seconds behind the source.
+        case .declined
+        where seen.status == .consumed && watch.charge == nil
+            && watch.state.failures < Self.chargeSearches:
+            return (seen, .postponed("the charge of the source is not listed", retryAfter: nil))
         // The source was consumed, but by no charge that can be found: the truth is its status.
         case .declined: return nil
         // What was refused is known.

@@ -179,7 +179,7 @@ package struct Metric: Hashable, Sendable {
             .counter,
             "stripe_signatures_total",
             ["account", "result"],
-            "Webhooks of Stripe by their signature: good, or refused for clock, secret, unsigned, malformed."
+            "Webhooks of Stripe by their signature: good, accepted though from the future (ahead), or refused for clock, secret, unsigned, malformed."
         ),
         Metric(
             .counter,

@@ -186,7 +186,14 @@ package struct StripeWebhooks: WebhookIntake {
         // What is signed in the future shows that a clock is off, and not that all is well.
         let ahead = WebhookSignature.timestamp(in: signature ?? "")?
             .subtractingSaturating(wallClock().ms / 1000)
-        if let ahead, ahead <= tolerance.components.seconds { await health.accepted(account) }
+        if let ahead {
+            if ahead <= tolerance.components.seconds {
+                await health.accepted(account)
+            } else {
+                let detail = "signed \(ahead) s in the future by the clock here"
+                await health.refused(account, .ahead, detail: detail)
+            }
+        }
         return try await outcome(of: SignedEvent(payload), signedBy: account, configured)
     }
 

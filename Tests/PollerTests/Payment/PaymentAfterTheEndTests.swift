@@ -48,6 +48,35 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.lookInVain(after: .seconds(200_000)) == [] && story.closed == .settled)
     }
 
+    @Test("money that shows some seconds after its hint is found by the looks that follow")
+    func stale() throws {
+        var story = PaymentStory(.paymentIntent)
+        func intent(refunded: Amount) -> PaymentFacts {
+            var facts = PaymentFacts(kind: .paymentIntent)
+            facts.status = SourceStatus(unchecked: "succeeded")
+            facts.amount = 1099
+            facts.charge = charge(.succeeded).charge
+            facts.charge?.refunded = refunded
+            return facts
+        }
+        story.reader.known = ["s": intent(refunded: 0), "r": intent(refunded: 99)]
+        _ = story.look("succeeded", "s", rank: .final)
+        var unchanged = story
+        // Each look of a story takes ten seconds.
+        story.reopen(ago: .zero)
+        #expect(story.look("succeeded", "s", rank: .final) == [] && story.closed == nil)
+        #expect(
+            story.look("succeeded", "r", rank: .final) == ["payment.partially_refunded"]
+        )
+        #expect(story.closed == .settled && story.told.last?.closed == .settled)
+
+        unchanged.reopen(ago: .zero)
+        for isLast in [false, false, true] {
+            #expect(unchanged.look("succeeded", "s", rank: .final) == [])
+            #expect(unchanged.closed == (isLast ? .settled : nil))
+        }
+    }
+
     @Test("which looks have seen what news of the money is of")
     func seen() {
         var source = PaymentStory()

@@ -41,6 +41,7 @@ struct PaymentStory {
     private var endedAs: ClosedReason?
     private var reopenedSeq: Int?
     private var news: HintNews?
+    private var hintedAt: Timestamp?
     private(set) var closed: ClosedReason?
 
     init(
@@ -138,8 +139,11 @@ struct PaymentStory {
     }
 
     /// A hint opens it again, as a store does.
-    mutating func reopen() {
+    ///
+    /// `ago`: when the hint came. By default so long ago that a look without news is the last one.
+    mutating func reopen(ago: Duration = .seconds(30)) {
         (endedAs, reopenedSeq, closed) = (closed, watch.seq, nil)
+        hintedAt = now + (.zero - ago)
         keep(watch.state, watch.payment, seq: watch.seq)
     }
 
@@ -163,7 +167,7 @@ struct PaymentStory {
             reopenedSeq: reopenedSeq,
             endedAs: endedAs,
             news: news,
-            hintedAt: reopenedSeq == nil ? nil : now,
+            hintedAt: hintedAt,
             charge: watch.charge,
             state: state,
             // Through its packed form, as a store keeps it.

@@ -17,6 +17,8 @@ struct StripeCall: Sendable {
     let form: String?
     /// The same for every try of the call.
     var idempotencyKey: String?
+    /// Why it cannot be sent; nil when it can.
+    let problem: String?
 
     init(
         _ verb: Verb,
@@ -28,6 +30,9 @@ struct StripeCall: Sendable {
         self.verb = verb
         target = query.isEmpty ? path : path + "?" + PercentEncoding.form(query)
         self.form = form.map(PercentEncoding.form)
+        // A URL is logged; a client secret has a parameter of its own, which Stripe asks for.
+        let isSecret = query.contains { $0.0 != "client_secret" && Self.isSecret($0.1) }
+        problem = isSecret ? Self.secretAdvice : nil
         self.idempotencyKey = idempotencyKey
     }
 }
@@ -40,6 +45,15 @@ extension StripeCall {
         case .post: .POST
         case .delete: .DELETE
         }
+    }
+
+    private static let secretAdvice =
+        "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
+
+    /// Whether a text is a client secret, a signing secret, or a key of any kind.
+    private static func isSecret(_ text: String) -> Bool {
+        text.contains("_secret_") || text.hasPrefix("whsec_") || text.hasPrefix("ek_")
+            || StripeKey(text).kind != .unknown
     }
 
     /// A path from literal parts and ids, each id encoded.
@@ -57,13 +71,7 @@ extension StripeCall {
             guard !id.isEmpty, id != ".", id != ".." else {
                 throw .invalidRequest("the id is empty")
             }
-            guard !id.contains("_secret_"), !id.hasPrefix("whsec_"), !id.hasPrefix("ek_"),
-                StripeKey(id).kind == .unknown
-            else {
-                throw .invalidRequest(
-                    "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
-                )
-            }
+            guard !isSecret(id) else { throw .invalidRequest(secretAdvice) }
             path += "/" + PercentEncoding.encode(id)
         }
         return path + tail

@@ -136,7 +136,9 @@ public struct StripeClient: Sendable {
     }
 
     private func makeRequest(_ call: StripeCall) throws(StripeError) -> HTTPClient.Request {
-        if let problem = configuration.head.problem { throw .invalidRequest(problem) }
+        if let problem = configuration.head.problem ?? call.problem {
+            throw .invalidRequest(problem)
+        }
         guard call.target.utf8.first == UInt8(ascii: "/"), RequestHead.isPlain(call.target) else {
             throw .invalidRequest("a path starts with / and has no spaces or control characters")
         }
