@@ -15,6 +15,8 @@ package struct APIBackend: Sendable {
     /// What holds now for lanes without a limit of their own.
     package let laneLimit: @Sendable () -> LaneLimit
     package let feed: any EventFeed
+    /// Whether the store can be read now; nil where nobody knows.
+    package let isStoreReachable: (@Sendable () -> Bool)?
     /// The registered endpoints.
     package let endpoints: EndpointBackend
     package let checks: [any HealthCheck]
@@ -73,6 +75,7 @@ package struct APIBackend: Sendable {
     ///   - members: who works on this cluster.
     ///   - laneLimit: tells what holds for lanes without a limit of their own.
     ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
+    ///   - isStoreReachable: tells whether the store can be read now; nil where nobody knows.
     ///   - endpoints: the registered endpoints.
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
@@ -107,6 +110,7 @@ package struct APIBackend: Sendable {
         members: any Membership,
         laneLimit: @escaping @Sendable () -> LaneLimit,
         feed: any EventFeed,
+        isStoreReachable: (@Sendable () -> Bool)? = nil,
         endpoints: EndpointBackend,
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
@@ -140,6 +144,7 @@ package struct APIBackend: Sendable {
         self.members = members
         self.laneLimit = laneLimit
         self.feed = feed
+        self.isStoreReachable = isStoreReachable
         self.endpoints = endpoints
         self.checks = checks
         self.cursors = cursors ?? PlainCursors()

@@ -102,7 +102,8 @@ package struct APIServer: Service {
             feed: backend.feed,
             addresses: addresses,
             perKey: limits.waitsPerKey,
-            clock: clock
+            clock: clock,
+            isStoreReachable: backend.isStoreReachable
         )
         let openWatches = backend.accounts.openWatches
         let enqueuer = Enqueuer(

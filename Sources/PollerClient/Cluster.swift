@@ -33,6 +33,11 @@ extension PollerClient {
         try Page(try await send(.GET, "/v1/workers"))
     }
 
+    /// The processes that left the cluster within a day, all in one page, the last one first.
+    public func departedWorkers() async throws -> Page<DepartedWorker> {
+        try Page(try await send(.GET, "/v1/workers/departed"))
+    }
+
     /// What operators were told of, all in one page: what is wrong, then the hundred resolved last.
     ///
     /// `status`: only those that are `open`, or `resolved`.

@@ -6,7 +6,7 @@ package import RedisClient
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
 /// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>`,
 /// `partitions=<among how many it places lanes>`, of a worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
-/// alone.
+/// alone. A hash beside it has those that left, of a day (``KeyKind/departures``).
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]
@@ -46,9 +46,26 @@ package struct RedisMembership: Membership {
         try await run(["", "0", ""])
     }
 
+    package func departures() async throws(StoreError) -> [Departure] {
+        try await texts(["", "0", "", "d"]).compactMap(Self.departure(of:))
+            .sorted { ($1.at.ms, $0.member.owner.description) < ($0.at.ms, $1.member.owner.description) }
+    }
+
     private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {
+        try await texts(arguments).compactMap(Self.member(of:))
+    }
+
+    private func texts(_ arguments: [RedisArgument]) async throws(StoreError) -> [String] {
         let reply = try await client.run(scripts[.beat], keys, arguments)
-        return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
+        return (reply.array ?? []).compactMap(\.string)
+    }
+
+    private static func departure(of text: String) -> Departure? {
+        let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
+        guard parts.count == 3, let at = Timestamp(stored: parts[0]),
+            let how = DepartureLetter(rawValue: parts[1]), let member = member(of: parts[2])
+        else { return nil }
+        return Departure(member, at: at, isClean: how == .clean)
     }
 
     private static let (placesMark, formMark, servesMark) = ("places=", "form=", "serves=")

@@ -37,6 +37,7 @@ enum ScriptNames {
         add("PART", DeliveryPart.self) { String($0 + 1) }
         add("ERROR", ScriptError.self)
         add("GROUP", OutboxGroup.self)
+        add("DEPARTURE", DepartureLetter.self)
         add("CHANNEL", NewsChannel.self)
         add("CLOSED", ClosedReason.self)
         for outcome in [EnqueueResult.Outcome.created, .restarted, .joined, .refused] {

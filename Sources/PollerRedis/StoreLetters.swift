@@ -61,6 +61,14 @@ enum ScriptError: String, CaseIterable {
     case splitting = "SPLITTING"
 }
 
+/// How a process came off the list of live ones (`Departure`).
+enum DepartureLetter: String, CaseIterable {
+    /// It took itself off the list.
+    case clean = "c"
+    /// It fell silent.
+    case lost = "l"
+}
+
 /// The consumer groups of the outbox.
 enum OutboxGroup: String, CaseIterable {
     case notifier

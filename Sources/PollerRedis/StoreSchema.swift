@@ -69,6 +69,9 @@ enum KeyKind: String, CaseIterable {
     case fanOuts = "F"
     /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
     case members = "p"
+    /// Hash, in partition 0 of the watches only: processes that left, owner → `left ms, DepartureLetter, what it said
+    /// of itself`; the newest 100, for a day.
+    case departures = "D"
     /// Hash: what the partition knows of itself (``MetaField``).
     case meta = "m"
     /// Hash, in partition 0 of the deliveries only: registered endpoints, id → `created ms, updated ms, account, JSON`.

@@ -325,6 +325,7 @@ package enum Components {
             named(Lane.self), named(LaneLimit.self), named(LaneLimitChange.self),
             named(Page<Lane>.self), named(Account.self), named(Page<Account>.self),
             named(HealthReport.self), named(Worker.self), named(Page<Worker>.self),
+            named(DepartedWorker.self), named(Page<DepartedWorker>.self),
             named(WatchExplanation.self), named(ProblemReport.self), named(WebhookResult.self),
             named(Verification.self), named(VerificationResult.self), named(RefundAccount.self),
             named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),

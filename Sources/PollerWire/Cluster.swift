@@ -33,6 +33,36 @@ public struct Worker: WireObject, Hashable {
     }
 }
 
+/// A process that worked on the cluster and left within the last day.
+public struct DepartedWorker: WireObject, Hashable {
+    /// How it left.
+    public enum How: String, Word {
+        /// It was shut down, and took itself off the list.
+        case clean
+        /// It fell silent: killed, crashed, or cut off from the store.
+        case lost
+    }
+
+    /// The process as it announced itself last.
+    public var process = Worker()
+    /// When it left; of one that was lost, when its last announcement ended.
+    public var departedAt = Time(ms: 0)
+    /// How it left.
+    public var how = Open(How.clean)
+
+    package init() {}
+
+    package static let shape = Shape<DepartedWorker>("DepartedWorker") {
+        Field("process", \.process, note: "As it announced itself last.")
+        Field(
+            "departed_at",
+            \.departedAt,
+            note: "Of one that was lost, when its last announcement ended: six seconds after it."
+        )
+        Field("how", \.how, note: "clean: shut down; lost: killed, crashed or cut off from the store.")
+    }
+}
+
 /// How much the server's two queues hold, and how the cluster stands.
 public struct Stats: WireObject, Hashable {
     /// The queue of polls.

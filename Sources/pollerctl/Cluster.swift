@@ -169,7 +169,7 @@ struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
         abstract: "Look at the processes that work on the cluster.",
-        subcommands: [WorkerList.self],
+        subcommands: [WorkerList.self, WorkerDeparted.self],
         defaultSubcommand: WorkerList.self
     )
 }
@@ -197,6 +197,54 @@ struct WorkerList: AsyncParsableCommand {
                 Terminal.printError("no process is alive\nStart one with pollerd worker.")
             }
         }
+    }
+}
+
+/// `pollerctl worker departed`: who left within a day, and how.
+struct WorkerDeparted: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "departed",
+        abstract: "List the processes that left within a day: shut down, or lost.",
+        discussion: "The last one first. With --json one departure a line."
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let page = try await client.departedWorkers()
+            guard !server.json else {
+                for departure in page.items { Terminal.printJSON(departure.json) }
+                return
+            }
+            var table = Table(
+                "HOW",
+                "LEFT",
+                "HOST",
+                "PID",
+                "ROLES",
+                "UP SINCE",
+                "VERSION",
+                "ID",
+                optional: ["ID", "VERSION", "UP SINCE", "PID"]
+            )
+            table.rows = page.items.map(\.value.row)
+            table.print()
+            guard page.items.isEmpty, Terminal.isErrorInteractive else { return }
+            Terminal.printError("no process has left within a day")
+        }
+    }
+}
+
+extension DepartedWorker {
+    /// The departure as a row of a list.
+    fileprivate var row: [Table.Cell] {
+        let colour: Terminal.Colour = how.known == .lost ? .bad : .good
+        return [
+            .init(how.rawValue, colour), departedAt.cell(), .init(process.host, .strong),
+            .init("\(process.pid)"), .init(process.roles.joined(separator: ",")),
+            process.startedAt.cell(), .init(process.version), .init(process.id, .faint),
+        ]
     }
 }
 

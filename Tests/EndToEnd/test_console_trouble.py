@@ -60,8 +60,13 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.wait(lambda: "No worker" in console.text, "nothing flows without a worker", 30)
         console.press("g", "r")
         console.says("No worker and no notifier is alive", 30)
+        console.says("Departed in the last 24 hours")
+        console.says("Shut down")
         console.press("g", "o")
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
         cluster.redis.processes[0].kill9()
+        # The request that waits for news is told, whatever the page itself is about to read.
+        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All is well" not in console.text

@@ -12,7 +12,7 @@ import Testing
             pinned(KeyKind.self) == """
                 item=w long=o log=l attempts=y notes=N replay=n rest=z urgent=u readyRest=a readyUrgent=b \
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
-                quarantine=x orders=d openCreated=T closedCreated=V outbox=e fanOuts=F members=p meta=m endpoints=g endpointOrder=j \
+                quarantine=x orders=d openCreated=T closedCreated=V outbox=e fanOuts=F members=p departures=D meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
                 accessKeys=A accessKeysUsed=B searchBucket=S knownLanes=L endpointCounts=G auditTrail=C \
                 incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R \

@@ -143,6 +143,34 @@ package protocol Membership: Sendable {
 
     /// All that are announced, in no order.
     func members() async throws(StoreError) -> [Member]
+
+    /// The processes that left within ``Departure/kept``, the last one first; at most ``Departure/countMax``.
+    ///
+    /// One that fell silent is known as lost once another process asks for the list with its beat.
+    func departures() async throws(StoreError) -> [Departure]
+}
+
+/// A process that worked on this cluster and does so no more.
+package struct Departure: Hashable, Sendable {
+    /// How long departures are kept: an operator who comes in the morning sees the night.
+    package static let kept = Duration.seconds(86_400)
+    /// How many are kept: a deployment of thirty processes, three times.
+    package static let countMax = 100
+
+    /// As it announced itself last.
+    package let member: Member
+    /// When it left; of one that was lost, when its last beat ended to count.
+    package let at: Timestamp
+    /// Whether it took itself off the list, as a process that is shut down does. Otherwise it was killed, has
+    /// crashed, or is cut off from the store.
+    package let isClean: Bool
+
+    /// Describes a departure.
+    package init(_ member: Member, at: Timestamp, isClean: Bool) {
+        self.member = member
+        self.at = at
+        self.isClean = isClean
+    }
 }
 
 /// A process as it announces itself.

@@ -200,7 +200,7 @@ extension ReturnPageRoutes {
             return Response(status: .seeOther, headers: [.location: Self.path(key)])
         } catch let error as StoreError {
             context.logger.warning("no form without a store", metadata: ["error": "\(error)"])
-            return page.unavailable(in: spoken(to: request))
+            return unavailable(of: key.account, to: request)
         }
     }
 

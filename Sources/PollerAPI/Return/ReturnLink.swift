@@ -87,7 +87,7 @@ extension ReturnPageRoutes {
             return response
         } catch {
             context.logger.warning("no way on without a store", metadata: ["error": "\(error)"])
-            return page.unavailable(in: words)
+            return unavailable(of: key.account, to: request)
         }
     }
 }

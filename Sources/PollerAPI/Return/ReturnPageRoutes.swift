@@ -129,7 +129,7 @@ struct ReturnPageRoutes {
             return try await show(key, visit, request)
         } catch {
             context.logger.warning("return page without a store", metadata: ["error": "\(error)"])
-            return page.unavailable(in: words)
+            return unavailable(of: key.account, to: request)
         }
     }
 
@@ -164,6 +164,16 @@ struct ReturnPageRoutes {
         let loads = visit["n"].flatMap { Int(safe: $0) } ?? 0
         if loads == 0 { await note(.page, of: key) }
         return shown(snapshot, loads: max(0, loads), to: request)
+    }
+
+    /// What a customer sees while the store cannot be read: the shop's own page, which is loaded again.
+    ///
+    /// Whose payment it is needs no secret here: the address names the account, and the page says nothing of a payment.
+    func unavailable(of account: AccountID, to request: Request) -> Response {
+        let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+        return pages[account].unavailable(
+            in: lexicon[asked ?? pages.shops[account]?.language ?? .en]
+        )
     }
 
     /// Keeps what a customer has done beside the watch, for whoever looks into it.

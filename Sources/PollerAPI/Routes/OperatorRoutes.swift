@@ -41,6 +41,19 @@ struct OperatorRoutes {
         access: .key(.readCluster),
         answers: [.ok("Every process alive, in one page.", "WorkerPage")]
     )
+    private static let departures = Route(
+        .get,
+        "/v1/workers/departed",
+        "listDepartedWorkers",
+        "List the processes that left the cluster within a day",
+        """
+        The last one first, at most a hundred. A process that is shut down leaves at once; one that is killed, \
+        crashes or loses the store is known as lost six seconds after its last announcement, once another \
+        process has looked. One that comes back is in the list of workers again.
+        """,
+        access: .key(.readCluster),
+        answers: [.ok("Every departure of the last 24 hours, in one page.", "DepartedWorkerPage")]
+    )
     private static let doctor = Route(
         .get,
         "/v1/doctor",
@@ -59,7 +72,7 @@ struct OperatorRoutes {
     var routes: [AnsweredRoute] {
         [
             Self.stats.answered(by: stats), Self.history.answered(by: history),
-            Self.workers.answered(by: workers),
+            Self.workers.answered(by: workers), Self.departures.answered(by: departures),
             Self.doctor.answered(by: doctor),
         ]
     }
@@ -95,6 +108,16 @@ struct OperatorRoutes {
         let status = try await statusCache.current()
         let page = ListPage(items: status.members, next: nil)
         return Response(page.wire(for: context) { PollerWire.Worker($0) })
+    }
+
+    @Sendable
+    private func departures(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let page = ListPage(items: try await backend.members.departures(), next: nil)
+        return Response(page.wire(for: context) { DepartedWorker($0) })
     }
 
     /// Always 200: that the checks could be made is the success, what they saw is the answer.

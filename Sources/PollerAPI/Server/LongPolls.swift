@@ -13,6 +13,12 @@ final class LongPolls: Sendable {
     /// Requests that may wait at once: each holds a connection and some tasks.
     static let waitersMax = 4096
 
+    /// How often a request that waits looks whether the store can be reached.
+    private static let lookPause = Duration.seconds(1)
+    /// For so many looks in a row the store must be away before a request is told: a failover that takes less disturbs
+    /// nobody.
+    private static let looksMax = 2
+
     /// Who waits.
     struct Waiter {
         /// The name of the key that was shown; nil where none is needed.
@@ -28,20 +34,24 @@ final class LongPolls: Sendable {
     private let addresses: PerAddressLimit
     private let perKey: Int
     private let clock: any Clock<Duration>
+    private let isStoreReachable: (@Sendable () -> Bool)?
     private let places = Places()
 
     /// - `addresses`: how many of the places one address may take.
     /// - `perKey`: how many one key may take, so that one service cannot lock out the others; 0: all.
+    /// - `isStoreReachable`: whether the store can be read now; `nil` where nobody knows.
     init(
         feed: any EventFeed,
         addresses: PerAddressLimit,
         perKey: Int = RequestLimits.standard.waitsPerKey,
-        clock: any Clock<Duration>
+        clock: any Clock<Duration>,
+        isStoreReachable: (@Sendable () -> Bool)? = nil
     ) {
         self.feed = feed
         self.addresses = addresses
         self.perKey = perKey
         self.clock = clock
+        self.isStoreReachable = isStoreReachable
     }
 
     /// Reads until there is something, at most for `wait`; once when that is zero.
@@ -50,6 +60,8 @@ final class LongPolls: Sendable {
     /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere. One whose key is revoked
     /// meanwhile waits no longer, and is refused.
     /// `interest`: what makes it worth to read again.
+    /// Errors: ``StoreError/unavailable(_:)`` within seconds when the store goes away meanwhile: nothing comes then,
+    /// and whoever shows that changes arrive live has to say so.
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,
@@ -65,8 +77,9 @@ final class LongPolls: Sendable {
         if let found = try await read() { return found }
         // Behind the beginning of its stream, so that no revocation slips between the two.
         try waiter?.recheck()
-        await item(of: news, within: wait, or: revocation)
+        let isStoreAway = await item(of: news, within: wait, or: revocation)
         try waiter?.recheck()
+        guard !isStoreAway else { throw StoreError.unavailable("lost while a request waited") }
         return try await read()
     }
 
@@ -101,21 +114,54 @@ final class LongPolls: Sendable {
         )
     }
 
-    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key.
+    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key; true when the
+    /// store went away before.
     private func item(
         of news: AsyncStream<FeedItem>,
         within wait: Duration,
         or revocation: AsyncStream<Void>?
-    ) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in news { return } }
-            if let revocation { group.addTask { for await _ in revocation { return } } }
-            // Cancelled means that another of these tasks was first.
-            group.addTask { [clock] in try? await clock.sleep(for: wait) }
-            group.addTask { try? await gracefulShutdown() }
-            await group.next()
+    ) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in news { break }
+                return false
+            }
+            if let revocation {
+                group.addTask {
+                    for await _ in revocation { break }
+                    return false
+                }
+            }
+            group.addTask { [clock] in
+                // Cancelled means that another of these tasks was first.
+                try? await clock.sleep(for: wait)
+                return false
+            }
+            group.addTask {
+                try? await gracefulShutdown()
+                return false
+            }
+            if let isStoreReachable {
+                group.addTask { await lossOfStore(isStoreReachable) }
+            }
+            let isStoreAway = await group.next() ?? false
             group.cancelAll()
+            return isStoreAway
         }
+    }
+
+    /// Waits until the store is away for some looks in a row; false when it is cancelled before.
+    private func lossOfStore(_ isReachable: @Sendable () -> Bool) async -> Bool {
+        var looks = 0
+        while looks < Self.looksMax {
+            do {
+                try await clock.sleep(for: Self.lookPause)
+            } catch {
+                return false
+            }
+            looks = isReachable() ? 0 : looks + 1
+        }
+        return true
     }
 }
 

@@ -156,6 +156,16 @@ extension Stats.Counts {
     }
 }
 
+extension DepartedWorker {
+    /// A departure as readers are told of it.
+    init(_ departure: Departure) {
+        self.init()
+        process = PollerWire.Worker(departure.member)
+        departedAt = Time(departure.at)
+        how = Open(departure.isClean ? .clean : .lost)
+    }
+}
+
 extension PollerWire.Worker {
     /// A process as readers are told of it.
     init(_ member: Member) {

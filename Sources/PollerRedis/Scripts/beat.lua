@@ -1,29 +1,60 @@
 #!lua flags=allow-oom
--- Announces a process for a span, or takes it off the list; and lists all that are announced, if asked to.
+-- Announces a process for a span, or takes it off the list; and lists all that are announced, or those that left.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     owner ('' to list only), span ms (0: leaves), what it says of itself, 1 when nothing is asked
--- RETURNS  {what, what, …}
--- COST     one write, O(processes) for the list
-local now, list = clock(), key(KEY.members)
+-- ARGV     owner ('' to list only), span ms (0: leaves), what it says of itself, 1 when nothing is asked, d for
+--          those that left
+-- RETURNS  {what, what, …}; of those that left, `left ms, DEPARTURE, what`
+-- COST     one write, O(processes) for the list; two writes more for each that has left
+local now, list, left = clock(), key(KEY.members), key(KEY.departures)
 -- A process counts as gone after so long without a beat, ms: beyond it the clock was set back
 -- since.
 local SPAN_MAX = 60000
+-- How long those that left are kept, ms, and how many: a deployment of thirty processes, three times.
+local KEPT, KEPT_MAX = 86400000, 100
+
+-- Notes that a process is gone since then.
+local function depart(owner, at, how, what)
+  call('HSET', left, owner, int(at) .. ' ' .. how .. ' ' .. what)
+  call('PEXPIRE', left, KEPT)
+  if call('HLEN', left) <= KEPT_MAX then return end
+  local oldest, since
+  local all = call('HGETALL', left)
+  for at = 1, #all, 2 do
+    local ms = number(match(all[at + 1], '^%d+') or 0)
+    if not since or ms < since then oldest, since = all[at], ms end
+  end
+  call('HDEL', left, oldest)
+end
+
 if ARGV[1] ~= '' then
-  if tonumber(ARGV[2]) > 0 then
-    call('HSET', list, ARGV[1], int(now + tonumber(ARGV[2])) .. ' ' .. ARGV[3])
+  if number(ARGV[2]) > 0 then
+    local isNew = call('HSET', list, ARGV[1], int(now + number(ARGV[2])) .. ' ' .. ARGV[3]) == 1
+    -- Taken for lost while the store was away, or while it stood still.
+    if isNew then call('HDEL', left, ARGV[1]) end
   else
+    local what = match(call('HGET', list, ARGV[1]) or '', '^%d+ (.*)$')
+    if what then depart(ARGV[1], now, DEPARTURE.clean, what) end
     call('HDEL', list, ARGV[1])
   end
 end
 if ARGV[4] == '1' then return {} end
 local reply = {}
+if ARGV[4] == 'd' then
+  local all = call('HGETALL', left)
+  for at = 1, #all, 2 do
+    if number(match(all[at + 1], '^%d+') or 0) > now - KEPT then reply[#reply + 1] = all[at + 1] end
+  end
+  return reply
+end
 local all = call('HGETALL', list)
 for at = 1, #all, 2 do
-  local ends, what = string.match(all[at + 1], '^(%d+) (.*)$')
-  if tonumber(ends) > now and tonumber(ends) <= now + SPAN_MAX then
+  local ends, what = match(all[at + 1], '^(%d+) (.*)$')
+  local ms = number(ends or 0)
+  if ms > now and ms <= now + SPAN_MAX then
     reply[#reply + 1] = what
   elseif ARGV[1] ~= '' then
+    if what and ms <= now then depart(all[at], ms, DEPARTURE.lost, what) end
     call('HDEL', list, all[at])
   end
 end

@@ -202,6 +202,32 @@ extension QueueConformance {
             let both = try await members.beat(anna, for: .seconds(9))
             try bench.equal(Set(both), [anna, bert], "when it comes back")
         },
+        ConformanceCase("departures tell for a day who left and who was lost, the last one first") {
+            bench in
+            let members = bench.harness.members
+            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
+            let bert = ConformanceBench.member(ConformanceBench.bert)
+            try bench.equal(try await members.departures(), [], "at first")
+            _ = try await members.beat(anna, for: .seconds(6))
+            _ = try await members.beat(bert, for: .seconds(60))
+            try await bench.advance(ms: 7000)
+            try bench.equal(try await members.departures(), [], "before anybody has looked")
+            _ = try await members.beat(bert, for: .seconds(60))
+            let lost = try await members.departures()
+            try bench.equal(lost.map(\.member), [anna], "lost")
+            try bench.equal(lost.map(\.isClean), [false], "how")
+            try await members.leave(bert.owner)
+            let both = try await members.departures()
+            try bench.equal(both.map(\.member), [bert, anna], "the last one first")
+            try bench.equal(both.map(\.isClean), [true, false], "how each")
+            try bench.equal(both[0].at - both[1].at, .seconds(1), "when")
+            // It had only stood still.
+            _ = try await members.beat(anna, for: .seconds(6))
+            try bench.equal(try await members.departures().map(\.member), [bert], "it is back")
+            try await members.leave(ConformanceBench.anna)
+            try await bench.harness.advance(by: Departure.kept)
+            try bench.equal(try await members.departures(), [], "a day later")
+        },
     ]
 }
 

@@ -61,6 +61,7 @@ extension MemoryStore: LaneControl, Auditing, Membership {
     ) async throws(StoreError) -> [Member] {
         changing { state, now in
             state.members.beat(member, until: now + span)
+            if !state.flaws.contains(.forgetsLostMembers) { state.members.noteLost(now) }
             return state.members.present(now)
         }
     }
@@ -70,9 +71,13 @@ extension MemoryStore: LaneControl, Auditing, Membership {
     }
 
     package func leave(_ owner: OwnerID) async throws(StoreError) {
-        changing { state, _ in
-            if !state.flaws.contains(.keepsDepartedMembers) { state.members.leave(owner) }
+        changing { state, now in
+            if !state.flaws.contains(.keepsDepartedMembers) { state.members.leave(owner, now) }
         }
+    }
+
+    package func departures() async throws(StoreError) -> [Departure] {
+        reading { state, now in state.members.departed(now) }
     }
 
     package func members() async throws(StoreError) -> [Member] {
@@ -166,15 +171,41 @@ extension LaneReport {
 /// The processes that have announced themselves to an in-memory store.
 struct MemoryMembers: Sendable {
     private var announced: [OwnerID: (member: Member, until: Timestamp)] = [:]
+    private var departures: [OwnerID: Departure] = [:]
 
     /// Announces a process until an instant, instead of what it announced before.
     mutating func beat(_ member: Member, until: Timestamp) {
-        announced[member.owner] = (member, until)
+        if announced.updateValue((member, until), forKey: member.owner) == nil {
+            departures[member.owner] = nil
+        }
     }
 
     /// Takes a process off the list.
-    mutating func leave(_ owner: OwnerID) {
-        announced[owner] = nil
+    mutating func leave(_ owner: OwnerID, _ now: Timestamp) {
+        guard let left = announced.removeValue(forKey: owner) else { return }
+        depart(Departure(left.member, at: now, isClean: true))
+    }
+
+    /// Takes those off the list whose span has passed.
+    mutating func noteLost(_ now: Timestamp) {
+        for (owner, one) in announced where one.until <= now {
+            announced[owner] = nil
+            depart(Departure(one.member, at: one.until, isClean: false))
+        }
+    }
+
+    private mutating func depart(_ departure: Departure) {
+        departures[departure.member.owner] = departure
+        guard departures.count > Departure.countMax else { return }
+        let oldest = departures.min { $0.value.at < $1.value.at }
+        if let oldest { departures[oldest.key] = nil }
+    }
+
+    /// Those that left within a day, the last one first.
+    func departed(_ now: Timestamp) -> [Departure] {
+        departures.values.filter { now - $0.at < Departure.kept }.sorted {
+            ($1.at.ms, $0.member.owner.description) < ($0.at.ms, $1.member.owner.description)
+        }
     }
 
     /// All whose span has not passed.

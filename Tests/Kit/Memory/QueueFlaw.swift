@@ -90,6 +90,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
+    /// A process that fell silent leaves no trace.
+    case forgetsLostMembers
     /// What has ended with an answer is not opened by news of its money.
     case hearsNothingOfMoney
     /// News that the look which closes an item has not seen is closed with it.
@@ -123,7 +125,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
             .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
             .restoresOverOthers, .tellsWhatIsRestored, .takesLateLooks, .tellsNothingOfIncidents,
-            .recallsWhatIsHeld, .hidesOpenCircuits:
+            .recallsWhatIsHeld, .hidesOpenCircuits, .forgetsLostMembers:
             true
         default: false
         }

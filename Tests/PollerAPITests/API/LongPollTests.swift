@@ -1,5 +1,7 @@
 import NIOHTTP1
+import Poller
 import PollerTesting
+import Synchronization
 import Testing
 
 @testable import PollerAPI
@@ -76,6 +78,40 @@ struct LongPollTests {
             #expect(statuses == [401, 401])
             // Much longer than a second, for a machine that does other things as well.
             #expect(start.duration(to: clock.now) < .seconds(15))
+        }
+    }
+
+    @Test("a request that waits is told within seconds that the store is lost, and nothing of a blip")
+    func lossOfStore() async throws {
+        let clock = ManualClock()
+        let isReachable = Mutex(true)
+        let polls = LongPolls(feed: NoEvents(), addresses: .half, clock: clock) {
+            isReachable.withLock(\.self)
+        }
+        try await withThrowingTaskGroup(of: Int?.self) { group in
+            group.addTask {
+                try await polls.first(within: .seconds(30), hearing: .everything) { nil as Int? }
+            }
+            // One second away, and back.
+            for isThere in [false, true, false] {
+                await clock.waitForSleepers(2)
+                isReachable.withLock { $0 = isThere }
+                clock.advance(by: .seconds(1))
+            }
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(1))
+            guard case .failure(let failure)? = await group.nextResult() else {
+                Issue.record("it waits on, or was answered")
+                return
+            }
+            #expect(failure is StoreError)
+        }
+    }
+
+    /// A feed in which nothing is recorded.
+    private struct NoEvents: EventFeed {
+        func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem> {
+            AsyncStream { _ in }
         }
     }
 

@@ -83,6 +83,33 @@ struct OperatorRoutesTests {
         }
     }
 
+    @Test("departed workers are listed with how they left, the last one first")
+    func departures() async throws {
+        try await LiveAPI.run { api in
+            #expect(try await api.get("/v1/workers/departed").list("data").isEmpty)
+            let lost = Member(
+                owner: OwnerID(unchecked: "owner-lost"),
+                roles: "worker",
+                pid: 1,
+                host: "lost",
+                version: "1.2.3",
+                startedAt: Timestamp(ms: 1_780_000_000_000),
+                inFlight: 3
+            )
+            _ = try await api.store.beat(lost, for: .milliseconds(1))
+            try await eventually("it is taken for lost") {
+                try await api.announce("api", host: "one")
+                return try await !api.get("/v1/workers/departed").list("data").isEmpty
+            }
+            try await api.store.leave(OwnerID(unchecked: "owner-one"))
+            let departed = try await api.get("/v1/workers/departed").list("data")
+            #expect(departed.map { $0["how"] as? String } == ["clean", "lost"])
+            let process = try #require(departed.last?["process"] as? [String: Any])
+            #expect(process["host"] as? String == "lost" && process["in_flight"] as? Int == 3)
+            #expect(departed.last?["departed_at"] is String)
+        }
+    }
+
     @Test("stats count both queues, and tell lanes, lateness, quarantine and processes")
     func stats() async throws {
         try await LiveAPI.run { api in

@@ -217,6 +217,29 @@ struct ReturnPageTests {
         }
     }
 
+    @Test("the page of an outage is the shop's own: its name, its colour, its way home, its language")
+    func brandedOutage() async throws {
+        let shop = try Branding(
+            name: "Acme Books",
+            homeURL: "https://acme.example/",
+            colour: "#0a6b3d",
+            languageTag: "de"
+        )
+        let acme = AccountID(unchecked: "acme")
+        try await LiveAPI.run(branding: [acme: shop]) { api in
+            api.plan.setDown(true)
+            for path in ["/r/src_1?account=acme", "/r/src_1/continue?account=acme"] {
+                let page = try await fetch(api, path)
+                #expect(page.status == 503)
+                #expect(page.text.contains("Acme Books") && page.text.contains("#0a6b3d"), "\(path)")
+                #expect(page.text.contains("https://acme.example/"))
+                #expect(page.text.contains(#"lang="de""#))
+            }
+            let plain = try await fetch(api, "/r/src_1")
+            #expect(plain.status == 503 && !plain.text.contains("Acme"))
+        }
+    }
+
     @Test("intents have their pages too, and each status its words")
     func intents() async throws {
         for (status, final, state) in [

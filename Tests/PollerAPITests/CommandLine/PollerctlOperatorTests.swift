@@ -187,6 +187,20 @@ struct PollerctlOperatorTests {
         }
     }
 
+    @Test("worker departed tells who was shut down and who was lost")
+    func departed() async throws {
+        try await LiveAPI.run { api in
+            let none = try await CommandRun.pollerctl("worker", "departed", url: api.url)
+            #expect(none.status == 0 && none.output.isEmpty, "\(none.errors)")
+            try await api.announce("worker", host: "one")
+            try await api.store.leave(OwnerID(unchecked: "owner-one"))
+            let some = try await CommandRun.pollerctl("worker", "departed", url: api.url)
+            #expect(some.output.hasPrefix("clean\t") && some.output.contains("\tone\t4711\tworker\t"))
+            let json = try await CommandRun.pollerctl("worker", "departed", "--json", url: api.url)
+            #expect(json.output.contains(#""how":"clean""#))
+        }
+    }
+
     @Test("doctor ends with 1 when watches wait and nobody polls, and says what to do")
     func doctor() async throws {
         try await LiveAPI.run { api in

@@ -68,4 +68,6 @@ private final class Company: Membership {
     func leave(_ owner: OwnerID) async throws(StoreError) {}
 
     func members() async throws(StoreError) -> [Member] { all }
+
+    func departures() async throws(StoreError) -> [Departure] { [] }
 }
