@@ -1,5 +1,6 @@
 package import Poller
 package import RedisClient
+import SafeNumbers
 
 /// The sweeps, marks and reads of accounts, in Redis.
 ///
@@ -32,12 +33,16 @@ package struct RedisSweepStore: SweepStore {
     package func take(
         _ account: AccountID,
         owner: OwnerID,
-        for span: Duration
+        for span: Duration,
+        pace: Duration?
     ) async throws(StoreError) -> SweepTurn {
         let reply = try await client.run(
             Scripts.live[.sweepTake],
             [key("sweep", account)],
-            [.string(owner.description), RedisArgument(span.ms)]
+            [
+                .string(owner.description), RedisArgument(span.ms),
+                pace.map { RedisArgument($0.ms) } ?? .string(""),
+            ]
         )
         guard let fields = reply.array, fields.count == 5, let ours = fields[0].int,
             let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].time
@@ -106,12 +111,31 @@ package struct RedisSweepStore: SweepStore {
         let reply = try await client.run(
             Scripts.live[.reads],
             [key("reads", account)],
-            [RedisArgument(usage.reads), RedisArgument(usage.transactions)]
+            [
+                RedisArgument(usage.reads), RedisArgument(usage.transactions),
+                RedisArgument(usage.isPaid ? ReadUsage.paidSpan.ms : 0),
+            ]
         )
-        guard let sums = reply.array?.compactMap(\.int), sums.count == 2 else {
+        guard let sums = reply.array?.compactMap(\.int), sums.count == 3 else {
             throw .corrupt("the reads of \(account) are not understood")
         }
-        return ReadUsage(reads: sums[0], transactions: sums[1])
+        return ReadUsage(reads: sums[0], transactions: sums[1], isPaid: sums[2] == 1)
+    }
+
+    package func standing(of account: AccountID) async throws(StoreError) -> SweepStanding? {
+        let fields = [SweepField.caughtUp, .pause, .due].map { RedisArgument.string($0.rawValue) }
+        let reply = try await client.ask(
+            RedisCommand("HMGET", [.string(key("sweep", account))] + fields)
+        )
+        let texts = (reply.array ?? []).map { $0.string ?? "" }
+        guard texts.count == fields.count else {
+            throw StoreError(.protocolError("HMGET answered nonsense"))
+        }
+        guard texts.contains(where: { !$0.isEmpty }) else { return nil }
+        return SweepStanding(
+            caughtUpAt: Timestamp(stored: texts[0]),
+            pause: Int64(safe: texts[1]).map { .milliseconds($0) }
+        )
     }
 
     var refusedKey: String { "\(namespace)refused" }
@@ -155,8 +179,10 @@ enum SweepField: String, CaseIterable {
     case reread = "r"
 }
 
-/// The fields of an account's reads, each followed by a day (days since 1970).
+/// The fields of an account's reads; those of counts each followed by a day (days since 1970).
 enum UsageField: String, CaseIterable {
     case reads = "r"
     case transactions = "t"
+    /// Until when the account counts as paid, ms; without a day.
+    case paidUntil = "p"
 }

@@ -7,7 +7,10 @@ import PollerWire
 struct Poll: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Look at a source now instead of when it is due.",
-        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
+        discussion: """
+            A payment that has ended is looked at once, for refunds and disputes, and is closed as before. Of several, \
+            what fails is told and the others go on; then it exits with 1.
+            """
     )
 
     @Argument(help: "The ids.")

@@ -167,6 +167,18 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     console.says("Waiting · not watched")
 
 
+def test_a_paid_payment_is_looked_at_once_for_what_went_back(shop, console):
+    source = shop.pays("BACK-1", 1500)
+    shop.until(source, lambda watch: watch["state"] == "closed")
+    charges = shop.cluster.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
+    [charge] = [one["id"] for one in charges if (one.get("source") or {}).get("id") == source]
+    shop.cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+    console.open(f"#/payments/{source}")
+    console.click("Look now")
+    console.says("It is looked at as soon as a worker is free.")
+    shop.until(source, lambda watch: watch["payment"]["state"] == "refunded" and watch["state"] == "closed")
+
+
 def test_quarantine_says_why_and_lets_go(shop, console):
     source = shop.quarantines("DEAD-9")
     console.open("#/")

@@ -16,6 +16,9 @@ import Synchronization
 /// passed over. While a page is set aside, because it cannot be read, the sweep of its account rests at it; polls
 /// find the changes meanwhile.
 ///
+/// *How often* is decided anew at each tick: the pause that a sweep ended with is that of an account as it was then, and a
+/// shop's first hundred payments come within the twenty minutes which an empty account may wait.
+///
 /// An event that no webhook has brought five minutes after the sweep saw it is counted as missed.
 package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// How often a process looks whether an account's sweep is due.
@@ -36,6 +39,8 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         package let expectsWebhooks: Bool
         /// A fixed pause between two sweeps; nil for what the read budget allows.
         package let interval: Duration?
+        /// The longest pause while the account was paid within a day, where the read budget decides; `nil` for none.
+        package let paidMax: Duration?
         /// Which of its events are read.
         package let list: EventList
 
@@ -44,18 +49,20 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             id: AccountID,
             expectsWebhooks: Bool,
             interval: Duration?,
+            paidMax: Duration? = ReadBudget.paidIntervalMax,
             list: EventList = .usual
         ) {
             self.id = id
             self.expectsWebhooks = expectsWebhooks
             self.interval = interval
+            self.paidMax = paidMax
             self.list = list
         }
 
         /// What its sweep is called in the store: each list has a cursor and a turn of its own.
         ///
         /// No account's id has a `~`.
-        fileprivate var turn: AccountID {
+        package var turn: AccountID {
             list == .usual ? id : AccountID(unchecked: "\(id)~\(list.rawValue)")
         }
     }
@@ -122,7 +129,12 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// Sweeps the account if it is due and nobody else has it.
     package func visit(_ account: Account) async {
         do {
-            let turn = try await store.take(account.turn, owner: owner, for: Self.span)
+            let turn = try await store.take(
+                account.turn,
+                owner: owner,
+                for: Self.span,
+                pace: interval(account)
+            )
             if account.list == .usual { noteHealth(account, turn) }
             guard turn.isOurs else { return }
             try await sweep(account, from: turn)
@@ -155,9 +167,16 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         _ = await last.result
     }
 
+    /// The pause between two sweeps by what is known now: it shrinks as soon as the budget of the account grows, or
+    /// money arrives in it.
     private func interval(_ account: Account) -> Duration {
-        let usual = account.interval ?? ReadBudget.sweepInterval(meter.usage(account.id))
-        return account.list == .usual ? usual : usual * Self.moneyPace
+        let times = account.list == .usual ? 1 : Self.moneyPace
+        if let interval = account.interval { return interval * times }
+        return ReadBudget.sweepInterval(
+            meter.usage(account.id),
+            times: times,
+            paidMax: account.paidMax
+        )
     }
 
     /// Polls may wait for a sweep that is quick and up to date.

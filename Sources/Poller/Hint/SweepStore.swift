@@ -7,10 +7,15 @@ package protocol SweepStore: Sendable {
     /// Takes the account's sweep for `span`, when it is due and nobody else has it.
     ///
     /// A sweep whose span has passed belongs to a dead process and is taken over.
+    ///
+    /// `pace`: how often the account is to be swept by what is known now. A sweep that had read everything is due after
+    /// this already, where that is sooner than the pause it ended with; `nil` leaves that pause. A pause after a failure
+    /// stays as it is.
     func take(
         _ account: AccountID,
         owner: OwnerID,
-        for span: Duration
+        for span: Duration,
+        pace: Duration?
     ) async throws(StoreError) -> SweepTurn
 
     /// Notes how far a sweep has come, and gives it back until `pause` has passed.
@@ -35,7 +40,42 @@ package protocol SweepStore: Sendable {
     ) async throws(StoreError)
 
     /// Adds to what was read from an account today, and tells the sum of thirty days.
+    ///
+    /// Whether the account was paid is remembered for a day (``ReadUsage/isPaid``).
     func addReads(_ usage: ReadUsage, of account: AccountID) async throws(StoreError) -> ReadUsage
+
+    /// How an account's sweep stands, for operators; `nil` when none has ever been taken.
+    func standing(of account: AccountID) async throws(StoreError) -> SweepStanding?
+}
+
+extension SweepStore {
+    /// Takes the account's sweep for `span`, when the pause it ended with has passed.
+    package func take(
+        _ account: AccountID,
+        owner: OwnerID,
+        for span: Duration
+    ) async throws(StoreError) -> SweepTurn {
+        try await take(account, owner: owner, for: span, pace: nil)
+    }
+}
+
+/// How the sweep of an account's list of events stands, for operators.
+package struct SweepStanding: Hashable, Sendable {
+    /// When it last had read every event; `nil` when it never has.
+    package let caughtUpAt: Timestamp?
+    /// The pause that its last step ended with; `nil` before the first has ended.
+    package let pause: Duration?
+
+    /// Puts it together, as a store does.
+    package init(caughtUpAt: Timestamp?, pause: Duration?) {
+        self.caughtUpAt = caughtUpAt
+        self.pause = pause
+    }
+
+    /// How much later than its own pace it reads everything; `nil` when it never has.
+    package func delay(at now: Timestamp) -> Duration? {
+        caughtUpAt.map { max(.zero, now - $0 - (pause ?? .zero)) }
+    }
 }
 
 /// How an account's sweep stands, and whether it is ours now.
@@ -106,11 +146,17 @@ package struct ReadUsage: Hashable, Sendable {
     package var reads: Int
     /// Watches that were looked at for the first time.
     package var transactions: Int
+    /// Whether money has arrived in the account within a day (``paidSpan``).
+    package var isPaid: Bool
 
-    /// Puts both together.
-    package init(reads: Int, transactions: Int) {
+    /// How long money counts as young: most refunds of a shop that has made a mistake come on the day of the payment.
+    package static let paidSpan = Duration.seconds(86_400)
+
+    /// Puts them together.
+    package init(reads: Int, transactions: Int, isPaid: Bool = false) {
         self.reads = reads
         self.transactions = transactions
+        self.isPaid = isPaid
     }
 
     /// What Stripe allows for so many transactions in thirty days: 500 reads each, and never less

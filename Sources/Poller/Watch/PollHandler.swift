@@ -34,6 +34,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let decider: PollDecider
     let metrics = PollMetrics()
     private let tracer: (any WorkTracer)?
+    private let onPaid: @Sendable (AccountID) -> Void
     let logger: Logger
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
@@ -43,7 +44,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// only statuses are told; without a book each source is charged, whatever order it pays;
     /// without `secureTries` what 3-D Secure is done with is made and not watched; without a tracer what
     /// a watch carries of a trace is passed on as it is. An object whose answers make no sense for
-    /// `quarantineAfter` is given up.
+    /// `quarantineAfter` is given up. `onPaid` is called with the account when a poll has seen money arrive.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
@@ -54,10 +55,12 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         timeout: Duration,
         quarantineAfter: Duration = PollDecider.quarantineAfter,
         tracer: (any WorkTracer)? = nil,
+        onPaid: @escaping @Sendable (AccountID) -> Void = { _ in },
         logger: Logger
     ) {
         decider = PollDecider(quarantineAfter: quarantineAfter)
         self.tracer = tracer
+        self.onPaid = onPaid
         self.upstream = upstream
         self.charger = charger
         self.settler = settler
@@ -117,6 +120,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             let seen = known.map(ChargeStep.charge) ?? step
             decision.change.seesMoney = seen.seesNews(of: watch, result, charged?.1, decision)
         }
+        if decision.change.events.contains(where: \.tellsOfMoney) { onPaid(watch.key.account) }
         traced?.end(turn, result, decision)
         report(turn, result, decision, watch.trace)
         return decision
@@ -268,5 +272,12 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             metadata: ["source": "\(leased.item.key.source)", "crashes": "\(crashes)"]
         )
         return decider.poisoned(leased.item, crashes: crashes, now: leased.now)
+    }
+}
+
+extension Event {
+    /// Whether it tells that money has arrived.
+    fileprivate var tellsOfMoney: Bool {
+        [PaymentState.paid, .partiallyPaid].contains { $0.eventType == type }
     }
 }

@@ -81,8 +81,9 @@ function summary(watch, entries) {
 
 function tools(watch, refresh) {
   const isOpen = watch.state === "open";
-  // A look opens again what ended without an answer.
-  const mayBeSeen = isOpen || ["expired", "gone"].includes(watch.closed_reason);
+  // A look opens again what ended without an answer; what ended with one is looked at once, for its money.
+  const mayBeSeen = isOpen || ["expired", "gone"].includes(watch.closed_reason)
+    || (["settled", "reached"].includes(watch.closed_reason) && watch.payment);
   return [
     mayBeSeen && may("watches:poll") && act("Look now", {
       run: () => lookNow([watch]), then: refresh, said: (answer) => answer.said,

@@ -83,7 +83,12 @@ struct WatchRoutes {
         .post,
         "/v1/watches/{source}/poll",
         "pollWatch",
-        "Look now instead of when it is due; a watch that ended as expired or gone is opened again",
+        "Look now instead of when it is due; a watch that has ended is opened again",
+        """
+        A watch that ended as expired or gone is watched on, with the span it had at first. One that ended with an answer \
+        is looked at once, for its money: a refund or a dispute is recorded, and it is closed as before. One that was \
+        cancelled stays closed.
+        """,
         access: .key(.poll),
         input: .watch,
         repeats: .byNature("a second look changes nothing"),
@@ -240,7 +245,9 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let isOpen = try await watches.hint(key)
+        var isOpen = try await watches.hint(key)
+        // One that has ended with an answer: whoever asks wants to know of refunds and disputes.
+        if !isOpen { isOpen = try await watches.hint(key, of: .money) }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }

@@ -2,7 +2,7 @@
 -- Takes an account's sweep when it is due and nobody else has it.
 --
 -- KEYS[1]  the account's sweep, a hash (SWEEP)
--- ARGV     owner, span ms
+-- ARGV     owner, span ms, how often the account is to be swept by now, ms, or '' for as before
 -- RETURNS  {1 when it is ours, cursor, caught up ms or '', now ms, 1 when events are to be read again}
 -- COST     at most one write
 local t = redis.call('TIME')
@@ -16,8 +16,13 @@ local REREAD_MAX = 7.5 * 86400000
 -- Farther ahead than anybody could have set them, the clock was set back since.
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
 local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
+local due, pause, pace = f[3] or 0, tonumber(f[6] or PAUSE_MAX), tonumber(ARGV[3])
+-- A sweep that had read everything is due that long before its pause: what it ended with was the pace of an account
+-- that may have grown since. One that ended otherwise has failed, or goes on at once.
+local is_paced = f[5] and f[6] and tonumber(due) - pause == tonumber(f[5])
+if pace and is_paced and pace < pause then due, pause = tonumber(f[5]) + pace, pace end
 local ours = 0
-if not is_held and not is_ahead(f[3], f[6] or PAUSE_MAX) then
+if not is_held and not is_ahead(due, pause) then
   ours = 1
   redis.call('HSET', KEYS[1], SWEEP.owner, ARGV[1], SWEEP.heldUntil, string.format('%.0f', now + ARGV[2]))
 end

@@ -102,6 +102,13 @@ struct Option: Sendable {
             "how often an account's events are read: auto (by its read budget), off, or a span"
         ),
         Option(
+            "stripe_sweep_paid",
+            "POLLER_STRIPE_SWEEP_PAID",
+            "60s",
+            isReloaded: true,
+            "with auto, the longest pause for a day after money arrived, while half of the budget is left"
+        ),
+        Option(
             "source_expiry",
             "POLLER_SOURCE_EXPIRY",
             "",

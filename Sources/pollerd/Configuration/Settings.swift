@@ -39,6 +39,8 @@ struct Settings: Sendable {
     let stripeWebhookTolerance: Duration
     let stripeEnqueuesUnknown: Bool
     let stripeSweep: SweepChoice
+    /// The longest pause between two sweeps of an account that was paid within a day.
+    let stripeSweepPaid: Duration
     let sourceExpiry: SourceExpiry
     /// The accounts and upstreams of the configuration file.
     let sections: FileSections
@@ -147,6 +149,11 @@ struct Settings: Sendable {
         )
         stripeEnqueuesUnknown = try read.choice("stripe_enqueue_unknown", Bool.init)
         stripeSweep = try read.choice("stripe_sweep", SweepChoice.init)
+        stripeSweepPaid = try read.span(
+            "stripe_sweep_paid",
+            from: .seconds(2),
+            to: .seconds(86_400)
+        )
         sourceExpiry =
             try read.parsed("source_expiry") { text throws(InvalidInput) in
                 try SourceExpiry(changes: text)

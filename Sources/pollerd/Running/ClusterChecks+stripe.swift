@@ -58,12 +58,9 @@ extension ClusterChecks {
                 action: first.action
             )
         }
-        let isExpecting =
-            !settings.stripeWebhookSecrets.isEmpty
-            || settings.sections.accounts.values.contains { !$0.webhookSecrets.isEmpty }
         return HealthResult(
             .ok,
-            isExpecting
+            settings.expectsStripeWebhooks
                 ? "none was refused"
                 : "no signing secret here; polls and the event sweep find changes"
         )
@@ -140,5 +137,13 @@ extension ClusterChecks {
                 action: "can this machine reach POLLER_STRIPE_API_BASE?"
             )
         }
+    }
+}
+
+extension Settings {
+    /// Whether an account has the signing secret of Stripe's webhooks.
+    var expectsStripeWebhooks: Bool {
+        !stripeWebhookSecrets.isEmpty
+            || sections.accounts.values.contains { !$0.webhookSecrets.isEmpty }
     }
 }

@@ -14,6 +14,7 @@ enum ClusterChecks {
         _ cluster: Cluster,
         live: LiveConfiguration,
         webhooks: any WebhookHealthStore,
+        sweeps: any SweepStore,
         settings: Settings
     ) -> [any HealthCheck] {
         [
@@ -48,6 +49,13 @@ enum ClusterChecks {
             Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
             Check("stripe webhooks") { () throws(StoreError) in
                 try await stripeWebhooks(webhooks, live.now.settings)
+            },
+            Check("stripe events") { () throws(StoreError) in
+                try await sweep(
+                    sweeps,
+                    Node.sweptAccounts(live.now),
+                    expectsWebhooks: live.now.settings.expectsStripeWebhooks
+                )
             },
             Check("upstream amounts") { () throws(StoreError) in
                 try await amounts(

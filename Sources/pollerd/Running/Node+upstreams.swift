@@ -102,6 +102,7 @@ extension Node {
             timeout: self.settings.pollTimeout,
             quarantineAfter: self.settings.quarantineAfter,
             tracer: traces?.tracer,
+            onPaid: { [meter = polling.meter] in meter.notePaid($0) },
             logger: log("worker")
         )
     }
@@ -224,7 +225,7 @@ extension Node {
     }
 
     /// A publishable key may not list events.
-    private static func sweptAccounts(_ configured: Configured) -> ConfiguredSweep.Accounts {
+    static func sweptAccounts(_ configured: Configured) -> ConfiguredSweep.Accounts {
         let settings = configured.settings
         if settings.stripeSweep == .off { return [] }
         var interval: Duration?
@@ -244,6 +245,7 @@ extension Node {
                         id: account,
                         expectsWebhooks: secrets[account]?.isEmpty == false,
                         interval: interval,
+                        paidMax: settings.stripeSweepPaid,
                         list: list
                     )
                 }

@@ -198,6 +198,25 @@ struct WatchRoutesTests {
         }
     }
 
+    @Test("a poll opens what ended with a payment for one look, and not what was cancelled")
+    func pollClosed() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.work(on: "src_1") { lease, _ in
+                let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2")
+                let change = WatchChange(state: lease.item.state, payment: memory)
+                return Commit(ref: lease.ref, verdict: .close(.settled), change: change)
+            }
+            let before = try await api.get("/v1/watches/src_1")
+            #expect(before["state"] == "closed")
+            let opened = try await api.post("/v1/watches/src_1/poll")
+            #expect(opened.status == 202 && opened["state"] == "open", "\(opened.text)")
+            #expect(opened.number("run") == 2)
+            _ = try await api.request(.DELETE, "/v1/watches/src_1")
+            #expect(try await api.post("/v1/watches/src_1/poll").code == "watch_closed")
+        }
+    }
+
     @Test("cancelling closes, repeats succeed, a settled watch is 409")
     func cancel() async throws {
         try await LiveAPI.run { api in

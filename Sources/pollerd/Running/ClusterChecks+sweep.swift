@@ -1,0 +1,110 @@
+import Poller
+import PollerAPI
+import SafeNumbers
+
+/// How soon changes are found that no webhook brings.
+extension ClusterChecks {
+    /// Later than its own pace by so much, the sweep of an account does not keep up: a failed read is tried again
+    /// within a minute.
+    private static let delayMax = Duration.seconds(60)
+    /// Accounts that are named; the rest is counted.
+    private static let namedMax = 3
+
+    /// Whether the events of every account are read, and how often.
+    static func sweep(
+        _ store: any SweepStore,
+        _ accounts: ConfiguredSweep.Accounts,
+        expectsWebhooks: Bool,
+        at now: Timestamp = WallClock.now()
+    ) async throws(StoreError) -> HealthResult {
+        guard !accounts.isEmpty else {
+            return HealthResult(.ok, "not read: POLLER_STRIPE_SWEEP is off, or no key may list events")
+        }
+        var swept: [SweptList] = []
+        for account in accounts {
+            let standing = try await store.standing(of: account.turn)
+            let usage = try await store.addReads(
+                ReadUsage(reads: 0, transactions: 0),
+                of: account.id
+            )
+            swept.append(
+                SweptList(
+                    account: account.id,
+                    standing: standing,
+                    isPaid: usage.isPaid,
+                    usedPercent: usage.usedPercent
+                )
+            )
+        }
+        return result(of: swept, expectsWebhooks: expectsWebhooks, at: now)
+    }
+
+    /// One list of an account, as the doctor judges it.
+    struct SweptList: Sendable {
+        let account: AccountID
+        let standing: SweepStanding?
+        /// Whether money arrived in the account within a day.
+        let isPaid: Bool
+        /// The share of its read allowance that is used.
+        let usedPercent: Int
+    }
+
+    /// What is said of the lists: the worst first.
+    static func result(
+        of lists: [SweptList],
+        expectsWebhooks: Bool,
+        at now: Timestamp
+    ) -> HealthResult {
+        let late = lists.filter { list in
+            guard let standing = list.standing else { return false }
+            // One that has ended and never read everything has failed.
+            guard let delay = standing.delay(at: now) else { return standing.pause != nil }
+            return delay > delayMax
+        }
+        if let first = late.first {
+            let since = first.standing?.caughtUpAt.map { "last at \($0)" } ?? "never yet"
+            return HealthResult(
+                .warning,
+                "the events of \(names(of: late)) are not read in time (\(since)); webhooks and polls go on",
+                action: "see the log of a worker for 'events cannot be read': may the key list events, and is a "
+                    + "worker alive?"
+            )
+        }
+        let slow = lists.filter { list in
+            list.isPaid && (list.standing?.pause ?? .zero) > ReadBudget.paidIntervalMax * 2
+        }
+        let pauses = lists.compactMap(\.standing?.pause)
+        let longest = pauses.max() ?? .zero
+        if let first = slow.max(by: { $0.pause < $1.pause }), !expectsWebhooks {
+            return HealthResult(
+                .warning,
+                "a refund or dispute of \(names(of: slow)) may be known \(text(first.pause)) late: "
+                    + "\(first.usedPercent) % of its read allowance are used",
+                action: "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set POLLER_STRIPE_SWEEP to a span"
+            )
+        }
+        guard !pauses.isEmpty else { return HealthResult(.ok, "not read yet") }
+        return HealthResult(.ok, "read every \(text(pauses.min() ?? longest)) to \(text(longest))")
+    }
+
+    private static func names(of lists: [SweptList]) -> String {
+        var names: [String] = []
+        for list in lists where !names.contains("\(list.account)") { names.append("\(list.account)") }
+        let more = names.count - namedMax
+        return names.prefix(namedMax).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    }
+
+    /// A span for people: `2 s`, `60 s`, `22 min`.
+    private static func text(_ span: Duration) -> String {
+        span < .seconds(120) ? "\(span.ms / 1000) s" : "\(span.ms / 60_000) min"
+    }
+}
+
+extension ClusterChecks.SweptList {
+    fileprivate var pause: Duration { standing?.pause ?? .zero }
+}
+
+extension ReadUsage {
+    /// The share of the allowance that is used.
+    fileprivate var usedPercent: Int { Int(saturating: used * 100) }
+}

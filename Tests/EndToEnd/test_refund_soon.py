@@ -1,0 +1,63 @@
+"""Pay, then refund: known soon on a fresh cluster without webhooks, and at once to whoever asks."""
+
+import json
+
+import pytest
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+from test_after_success import charged_source, wait_word, words
+from test_command_line import run
+
+
+def settles(cluster: Cluster, source: str) -> dict:
+    return wait_until(
+        lambda: (watch := cluster.api.watch(source)).get("closed_reason") == "settled" and watch, 20, "it has ended again"
+    )
+
+
+def test_a_fresh_cluster_finds_a_refund_by_the_bound_of_paid_accounts_not_after_twenty_minutes():
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP_PAID": "3s"}) as cluster:
+        with cluster.redis.client() as client:
+            # The account was empty when both of its lists were read first, and is to be read again in 21 and 108 minutes.
+            for name, pause in [("default", "1296000"), ("default~money", "6480000")]:
+                wait_until(lambda: client.hget(f"poller:sweep{{{name}}}", "p") == pause, 20, f"{name} was read")
+        source, charge = charged_source(cluster)
+        wait_word(cluster, source, "paid")
+        cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+        wait_word(cluster, source, "refunded")
+        checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
+        assert checks["stripe events"]["status"] == "ok", checks["stripe events"]
+        assert "every" in checks["stripe events"]["message"]
+
+
+@pytest.fixture(scope="module")
+def deaf():
+    """A cluster that no webhook and no sweep tells anything."""
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        yield cluster
+
+
+def test_a_poll_of_a_closed_payment_is_one_look_at_its_money(deaf: Cluster):
+    source, charge = charged_source(deaf)
+    wait_word(deaf, source, "paid")
+    before = settles(deaf, source)
+    # Nothing new: a look, and nothing is told.
+    answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["run"] == before["run"] + 1
+    after = settles(deaf, source)
+    assert after["seq"] == before["seq"] and words(deaf, source)[-1] == "paid"
+    deaf.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+    asked = run("pollerctl", "poll", source, env={"POLLER_URL": deaf.api.url})
+    assert asked.returncode == 0 and "is due now" in asked.stdout, asked.stderr
+    wait_word(deaf, source, "refunded")
+    assert settles(deaf, source)["closed_reason"] == "settled"
+    assert words(deaf, source)[-2:] == ["paid", "refunded"]
+
+
+def test_what_a_person_stopped_is_not_polled(deaf: Cluster):
+    source = deaf.sandbox.create_source()
+    deaf.enqueue(source, notify=[])
+    assert deaf.api.request("DELETE", f"/v1/watches/{source}").ok
+    answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
+    assert answer.status_code == 409 and answer.json()["code"] == "watch_closed", json.dumps(answer.json())

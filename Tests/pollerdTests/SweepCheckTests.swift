@@ -1,0 +1,68 @@
+import Poller
+import PollerAPI
+import Testing
+
+@testable import pollerd
+
+@Suite("What the doctor says of the event sweep")
+struct SweepCheckTests {
+    private let now = Timestamp(ms: 1_795_165_200_125)
+
+    private func list(
+        _ account: String = "default",
+        ago: Duration? = .seconds(1),
+        pause: Duration? = .seconds(60),
+        isPaid: Bool = false
+    ) -> ClusterChecks.SweptList {
+        ClusterChecks.SweptList(
+            account: AccountID(unchecked: account),
+            standing: SweepStanding(caughtUpAt: ago.map { now + (.zero - $0) }, pause: pause),
+            isPaid: isPaid,
+            usedPercent: 62
+        )
+    }
+
+    private func result(
+        _ lists: [ClusterChecks.SweptList],
+        expectsWebhooks: Bool = false
+    ) -> HealthResult {
+        ClusterChecks.result(of: lists, expectsWebhooks: expectsWebhooks, at: now)
+    }
+
+    @Test("accounts that keep to their pace are well, with how often each list is read")
+    func well() {
+        let seen = result([list(pause: .seconds(60)), list(ago: .seconds(1300), pause: .seconds(1296))])
+        #expect(seen == HealthResult(.ok, "read every 60 s to 21 min"))
+    }
+
+    @Test("a sweep that is a minute behind its pace, or never read everything, is a warning")
+    func late() {
+        let seen = result([
+            list(), list("shop", ago: .seconds(700), pause: .seconds(60)),
+            list("new", ago: nil, pause: .seconds(2)),
+        ])
+        #expect(seen.status == .warning)
+        #expect(seen.message.contains("the events of shop, new are not read in time (last at "))
+        #expect(seen.action?.contains("events cannot be read") == true)
+    }
+
+    @Test("a paid account whose budget is spent is a warning, unless webhooks come")
+    func spent() {
+        let lists = [list(pause: .seconds(60), isPaid: true), list("shop", pause: .seconds(6480), isPaid: true)]
+        let seen = result(lists)
+        #expect(seen.status == .warning)
+        #expect(
+            seen.message
+                == "a refund or dispute of shop may be known 108 min late: 62 % of its read allowance are used"
+        )
+        #expect(seen.action?.contains("STRIPE_WEBHOOK_SECRET") == true)
+        #expect(result(lists, expectsWebhooks: true).status == .ok)
+        #expect(result([list(pause: .seconds(6480))]).status == .ok, "nothing was paid")
+    }
+
+    @Test("an account that no process has swept yet is not behind")
+    func fresh() {
+        let new = ClusterChecks.SweptList(account: .main, standing: nil, isPaid: false, usedPercent: 0)
+        #expect(result([new]) == HealthResult(.ok, "not read yet"))
+    }
+}
