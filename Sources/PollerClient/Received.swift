@@ -201,6 +201,7 @@ public typealias Lane = PollerWire.Lane
 public typealias Stats = PollerWire.Stats
 /// A process that works on the cluster.
 public typealias Worker = PollerWire.Worker
+/// A process that left the cluster within a day.
 public typealias DepartedWorker = PollerWire.DepartedWorker
 /// What the server depends on, and how it is.
 public typealias HealthReport = PollerWire.HealthReport

@@ -48,7 +48,9 @@ package struct RedisMembership: Membership {
 
     package func departures() async throws(StoreError) -> [Departure] {
         try await texts(["", "0", "", "d"]).compactMap(Self.departure(of:))
-            .sorted { ($1.at.ms, $0.member.owner.description) < ($0.at.ms, $1.member.owner.description) }
+            .sorted {
+                ($1.at.ms, $0.member.owner.description) < ($0.at.ms, $1.member.owner.description)
+            }
     }
 
     private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {

@@ -232,6 +232,7 @@ extension RedisQueue {
         case .erring: (.erring, .zero)
         case .denied: (.denied, .zero)
         case .stillFailing: (.stillFailing, .zero)
+        case .revoked: (.revoked, .zero)
         case .garbled: (.garbled, .zero)
         case .stillGarbled: (.stillGarbled, .zero)
         case .refused(let span): (.refused, span)

@@ -17,6 +17,7 @@ enum SignalLetter: String, CaseIterable {
     case erring = "e"
     case denied = "d"
     case stillFailing = "k"
+    case revoked = "v"
     case garbled = "g"
     case stillGarbled = "i"
     case refused = "r"

@@ -59,7 +59,11 @@ public struct DepartedWorker: WireObject, Hashable {
             \.departedAt,
             note: "Of one that was lost, when its last announcement ended: six seconds after it."
         )
-        Field("how", \.how, note: "clean: shut down; lost: killed, crashed or cut off from the store.")
+        Field(
+            "how",
+            \.how,
+            note: "clean: shut down; lost: killed, crashed or cut off from the store."
+        )
     }
 }
 

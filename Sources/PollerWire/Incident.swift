@@ -35,6 +35,8 @@ public struct Incident: WireObject, Hashable {
         case noWorker = "no_worker"
         /// No process delivers.
         case noNotifier = "no_notifier"
+        /// The upstream refuses the key of a whole account.
+        case credentialsRefused = "credentials_refused"
         /// Workers or notifiers live, and do not keep up.
         case backlog
         /// An upstream does not answer, or has asked for a long pause.
@@ -45,6 +47,8 @@ public struct Incident: WireObject, Hashable {
         case setAside = "set_aside"
         /// Deliveries have given up events.
         case deadLetters = "dead_letters"
+        /// A receiver accepts nothing, for a while already.
+        case endpointFailing = "endpoint_failing"
         /// A registered endpoint is told nothing more, and no person wanted that.
         case endpointDisabled = "endpoint_disabled"
         /// A key of the API ends within a week.

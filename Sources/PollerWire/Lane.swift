@@ -16,6 +16,8 @@ public enum FailureKind: String, Word {
     case errors
     /// Our credentials were refused: 401 or 403.
     case denied
+    /// The key of the account was refused for everything (Stripe's 401).
+    case revoked
 }
 
 /// The watches that share one upstream limit, as they stand right now.

@@ -256,6 +256,7 @@ extension Open<FailureKind> {
     var shown: String {
         switch known {
         case .denied: "refuses our credentials (401 or 403)"
+        case .revoked: "refuses the account's key (401)"
         case .errors: "answers with errors"
         case .silent: "does not answer"
         case nil: "fails (\(rawValue))"

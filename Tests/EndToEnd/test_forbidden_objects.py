@@ -60,7 +60,7 @@ def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
 
     wait_until(lambda: circuit() in ("open", "probing"), 20, "the lane's circuit opened")
     # It answers each time, and what it says is told.
-    assert cluster.api.get("/v1/lanes")["data"][0]["failure"] == "denied"
+    assert cluster.api.get("/v1/lanes")["data"][0]["failure"] == "revoked"
     cluster.sandbox.clear_fault(fault)
     for source in sources:
         cluster.wait_status(source, "pending", timeout_s=70)

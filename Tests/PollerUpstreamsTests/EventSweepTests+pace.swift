@@ -8,7 +8,9 @@ import Testing
 
 /// How often an account is swept.
 extension EventSweepTests {
-    @Test("a sweep is due by the pace of now, not by that of its end; one that failed keeps its pause")
+    @Test(
+        "a sweep is due by the pace of now, not by that of its end; one that failed keeps its pause"
+    )
     func pace() async throws {
         try await AccountRig.run { rig in
             let owner = AccountRig.owner
@@ -16,7 +18,11 @@ extension EventSweepTests {
                 try await rig.store.take(.main, owner: owner, for: .seconds(9), pace: pace).isOurs
             }
             func finish(_ isCaughtUp: Bool, _ pause: Duration) async throws {
-                let done = SweepProgress(cursor: .after("evt_1"), isCaughtUp: isCaughtUp, unseen: [])
+                let done = SweepProgress(
+                    cursor: .after("evt_1"),
+                    isCaughtUp: isCaughtUp,
+                    unseen: []
+                )
                 _ = try await rig.store.finish(done, of: .main, owner: owner, pause: pause)
             }
             #expect(try await rig.store.standing(of: .main) == nil)
@@ -85,7 +91,11 @@ extension EventSweepTests {
 
     @Test("young money bounds the pause of both lists, while half of the allowance is left")
     func paidBudget() {
-        func interval(_ usage: ReadUsage, times: Int = 1, _ paidMax: Duration? = .seconds(60)) -> Duration {
+        func interval(
+            _ usage: ReadUsage,
+            times: Int = 1,
+            _ paidMax: Duration? = .seconds(60)
+        ) -> Duration {
             ReadBudget.sweepInterval(usage, times: times, paidMax: paidMax)
         }
         let empty = ReadUsage(reads: 0, transactions: 0)

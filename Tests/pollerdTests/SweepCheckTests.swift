@@ -31,7 +31,9 @@ struct SweepCheckTests {
 
     @Test("accounts that keep to their pace are well, with how often each list is read")
     func well() {
-        let seen = result([list(pause: .seconds(60)), list(ago: .seconds(1300), pause: .seconds(1296))])
+        let seen = result([
+            list(pause: .seconds(60)), list(ago: .seconds(1300), pause: .seconds(1296)),
+        ])
         #expect(seen == HealthResult(.ok, "read every 60 s to 21 min"))
     }
 
@@ -48,7 +50,10 @@ struct SweepCheckTests {
 
     @Test("a paid account whose budget is spent is a warning, unless webhooks come")
     func spent() {
-        let lists = [list(pause: .seconds(60), isPaid: true), list("shop", pause: .seconds(6480), isPaid: true)]
+        let lists = [
+            list(pause: .seconds(60), isPaid: true),
+            list("shop", pause: .seconds(6480), isPaid: true),
+        ]
         let seen = result(lists)
         #expect(seen.status == .warning)
         #expect(
@@ -62,7 +67,12 @@ struct SweepCheckTests {
 
     @Test("an account that no process has swept yet is not behind")
     func fresh() {
-        let new = ClusterChecks.SweptList(account: .main, standing: nil, isPaid: false, usedPercent: 0)
+        let new = ClusterChecks.SweptList(
+            account: .main,
+            standing: nil,
+            isPaid: false,
+            usedPercent: 0
+        )
         #expect(result([new]) == HealthResult(.ok, "not read yet"))
     }
 }

@@ -7,6 +7,8 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case noWorker = "no_worker"
     /// No process delivers.
     case noNotifier = "no_notifier"
+    /// The upstream refuses the key of a whole account.
+    case credentialsRefused = "credentials_refused"
     /// Workers or notifiers live, and do not keep up.
     case backlog
     /// An upstream does not answer, or has asked for a long pause.
@@ -17,6 +19,8 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case setAside = "set_aside"
     /// Deliveries have given up events.
     case deadLetters = "dead_letters"
+    /// A receiver accepts nothing, for a while already.
+    case endpointFailing = "endpoint_failing"
     /// A registered endpoint is told nothing more, and no person wanted that.
     case endpointDisabled = "endpoint_disabled"
     /// A key of the API ends within a week.
@@ -181,6 +185,10 @@ extension IncidentKind {
             .mailRelay:
             true
         case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
+        // No payment of the account is seen, and no answer but another key ends it.
+        case .credentialsRefused: false
+        // It has lasted for its span when it is seen.
+        case .endpointFailing: false
         }
     }
 
@@ -190,15 +198,68 @@ extension IncidentKind {
         case .noWorker, .noNotifier: "clusters stand still"
         case .backlog: "queues do not keep up"
         case .laneStopped: "lanes are stopped by their upstream"
+        case .credentialsRefused: "accounts have their key refused by the upstream"
         case .quarantine: "quarantines are not empty"
         case .setAside: "entries have ended several processes and are set aside"
         case .deadLetters: "endpoints were not told some events, which were given up"
+        case .endpointFailing: "receivers accept nothing"
         case .endpointDisabled: "endpoints are told nothing more"
         case .keyExpiring: "keys end within a week"
         case .storeFilling: "stores are nearly full"
         case .webhooksRefused: "accounts have all webhooks of their upstream refused"
         case .mailRelay: "mail relays refuse mails"
         }
+    }
+}
+
+/// What follows from an incident for payments and for those who wait for them; the gravest first.
+package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
+    /// Money is not seen, or will not be: payments are not polled, or cannot be.
+    case moneyUnseen
+    /// It is seen, and nobody is notified.
+    case nobodyNotified
+    /// One receiver is not notified, or some are.
+    case oneReceiver
+    /// Nothing fails yet.
+    case advice
+
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+extension Incident {
+    /// What follows from it; advice of a kind that only another release knows.
+    package var consequence: Consequence {
+        // Notifiers that do not keep up are a backlog of their own.
+        if kind == .backlog, subject == "outbox" { return .nobodyNotified }
+        return kind?.consequence ?? .advice
+    }
+}
+
+extension IncidentKind {
+    fileprivate var consequence: Consequence {
+        switch self {
+        case .noWorker, .credentialsRefused, .backlog, .laneStopped, .quarantine, .setAside,
+            .storeFilling:
+            .moneyUnseen
+        case .noNotifier, .mailRelay: .nobodyNotified
+        case .deadLetters, .endpointFailing, .endpointDisabled: .oneReceiver
+        // Polls and the event sweep see what webhooks do not tell.
+        case .webhooksRefused, .keyExpiring: .advice
+        }
+    }
+
+    /// Its place among those of the same consequence.
+    fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
+}
+
+extension [Incident] {
+    /// What an operator must look at first comes first; of the same kind, what was told first.
+    package var byConsequence: [Incident] {
+        enumerated().sorted { one, other in
+            let (a, b) = (one.element, other.element)
+            return (a.consequence.rawValue, a.kind?.rank ?? Int.max, one.offset)
+                < (b.consequence.rawValue, b.kind?.rank ?? Int.max, other.offset)
+        }.map(\.element)
     }
 }
 
@@ -212,12 +273,20 @@ package struct Sighting: Hashable, Sendable {
         package let count: Int
         /// One sentence, no secrets.
         package let message: String
+        /// Since when it is so, where that is known; `nil` for since it was seen first.
+        package let since: Timestamp?
 
         /// Describes a trouble.
-        package init(_ subject: String?, count: Int = 1, _ message: String) {
+        package init(
+            _ subject: String?,
+            count: Int = 1,
+            _ message: String,
+            since: Timestamp? = nil
+        ) {
             self.subject = subject
             self.count = count
             self.message = message
+            self.since = since
         }
     }
 

@@ -81,14 +81,20 @@ package struct IncidentBoard: Hashable, Sendable {
         _ kind: IncidentKind
     ) -> Sighting.Trouble {
         let count = troubles.reduce(0) { $0.addingSaturating($1.count) }
+        let since = troubles.compactMap(\.since).min()
         guard troubles.count > 1 else {
-            return Sighting.Trouble(nil, count: count, troubles.first?.message ?? "")
+            return Sighting.Trouble(nil, count: count, troubles.first?.message ?? "", since: since)
         }
         let names = troubles.compactMap(\.subject).sorted()
         let more = names.count - namedMax
         let shown =
             names.prefix(namedMax).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        return Sighting.Trouble(nil, count: count, "\(names.count) \(kind.ofMany): \(shown)")
+        return Sighting.Trouble(
+            nil,
+            count: count,
+            "\(names.count) \(kind.ofMany): \(shown)",
+            since: since
+        )
     }
 
     /// Takes over how the open ones of a kind stand; returns those that are over.
@@ -134,7 +140,7 @@ package struct IncidentBoard: Hashable, Sendable {
         for trouble in standing where !told.contains(where: { $0.subject == trouble.subject }) {
             // What is told together is as old as the oldest of it.
             let mine = known.filter { trouble.subject == nil || $0.subject == trouble.subject }
-            let since = mine.map(\.since).min() ?? now
+            let since = trouble.since ?? mine.map(\.since).min() ?? now
             guard now - since >= hold else {
                 rising.append(
                     Rising(kindName: kind.rawValue, subject: trouble.subject, since: since)

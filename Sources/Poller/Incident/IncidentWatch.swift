@@ -5,9 +5,19 @@ import ServiceLifecycle
 package protocol IncidentLooker: Sendable {
     /// What is wrong, by kind; a kind that could not be looked at is left out.
     ///
-    /// `now` is the store's clock. Errors: ``StoreError`` when the store cannot be looked at: then
-    /// nothing is known.
-    func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting]
+    /// `now` is the store's clock. `open`: what is told and not over, of which it must be known whether it still is so.
+    /// Errors: ``StoreError`` when the store cannot be looked at: then nothing is known.
+    func look(
+        at now: Timestamp,
+        open: [Incident]
+    ) async throws(StoreError) -> [IncidentKind: Sighting]
+}
+
+extension IncidentLooker {
+    /// What is wrong where nothing has been told yet.
+    package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
+        try await look(at: now, open: [])
+    }
 }
 
 /// Has operators told what is wrong with the cluster, once when it begins and once when it is over.
@@ -79,7 +89,7 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
     func look() async throws(StoreError) {
         guard let look = try await store.takeLook(owner, for: pace.turn) else { return }
         let began = clock.now
-        let seen = try await looker.look(at: look.now)
+        let seen = try await looker.look(at: look.now, open: look.board.open)
         var board = look.board
         let news = board.note(seen, at: look.now, hold: pace.hold)
         let isStored = try await store.endLook(
@@ -122,9 +132,9 @@ package struct IncidentPace: Hashable, Sendable {
     /// How long a look may take; a dead process's turn passes after that.
     package let turn: Duration
 
-    /// Looks are a fourth of the hold apart, so that some fall into it, and never more than 10 s: what does
-    /// not pass by itself is told at once.
-    private static let pauses = Duration.milliseconds(500)...(.seconds(10))
+    /// Looks are a fourth of the hold apart, so that some fall into it, and never more than 5 s: what does
+    /// not pass by itself is told at once, a revoked key within 10 s of the poll that found it out.
+    private static let pauses = Duration.milliseconds(500)...(.seconds(5))
     /// A look at many lanes takes about a twentieth of the store's time, as a dashboard does.
     private static let pausePerLook = 20
     private static let pauseMax = Duration.seconds(60)

@@ -161,8 +161,9 @@ package struct Departure: Hashable, Sendable {
     package let member: Member
     /// When it left; of one that was lost, when its last beat ended to count.
     package let at: Timestamp
-    /// Whether it took itself off the list, as a process that is shut down does. Otherwise it was killed, has
-    /// crashed, or is cut off from the store.
+    /// Whether it took itself off the list, as a process that is shut down does.
+    ///
+    /// Otherwise it was killed, has crashed, or is cut off from the store.
     package let isClean: Bool
 
     /// Describes a departure.

@@ -18,7 +18,7 @@ package struct AnswerStreak: Hashable, Sendable {
             case .malformed: self = .malformed
             case .gone: self = .absent
             case .observed, .rateLimited, .objectLimited, .lockTimeout, .unavailable, .unauthorized,
-                .unserved, .unaskable:
+                .revoked, .unserved, .unaskable:
                 return nil
             }
         }

@@ -11,6 +11,7 @@ import JSONText
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
 /// malformed                ─▶ full-jitter backoff; from many watches the circuit; after hours close(dead)
 /// unauthorized             ─▶ full-jitter backoff; of different watches, enough in a row open the circuit
+/// revoked                  ─▶ the same, of the whole account: operators are told at once
 /// unserved                 ─▶ this watch backs off, and another worker goes first
 /// gone                     ─▶ asked again, soon after the enqueue for some seconds; then close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
@@ -116,11 +117,8 @@ package struct PollDecider: Sendable {
         case .unauthorized(let reason):
             // One object that our key may not see is no reason to slow the others of its lane.
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
-            state.failures += 1
-            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            // When it is tried again is the schedule's to tell: this is read after the end, too.
-            let error = "credentials refused: \(reason)"
-            return failed(turn, state, wait, error: error, signal)
+            return refused(turn, state, reason, signal, &chance)
+        case .revoked(let reason): return refused(turn, state, reason, .revoked, &chance)
 
         case .unserved(let reason):
             // It is no sign of trouble in the lane: another worker may be configured for it.
@@ -134,6 +132,21 @@ package struct PollDecider: Sendable {
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
             return failed(turn, state, wait, error: reason, isAnswer ? .erring : .failing)
         }
+    }
+
+    /// An answer that our credentials are not good for it.
+    private func refused(
+        _ turn: PollTurn,
+        _ before: WatchState,
+        _ reason: String,
+        _ signal: LaneSignal,
+        _ chance: inout some RandomNumberGenerator
+    ) -> Decision<WatchChange> {
+        var state = before
+        state.failures += 1
+        let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+        // When it is tried again is the schedule's to tell: this is read after the end, too.
+        return failed(turn, state, wait, error: "credentials refused: \(reason)", signal)
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.

@@ -114,7 +114,7 @@ extension PollHandler {
             let decision = decider.decide(turn, following: charge, result, using: &chance)
             return decision.change.events.isEmpty
         case .unavailable, .rateLimited, .objectLimited, .lockTimeout: return false
-        case .unauthorized, .unserved, .unaskable, .gone, .malformed: return true
+        case .unauthorized, .revoked, .unserved, .unaskable, .gone, .malformed: return true
         }
     }
 

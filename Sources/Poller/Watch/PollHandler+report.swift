@@ -19,7 +19,7 @@ extension PollHandler {
             logger.info("change observed", metadata: metadata())
         } else if case .unserved = result {
             logger.warning("not polled, nothing here is configured for it", metadata: metadata())
-        } else if case .unauthorized = result {
+        } else if result.isRefusal {
             logger.error("credentials refused by the upstream", metadata: metadata())
         } else {
             logger.debug("polled", metadata: metadata())
@@ -45,5 +45,15 @@ extension PollHandler {
         }
         metadata.add(decision.change.event.map(\.trace) ?? trace)
         return metadata
+    }
+}
+
+extension PollResult {
+    /// Whether our credentials were refused.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .unauthorized, .revoked: true
+        default: false
+        }
     }
 }

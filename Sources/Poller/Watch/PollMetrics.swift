@@ -55,7 +55,7 @@ extension PollResult {
         case .objectLimited: "object_limited"
         case .lockTimeout: "lock_timeout"
         case .unavailable: "unavailable"
-        case .unauthorized: "unauthorized"
+        case .unauthorized, .revoked: "unauthorized"
         case .unserved: "unserved"
         case .unaskable: "unaskable"
         case .gone: "gone"

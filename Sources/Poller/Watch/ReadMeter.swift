@@ -140,8 +140,9 @@ package enum ReadBudget {
     static let sweepIntervalMin = Duration.seconds(2)
     /// The pause of an account that was paid within a day: nobody waits longer for a refund of this morning's payment.
     package static let paidIntervalMax = Duration.seconds(60)
-    /// The share of its allowance beyond which also such an account is swept by its budget alone. What is left is for
-    /// polls, and below 0.8 these give way to nothing.
+    /// The share of its allowance beyond which also such an account is swept by its budget alone.
+    ///
+    /// What is left is for polls, which give way to nothing below 0.8.
     static let paidShareMax = 0.5
     private static let period = 30.0 * 86_400
 

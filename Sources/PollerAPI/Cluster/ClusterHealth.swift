@@ -188,7 +188,7 @@ struct ClusterHealth {
     static func stopped(_ lanes: [LaneReport]) -> HealthResult? {
         guard !lanes.isEmpty else { return nil }
         // What a person must act on first.
-        let seen = [LaneFailure.denied, .erring, .silent, nil].compactMap { failure in
+        let seen = [LaneFailure.revoked, .denied, .erring, .silent, nil].compactMap { failure in
             names(of: lanes.filter { $0.lastFailure == failure }).map { names in
                 "the upstream \(failure.shown) for \(names)"
             }
@@ -229,6 +229,7 @@ extension LaneFailure? {
     var shown: String {
         switch self {
         case .denied: "refuses our credentials (401 or 403)"
+        case .revoked: "refuses the account's key (401)"
         case .erring: "answers with errors"
         case .silent: "does not answer"
         // As an earlier release has left it.

@@ -95,7 +95,7 @@ struct ClusterStatus: Sendable {
 /// What a look at the cluster reads.
 package struct ClusterSeams: Sendable {
     let watches: any WatchStore
-    let deliveries: any DeliveryQueue & DeliveryBook
+    let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     let lanes: any LaneControl
     let members: any Membership
     /// What holds now for lanes without a limit of their own.
@@ -105,7 +105,7 @@ package struct ClusterSeams: Sendable {
     /// their own, and who works on it.
     package init(
         watches: any WatchStore,
-        deliveries: any DeliveryQueue & DeliveryBook,
+        deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
         lanes: any LaneControl,
         members: any Membership,
         laneLimit: @escaping @Sendable () -> LaneLimit

@@ -14,16 +14,14 @@ import SafeNumbers
 package actor ClusterTroubles: IncidentLooker {
     /// A lane that has to wait for less is slowed, not stopped: an ordinary 429 says some seconds.
     private static let heldLong = Duration.seconds(60)
-    /// Deliveries in quarantine looked at, of each partition: a millisecond of Redis.
-    private static let deadMax = 256
     /// So long before its end a key is told of, and only one that was made for longer: who makes one for a
     /// day knows that.
     private static let keyNotice = Duration.seconds(7 * 86_400)
     /// The share of its memory beyond which a store is nearly full.
     private static let memoryMax = 0.9
 
-    private let seams: ClusterSeams
-    private let endpoints: any EndpointStore
+    let seams: ClusterSeams
+    let endpoints: any EndpointStore
     private let keys: any KeyStore
     /// The share of its memory that the fullest server of the store uses; nil where that has no bound, or
     /// cannot be asked.
@@ -35,10 +33,21 @@ package actor ClusterTroubles: IncidentLooker {
     /// What the mail relay refuses; `nil` where no store keeps that.
     private let relay: (any RelayTroubleStore)?
     private let suspects: PoisonGuard
-    private var disabled: (version: Int64, troubles: [Sighting.Trouble])?
+    /// How long a receiver accepts nothing before that is an incident.
+    let failingAfter: Duration
+    private var registry: (version: Int64, standing: RegistryStanding)?
     private var register: KeyRegister?
 
+    /// Which registered endpoints are told nothing.
+    struct RegistryStanding {
+        var disabled: Set<EndpointID> = []
+        /// Those that no person has disabled.
+        var troubles: [Sighting.Trouble] = []
+    }
+
     /// A looker at a cluster.
+    ///
+    /// A receiver that accepts nothing for `failingAfter` is an incident.
     package init(
         _ seams: ClusterSeams,
         endpoints: any EndpointStore,
@@ -47,6 +56,7 @@ package actor ClusterTroubles: IncidentLooker {
         webhooks: (any WebhookHealthStore)? = nil,
         relay: (any RelayTroubleStore)? = nil,
         suspects: PoisonGuard = .none,
+        failingAfter: Duration = .seconds(300),
         memoryUsed: @escaping @Sendable () async -> Double?
     ) {
         self.seams = seams
@@ -57,9 +67,13 @@ package actor ClusterTroubles: IncidentLooker {
         self.webhooks = webhooks
         self.relay = relay
         self.suspects = suspects
+        self.failingAfter = failingAfter
     }
 
-    package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
+    package func look(
+        at now: Timestamp,
+        open: [Incident]
+    ) async throws(StoreError) -> [IncidentKind: Sighting] {
         var seen: [IncidentKind: Sighting] = [:]
         let status = try await part("status") { () async throws(StoreError) in
             try await ClusterStatus.read(seams)
@@ -67,12 +81,16 @@ package actor ClusterTroubles: IncidentLooker {
         if let status {
             seen = Self.processes(status)
             seen[.laneStopped] = Self.stopped(status)
+            seen[.credentialsRefused] = Self.credentials(status)
             seen[.deadLetters] = try await part("dead letters") { () async throws(StoreError) in
-                try await deadLetters(status.deliveries)
+                try await deadLetters(status.deliveries, open)
             }
         }
         seen[.endpointDisabled] = try await part("endpoints") { () async throws(StoreError) in
             try await disabledEndpoints()
+        }
+        seen[.endpointFailing] = try await part("receivers") { () async throws(StoreError) in
+            try await failingReceivers(at: now)
         }
         seen[.keyExpiring] = try await part("keys") { () async throws(StoreError) in
             try await expiringKeys(at: now)
@@ -150,7 +168,7 @@ package actor ClusterTroubles: IncidentLooker {
         let moving = ClusterStatus(
             watches: status.watches,
             deliveries: status.deliveries,
-            lanes: status.lanes.filter { !$0.isStopped(atLeast: heldLong) },
+            lanes: status.lanes.filter { !$0.isStopped(atLeast: heldLong) && !$0.isRevoked },
             more: status.more,
             members: status.members,
             laneLimit: status.laneLimit
@@ -185,7 +203,8 @@ package actor ClusterTroubles: IncidentLooker {
 
     /// Lanes that nothing goes out from, and no person wanted that.
     static func stopped(_ status: ClusterStatus) -> Sighting {
-        let lanes = status.lanes.filter { $0.isStopped(atLeast: heldLong) }
+        // Why one is stopped whose account's key is refused is told of the account.
+        let lanes = status.lanes.filter { $0.isStopped(atLeast: heldLong) && !$0.isRevoked }
         return Sighting(
             lanes.map { lane in
                 let name = lane.lane.description
@@ -199,51 +218,28 @@ package actor ClusterTroubles: IncidentLooker {
         )
     }
 
-    private func deadLetters(_ stats: StoreStats) async throws(StoreError) -> Sighting {
-        guard stats.quarantined > 0 else { return Sighting() }
-        let dead = try await seams.deliveries.deadLetters(limit: Self.deadMax)
-        // So many are told one by one; of more nobody reads the reasons.
-        let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
-        var troubles: [Sighting.Trouble] = []
-        for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-            let newest = isFew ? try await seams.deliveries.delivery(found.newest) : nil
-            let url = isFew ? try await url(of: endpoint, newest) : nil
-            let name = url.map { "\($0.host) (\(endpoint))" } ?? "\(endpoint)"
-            let count = found.count == 1 ? "1 delivery has" : "\(found.count) deliveries have"
-            let last = newest?.lastError.map { ", the last one: \($0)" } ?? ""
-            troubles.append(
-                Sighting.Trouble(
-                    "\(endpoint)",
-                    count: found.count,
-                    "\(name): \(count) given up events\(last)"
-                )
-            )
-        }
-        return Sighting(troubles, action: Remedy.deadLetters, isWhole: dead.isWhole)
-    }
-
-    private func url(
-        of endpoint: EndpointID,
-        _ delivery: DeliverySnapshot?
-    ) async throws(StoreError) -> NotifyURL? {
-        if let url = delivery?.delivery.url { return url }
-        return try await endpoints.read(endpoint)?.endpoint.url
+    /// The registry as it is, read again when its version has changed.
+    func registryStanding() async throws(StoreError) -> RegistryStanding {
+        let version = try await endpoints.version()
+        if let registry, registry.version == version { return registry.standing }
+        var standing = RegistryStanding()
+        var cursor: String?
+        repeat {
+            let page = try await endpoints.list(accounts: .all, limit: 500, cursor: cursor)
+            for endpoint in page.items {
+                if !endpoint.isEnabled { standing.disabled.insert(endpoint.id) }
+                if let trouble = endpoint.disabledByUs { standing.troubles.append(trouble) }
+            }
+            cursor = page.next
+        } while cursor != nil
+        registry = (version, standing)
+        return standing
     }
 
     /// Registered endpoints that were disabled, and by no person.
     private func disabledEndpoints() async throws(StoreError) -> Sighting {
-        let version = try await endpoints.version()
-        if disabled?.version != version {
-            var troubles: [Sighting.Trouble] = []
-            var cursor: String?
-            repeat {
-                let page = try await endpoints.list(accounts: .all, limit: 500, cursor: cursor)
-                troubles += page.items.compactMap(\.disabledByUs)
-                cursor = page.next
-            } while cursor != nil
-            disabled = (version, troubles)
-        }
-        return Sighting(disabled?.troubles ?? [], action: Remedy.disabledEndpoints)
+        let standing = try await registryStanding()
+        return Sighting(standing.troubles, action: Remedy.disabledEndpoints)
     }
 
     /// Keys that end soon, and were made for longer.
@@ -276,6 +272,9 @@ package actor ClusterTroubles: IncidentLooker {
 }
 
 extension LaneReport {
+    /// Whether its polls fail because the upstream refuses the key of its account.
+    fileprivate var isRevoked: Bool { !isPaused && lastFailure == .revoked }
+
     /// Whether nothing goes out, for so long at least, and no person wanted that.
     fileprivate func isStopped(atLeast span: Duration) -> Bool {
         guard !isPaused else { return false }

@@ -176,14 +176,13 @@ function busyLanes(lanes, stats) {
         badge(...laneBadge(lane, stats?.workers))))));
 }
 
-/** What operators were told of: what is wrong now, and the last three that are over. */
+/** The last three incidents that are over; what is wrong now is above. */
 function incidentsCard(incidents) {
-  if (!incidents?.length) return null;
-  const isOpen = (one) => one.status === "open";
-  const shown = [...incidents.filter(isOpen), ...incidents.filter((one) => !isOpen(one)).slice(0, 3)];
-  return card({ title: "Incidents", note: "what operators were told of" },
+  const shown = (incidents ?? []).filter((one) => one.status !== "open").slice(0, 3);
+  if (!shown.length) return null;
+  return card({ title: "Incidents that are over", note: "operators were told of each" },
     h("ul", { class: "checks", id: "incidents" }, shown.map((one) => h("li", null,
-      isOpen(one) ? badge("Open", "bad", one.id) : badge("Over", "good", one.id),
+      badge("Over", "good", one.id),
       h("div", null, h("p", null, sentence(one.message)),
         h("p", { class: "soft" }, "since ", age(one.since), ", told ", age(one.opened_at),
           one.resolved_at ? [", over ", age(one.resolved_at)] : null))))));

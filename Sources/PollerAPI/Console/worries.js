@@ -1,10 +1,10 @@
 // What is wrong, in one list: what the doctor says, and what the counts and lists tell beside it.
 
-import { count, counted, lane as laneWords, span } from "./words.js";
+import { count, counted, lane as laneWords, sentence, span } from "./words.js";
 
 /** What an upstream does that a lane is stopped for, in a sentence and in a word. */
 const failures = {
-  denied: ["refuses our credentials", "Credentials refused"], errors: ["answers with errors", "Errors"],
+  denied: ["refuses our credentials", "Credentials refused"], revoked: ["refuses the account's key", "Key refused"], errors: ["answers with errors", "Errors"],
   silent: ["does not answer", "No answer"],
 };
 const fails = (lane) => failures[lane.failure] ?? ["fails", "Failing"];
@@ -35,24 +35,55 @@ const places = {
 
 const worry = (key, colour, text, todo, href, label) => ({ key, colour, text, todo, href, label });
 
+// What follows from it, the gravest first, as the server orders incidents: money that is not seen, nobody who is
+// notified, one receiver who is not, and advice.
+const consequences = [
+  ["workers", "account key", "stripe api key", "redis", "backlog", "late lanes", "lanes", "credentials", "quarantine", "set aside", "store_filling"],
+  ["notifiers", "outbox", "smtp relay"],
+  ["dead", "endpoints", "endpoints held", "endpoints failing", "failing", "deliveries"],
+];
+/** Where a worry stands in the list: what is only slowed, or wanted by somebody, is advice. */
+function rank({ key, colour }) {
+  const found = consequences.findIndex((keys) => keys.includes(key));
+  const isAdvice = found < 0 || (colour !== "bad" && ["lanes", "late lanes", "redis", "stripe api key", "smtp relay"].includes(key));
+  return isAdvice ? [consequences.length, 0] : [found, consequences[found].indexOf(key)];
+}
+
+/** Whether a lane's polls fail because the upstream refuses the key of its account. */
+const isRevoked = (lane) => lane.failure === "revoked" && lane.state !== "paused";
+const accountOf = (lane) => lane.id.slice(0, lane.id.lastIndexOf("/"));
+
+/** Accounts whose key is refused: one line for each, whatever its lanes are like. */
+function ofKeys(lanes) {
+  const waiting = new Map();
+  for (const lane of lanes.filter(isRevoked)) {
+    waiting.set(accountOf(lane), (waiting.get(accountOf(lane)) ?? 0) + lane.waiting + lane.in_flight);
+  }
+  return [...waiting].map(([account, open]) => worry("account key", "bad",
+    `The upstream refuses the key of account ${account} (401): ${counted(open, "payment is", "payments are")} not seen.`,
+    "Give it a key that is valid; then resume its lanes to go on at once", "#/lanes", "Lanes"));
+}
+
 /** Lanes that do not flow, each with what waits in it: what stands still is the cause of what is late. */
-function ofLanes(lanes, counts) {
-  return Object.entries(stops).flatMap(([state, [colour, one, many]]) => {
+function ofLanes(all, counts) {
+  const lanes = all.filter((lane) => !isRevoked(lane));
+  return ofKeys(all).concat(Object.entries(stops).flatMap(([state, [colour, one, many]]) => {
     const those = lanes.filter((lane) => lane.state === state).toSorted((a, b) => b.overdue_ms - a.overdue_ms);
-    const rest = (counts?.[state] ?? those.length) - Math.min(those.length, NAMED);
+    const told = all.filter((lane) => lane.state === state && isRevoked(lane)).length;
+    const rest = (counts?.[state] ?? those.length + told) - told - Math.min(those.length, NAMED);
     return [
       ...those.slice(0, NAMED).map((lane) => worry(lane.overdue ? "late lanes" : "lanes", colour,
         `Lane ${lane.id} ${one}${state === "open" ? ` because the upstream ${fails(lane)[0]}` : ""}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
         state === "paused" ? "Somebody has stopped it: resume it when it may go on" : null, "#/lanes", "Lanes")),
       rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}${state === "open" ? " because its upstream fails" : ""}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
     ];
-  }).filter(Boolean);
+  }).filter(Boolean));
 }
 
 /** What is late where nothing stops it; null when that is not known because not every lane was looked at. */
 function moving(lanes, counts) {
   if (!lanes || lanes.length < (counts?.total ?? 0)) return null;
-  const flowing = lanes.filter((lane) => ["flowing", "slowed"].includes(lane.state));
+  const flowing = lanes.filter((lane) => ["flowing", "slowed"].includes(lane.state) && !isRevoked(lane));
   return {
     late: flowing.reduce((sum, lane) => sum + lane.overdue, 0), oldest: Math.max(0, ...flowing.map((lane) => lane.overdue_ms)),
   };
@@ -124,22 +155,29 @@ function ofDeliveries({ dead, failing }) {
   ].filter(Boolean);
 }
 
+/** What operators were told of and nothing else on the page shows. */
+const ofIncidents = (incidents) => incidents
+  .filter((one) => one.status === "open" && ["key_expiring", "store_filling"].includes(one.kind))
+  .map((one) => worry(one.kind, one.kind === "store_filling" ? "bad" : "careful", sentence(one.message), one.action,
+    one.kind === "key_expiring" ? "#/keys" : "#/processes", one.kind === "key_expiring" ? "Keys" : "Processes"));
+
 // What a check of the doctor is about, when something above says it better.
 const saidBy = {
-  workers: ["workers"], notifiers: ["notifiers"], backlog: ["backlog", "late lanes"], lanes: ["lanes", "late lanes"],
+  "stripe api key": ["account key"], credentials: ["account key"],
+  workers: ["workers"], notifiers: ["notifiers"], backlog: ["backlog", "late lanes"], lanes: ["lanes", "late lanes", "account key"],
   quarantine: ["quarantine"], outbox: ["outbox", "notifiers"], endpoints: ["endpoints"],
   deliveries: ["dead", "failing", "endpoints held", "endpoints failing"],
 };
 
 /**
- * Everything that is wrong, the worst first; empty only when everything was looked at and is well.
+ * Everything that is wrong, by what follows from it; empty only when everything was looked at and is well.
  *
  * What could not be looked at (`null`) is no worry and no comfort: see `isKnown`.
  */
-export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantine }) {
+export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantine, incidents }) {
   const found = [
     ...(stats ? ofStats(stats, lanes) : ofLanes(lanes ?? [])), ...(quarantine ? ofQuarantine(quarantine) : []), ...(endpoints ? ofEndpoints(endpoints) : []),
-    ...(deliveries ? ofDeliveries(deliveries) : []),
+    ...(deliveries ? ofDeliveries(deliveries) : []), ...(incidents ? ofIncidents(incidents) : []),
   ];
   const said = new Set(found.map((one) => one.key));
   for (const check of doctor?.checks ?? []) {
@@ -148,5 +186,8 @@ export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantin
       `${check.name.charAt(0).toUpperCase()}${check.name.slice(1)}: ${check.message}.`, check.action,
       places[check.name] ?? "#/processes", "Details"));
   }
-  return found.sort((a, b) => (a.colour === "bad" ? 0 : 1) - (b.colour === "bad" ? 0 : 1));
+  return found.sort((a, b) => {
+    const [one, other] = [rank(a), rank(b)];
+    return one[0] - other[0] || (a.colour === "bad" ? 0 : 1) - (b.colour === "bad" ? 0 : 1) || one[1] - other[1];
+  });
 }

@@ -13,8 +13,9 @@ struct IncidentRoutes {
         "listIncidents",
         "List what operators were told of: open incidents, then those resolved last",
         """
-        All in one page: the open ones in the order in which they were told, and the hundred that were \
-        resolved last, the newest first. Endpoints with the types operator.* are told of each when it \
+        All in one page: the open ones by their consequence, and the hundred that were resolved last, the newest \
+        first. Money that is not seen comes before nobody being notified, that before one receiver, and advice last; \
+        of the same consequence the order is that of the kinds, and then the one in which they were told. Endpoints with the types operator.* are told of each when it \
         begins and when it is over.
         """,
         access: .key(.readCluster),
@@ -35,7 +36,7 @@ struct IncidentRoutes {
     ) async throws -> Response {
         guard let incidents else { throw Problem(.notFound, "This server keeps no incidents.") }
         let found = try await incidents.incidents()
-        let all = found.open + found.resolved
+        let all = found.open.byConsequence + found.resolved
         return Response(
             Page(all.map(\.wire).filter { status == nil || $0.status.known == status })
         )

@@ -62,6 +62,7 @@ extension Poller.LaneFailure {
         case .silent: .silent
         case .erring: .errors
         case .denied: .denied
+        case .revoked: .revoked
         }
     }
 }

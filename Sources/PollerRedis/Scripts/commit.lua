@@ -6,7 +6,7 @@
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
 --          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '' (=
 --          leaves the one there is),
---          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, g garbled, i still
+--          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i still
 --          garbled, r refused; in capitals of an endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
 --          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
 --          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
@@ -80,7 +80,7 @@ local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 -- What a signal says of the failure it tells of.
 local FAILURES = {
   [SIGNAL.failing] = FAILURE.silent, [SIGNAL.erring] = FAILURE.erring, [SIGNAL.refused] = FAILURE.erring,
-  [SIGNAL.denied] = FAILURE.denied, [SIGNAL.stillFailing] = FAILURE.denied,
+  [SIGNAL.denied] = FAILURE.denied, [SIGNAL.stillFailing] = FAILURE.denied, [SIGNAL.revoked] = FAILURE.revoked,
   [SIGNAL.garbled] = FAILURE.erring, [SIGNAL.stillGarbled] = FAILURE.erring,
 }
 -- Failures of an item whose last attempt has failed in the same way: they do not count.
@@ -100,7 +100,7 @@ local function hear(lane, signal, span)
     if not REPEATED[kind] then set(lane, LANE.failures, (lane.failures or 0) + 1) end
     lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
     lane.isSilent = lane.isSilent or kind == SIGNAL.failing or kind == SIGNAL.erring
-    lane.isDenied = lane.isDenied or kind == SIGNAL.denied or kind == SIGNAL.garbled
+    lane.isDenied = lane.isDenied or kind == SIGNAL.denied or kind == SIGNAL.garbled or kind == SIGNAL.revoked
   else
     set(lane, LANE.heldUntil, max(lane.heldUntil or 0, now + span))
   end

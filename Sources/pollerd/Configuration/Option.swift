@@ -164,6 +164,12 @@ struct Option: Sendable {
         ),
         Option("incident_hold", "POLLER_INCIDENT_HOLD", "1m", "how long trouble lasts to be told"),
         Option(
+            "endpoint_failing_after",
+            "POLLER_ENDPOINT_FAILING_AFTER",
+            "5m",
+            "how long a receiver accepts nothing before operators are notified"
+        ),
+        Option(
             "master_key",
             "POLLER_MASTER_KEY",
             nil,

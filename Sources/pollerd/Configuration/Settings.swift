@@ -64,6 +64,8 @@ struct Settings: Sendable {
     let operators: [NotifyURL]
     /// How long trouble must last before operators are told, and be gone before that is told.
     let incidentHold: Duration
+    /// How long a receiver accepts nothing before operators are notified.
+    let endpointFailingAfter: Duration
     /// What seals secrets in the store.
     let masterKeys: MasterKeys
     var allowedRanges: [AddressRange]
@@ -192,6 +194,11 @@ struct Settings: Sendable {
         }
         // Longer than an hour nobody wants to wait; ten URLs are a mailing list.
         incidentHold = try read.span("incident_hold", from: .zero, to: .seconds(3600))
+        endpointFailingAfter = try read.span(
+            "endpoint_failing_after",
+            from: .seconds(1),
+            to: .seconds(86_400)
+        )
         guard operators.count <= 10 else {
             throw read.wrong("operator_notify", "names more than 10: use a mailing list")
         }

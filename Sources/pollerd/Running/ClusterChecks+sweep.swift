@@ -18,7 +18,10 @@ extension ClusterChecks {
         at now: Timestamp = WallClock.now()
     ) async throws(StoreError) -> HealthResult {
         guard !accounts.isEmpty else {
-            return HealthResult(.ok, "not read: POLLER_STRIPE_SWEEP is off, or no key may list events")
+            return HealthResult(
+                .ok,
+                "not read: POLLER_STRIPE_SWEEP is off, or no key may list events"
+            )
         }
         var swept: [SweptList] = []
         for account in accounts {
@@ -66,7 +69,8 @@ extension ClusterChecks {
             return HealthResult(
                 .warning,
                 "the events of \(names(of: late)) are not read in time (\(since)); webhooks and polls go on",
-                action: "see the log of a worker for 'events cannot be read': may the key list events, and is a "
+                action:
+                    "see the log of a worker for 'events cannot be read': may the key list events, and is a "
                     + "worker alive?"
             )
         }
@@ -80,7 +84,8 @@ extension ClusterChecks {
                 .warning,
                 "a refund or dispute of \(names(of: slow)) may be known \(text(first.pause)) late: "
                     + "\(first.usedPercent) % of its read allowance are used",
-                action: "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set POLLER_STRIPE_SWEEP to a span"
+                action:
+                    "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set POLLER_STRIPE_SWEEP to a span"
             )
         }
         guard !pauses.isEmpty else { return HealthResult(.ok, "not read yet") }
@@ -89,9 +94,12 @@ extension ClusterChecks {
 
     private static func names(of lists: [SweptList]) -> String {
         var names: [String] = []
-        for list in lists where !names.contains("\(list.account)") { names.append("\(list.account)") }
+        for list in lists where !names.contains("\(list.account)") {
+            names.append("\(list.account)")
+        }
         let more = names.count - namedMax
-        return names.prefix(namedMax).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+        return names.prefix(namedMax).joined(separator: ", ")
+            + (more > 0 ? " and \(more) more" : "")
     }
 
     /// A span for people: `2 s`, `60 s`, `22 min`.

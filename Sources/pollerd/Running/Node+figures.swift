@@ -61,6 +61,7 @@ extension Node {
             webhooks: sweeps,
             relay: relayTroubles,
             suspects: suspects,
+            failingAfter: settings.endpointFailingAfter,
             memoryUsed: { [client = cluster.client] in
                 // Who may not ask is told nothing of it.
                 try? await RedisRequirements.memoryUsed(client)

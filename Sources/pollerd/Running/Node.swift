@@ -291,7 +291,13 @@ struct Node: Sendable {
                 inline: channels.inline,
                 guarding: guardingRequests
             ),
-            checks: ClusterChecks.all(cluster, live: live, webhooks: sweeps, sweeps: sweeps, settings: settings),
+            checks: ClusterChecks.all(
+                cluster,
+                live: live,
+                webhooks: sweeps,
+                sweeps: sweeps,
+                settings: settings
+            ),
             cursors: cursors(ring),
             sealing: SealedCursors(roots: ring),
             archives: ArchiveKeys(master: settings.masterKeys, root: root),

@@ -255,6 +255,7 @@ extension QueueConformance {
                 (.failing, .silent), (.erring, .erring), (.hold(.zero), .erring),
                 (.denied, .denied),
                 (.erring, .erring), (.stillFailing, .denied), (.stillGarbled, .erring),
+                (.revoked, .revoked),
                 (.fine, nil),
             ]
             for (signal, wanted) in story {
@@ -267,6 +268,18 @@ extension QueueConformance {
             try bench.equal(open.circuit, .open, "errors open it as silence does")
             try await bench.harness.lanes.resume(keys[0].lane)
             try bench.equal(try await bench.report(keys[0]).lastFailure, nil, "resumed")
+        },
+        ConformanceCase("a revoked key opens the circuit whatever item finds it out") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            for _ in 0..<9 { try await bench.attempt(keys[0], .revoked) }
+            let before = try await bench.report(keys[0])
+            try bench.equal(before.circuit, .closed, "after nine")
+            try bench.equal(before.lastFailure, .revoked, "what it met")
+            try await bench.attempt(keys[0], .revoked)
+            let open = try await bench.report(keys[0])
+            try bench.equal(open.circuit, .open, "after ten of one item")
+            try bench.equal(open.heldUntil, open.now + .seconds(1), "held until")
         },
         ConformanceCase("denials of different items open the circuit, whose holds grow slowly") {
             bench in

@@ -97,7 +97,7 @@ struct LaneHealth: Sendable {
         case .failing, .erring:
             failures += 1
             failed = .silent
-        case .denied, .garbled:
+        case .denied, .garbled, .revoked:
             failures += 1
             failed = max(failed ?? .again, .denied)
         case .stillFailing where flaws.contains(.blamesTheLaneForOneItem),
@@ -140,6 +140,7 @@ extension LaneSignal {
         case .failing: .silent
         case .erring, .garbled, .stillGarbled, .refused: .erring
         case .denied, .stillFailing: .denied
+        case .revoked: .revoked
         }
     }
 
@@ -147,7 +148,7 @@ extension LaneSignal {
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false
-        case .failing, .erring, .denied, .stillFailing, .garbled, .stillGarbled: true
+        case .failing, .erring, .denied, .stillFailing, .revoked, .garbled, .stillGarbled: true
         case .hold(let span), .slow(let span), .refused(let span): span > .zero
         }
     }

@@ -88,9 +88,9 @@ struct SimulatedLane {
             case .failing, .erring:
                 (failures, isShaken, isSilent) = (failures + 1, true, true)
                 lastFailure = signal == .failing ? .silent : .erring
-            case .denied:
+            case .denied, .revoked:
                 (failures, isShaken, isDenied) = (failures + 1, true, true)
-                lastFailure = .denied
+                lastFailure = signal == .denied ? .denied : .revoked
             case .stillFailing: (isShaken, lastFailure) = (true, .denied)
             case .garbled:
                 (failures, isShaken, isDenied) = (failures + 1, true, true)

@@ -1,5 +1,6 @@
 import NIOHTTP1
 import Poller
+import PollerNet
 import PollerTesting
 import Synchronization
 import Testing
@@ -81,14 +82,16 @@ struct LongPollTests {
         }
     }
 
-    @Test("a request that waits is told within seconds that the store is lost, and nothing of a blip")
+    @Test(
+        "a request that waits is told within seconds that the store is lost, and nothing of a blip"
+    )
     func lossOfStore() async throws {
         let clock = ManualClock()
         let isReachable = Mutex(true)
         let polls = LongPolls(feed: NoEvents(), addresses: .half, clock: clock) {
             isReachable.withLock(\.self)
         }
-        try await withThrowingTaskGroup(of: Int?.self) { group in
+        await withThrowingTaskGroup(of: Int?.self) { group in
             group.addTask {
                 try await polls.first(within: .seconds(30), hearing: .everything) { nil as Int? }
             }

@@ -217,7 +217,9 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("the page of an outage is the shop's own: its name, its colour, its way home, its language")
+    @Test(
+        "the page of an outage is the shop's own: its name, its colour, its way home, its language"
+    )
     func brandedOutage() async throws {
         let shop = try Branding(
             name: "Acme Books",
@@ -231,7 +233,10 @@ struct ReturnPageTests {
             for path in ["/r/src_1?account=acme", "/r/src_1/continue?account=acme"] {
                 let page = try await fetch(api, path)
                 #expect(page.status == 503)
-                #expect(page.text.contains("Acme Books") && page.text.contains("#0a6b3d"), "\(path)")
+                #expect(
+                    page.text.contains("Acme Books") && page.text.contains("#0a6b3d"),
+                    "\(path)"
+                )
                 #expect(page.text.contains("https://acme.example/"))
                 #expect(page.text.contains(#"lang="de""#))
             }

@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerTesting
 import Testing
 
 @testable import PollerAPI
@@ -195,7 +196,9 @@ struct PollerctlOperatorTests {
             try await api.announce("worker", host: "one")
             try await api.store.leave(OwnerID(unchecked: "owner-one"))
             let some = try await CommandRun.pollerctl("worker", "departed", url: api.url)
-            #expect(some.output.hasPrefix("clean\t") && some.output.contains("\tone\t4711\tworker\t"))
+            #expect(
+                some.output.hasPrefix("clean\t") && some.output.contains("\tone\t4711\tworker\t")
+            )
             let json = try await CommandRun.pollerctl("worker", "departed", "--json", url: api.url)
             #expect(json.output.contains(#""how":"clean""#))
         }

@@ -191,6 +191,46 @@ struct IncidentBoardTests {
         #expect(IncidentBoard(stored: "nonsense") == IncidentBoard())
     }
 
+    @Test("incidents are ordered by what follows from them, then as they were told")
+    func consequences() {
+        var story = Story()
+        let outbox = Sighting([Sighting.Trouble("outbox", "outbox: 5000 events wait")])
+        story.see(
+            0,
+            [.keyExpiring: sighting("key_1"), .deadLetters: sighting("ep_2")],
+            hold: .zero
+        )
+        story.see(10, [.noNotifier: sighting(nil), .backlog: outbox], hold: .zero)
+        story.see(
+            20,
+            [.deadLetters: sighting("ep_2", "ep_1"), .quarantine: sighting(nil)],
+            hold: .zero
+        )
+        story.see(
+            30,
+            [.credentialsRefused: sighting("acme"), .laneStopped: sighting("b/sources")],
+            hold: .zero
+        )
+        let ordered = story.board.open.byConsequence
+        #expect(
+            ordered.map { "\($0.kindName) \($0.subject ?? "")" } == [
+                "credentials_refused acme", "lane_stopped b/sources", "quarantine ", "no_notifier ",
+                "backlog outbox", "dead_letters ep_2", "dead_letters ep_1", "key_expiring key_1",
+            ]
+        )
+    }
+
+    @Test("trouble whose beginning is known is told with it, also when it is seen much later")
+    func since() {
+        var story = Story()
+        let began = Self.start + (.zero - .seconds(400))
+        let trouble = Sighting.Trouble("ep_1", "accepts nothing", since: began)
+        story.see(0, [.endpointFailing: Sighting([trouble])])
+        #expect(story.told == ["operator.endpoint_failing open"])
+        #expect(story.board.open.map(\.since) == [began])
+        #expect(story.board.open.map(\.openedAt) == [Self.start])
+    }
+
     @Test("the kinds are those that the API knows")
     func kinds() {
         let known = PollerWire.Incident.Kind.allCases.map(\.rawValue)

@@ -13,7 +13,10 @@ struct IncidentWatchTests {
         let isCutOff = Mutex(false)
         let looks = Mutex(0)
 
-        func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
+        func look(
+            at now: Timestamp,
+            open: [Incident]
+        ) async throws(StoreError) -> [IncidentKind: Sighting] {
             looks.withLock { $0 += 1 }
             if isCutOff.withLock(\.self) { throw .unavailable("killed while it looked") }
             let well = IncidentKind.allCases.map { ($0, Sighting()) }
@@ -24,7 +27,7 @@ struct IncidentWatchTests {
     private let time = VirtualTime()
     private let store: MemoryStore
     private let looker = Looker()
-    private let pace = IncidentPace(hold: .seconds(40))
+    private let pace = IncidentPace(hold: .seconds(20))
 
     init() {
         store = MemoryStore(time: time)
@@ -84,11 +87,11 @@ struct IncidentWatchTests {
 
     @Test("looks are a fourth of the hold apart, within bounds, and rarer where they are dear")
     func paces() {
-        #expect(IncidentPace(hold: .seconds(60)).pause == .seconds(10))
-        #expect(IncidentPace(hold: .seconds(20)).pause == .seconds(5))
+        #expect(IncidentPace(hold: .seconds(60)).pause == .seconds(5))
+        #expect(IncidentPace(hold: .seconds(12)).pause == .seconds(3))
         #expect(IncidentPace(hold: .zero).pause == .milliseconds(500))
         let pace = IncidentPace(hold: .seconds(60))
-        #expect(pace.pause(after: .milliseconds(30)) == .seconds(10))
+        #expect(pace.pause(after: .milliseconds(30)) == .seconds(5))
         #expect(pace.pause(after: .seconds(1)) == .seconds(20))
         #expect(pace.pause(after: .seconds(9)) == .seconds(60))
     }

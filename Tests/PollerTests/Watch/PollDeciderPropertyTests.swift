@@ -37,8 +37,8 @@ struct PollDeciderPropertyTests {
                 .pending, .status("chargeable"), .status("failed", final: true),
                 .rateLimited(retryAfter: retryAfter), .objectLimited(retryAfter: retryAfter),
                 .lockTimeout, .unaskable("no secret"),
-                .unavailable("503", retryAfter: retryAfter), .unauthorized("401"), .gone,
-                .malformed("half"),
+                .unavailable("503", retryAfter: retryAfter), .unauthorized("403"), .gone,
+                .revoked("401"), .malformed("half"),
             ]
             result = results.randomElement(using: &chance) ?? .gone
             let span = timeout.ms + timeout.ms / 5
@@ -78,8 +78,8 @@ struct PollDeciderPropertyTests {
             let context: Comment = "\(chance): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
             switch decision.signal {
-            case .fine, .failing, .erring, .denied, .stillFailing, .garbled, .stillGarbled,
-                .hold(.zero):
+            case .fine, .failing, .erring, .denied, .stillFailing, .revoked, .garbled,
+                .stillGarbled, .hold(.zero):
                 break
             case .hold(let hold), .slow(let hold), .refused(let hold):
                 #expect(hold > .zero && hold <= .seconds(3600), context)

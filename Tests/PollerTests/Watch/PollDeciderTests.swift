@@ -187,6 +187,17 @@ struct PollDeciderTests {
         #expect(try wait(decision) >= .milliseconds(100) && wait(decision) <= .seconds(60))
     }
 
+    @Test("a revoked key backs off each watch, and tells the lane each time", arguments: 0..<8)
+    func revoked(_ failures: Int) throws {
+        let watch = Sample.watch(status: "pending", failures: failures)
+        let decision = decide(.revoked("401"), watch)
+        #expect(decision.signal == .revoked)
+        #expect(decision.change.state.failures == failures + 1)
+        #expect(decision.change.event == nil)
+        #expect(decision.change.lastError == "credentials refused: 401")
+        #expect(try wait(decision) <= .seconds(60))
+    }
+
     @Test("what this process is not configured for backs off alone, and says nothing of the lane")
     func unserved() {
         let decision = decide(.unserved("no key"), Sample.watch(status: "pending", failures: 1))

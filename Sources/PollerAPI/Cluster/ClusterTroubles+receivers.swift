@@ -1,0 +1,177 @@
+import Poller
+import SafeNumbers
+
+// Receivers that are not notified: what was given up, and who accepts nothing.
+
+extension ClusterTroubles {
+    /// Deliveries in quarantine looked at, of each partition: a millisecond of Redis.
+    private static let deadMax = 256
+    /// Pages of a list read to find a delivery whose letters are dead though it goes on.
+    private static let pagesMax = 10
+    /// Lanes of receivers read at a time, so that other operations get their turn between.
+    private static let lanesAtOnce = 250
+
+    /// Endpoints whose deliveries have given up events.
+    ///
+    /// A delivery that goes on leaves the quarantine, and waits there for as long as its endpoint is disabled or fails; its
+    /// letters are dead all the same. Looking for such costs a read of the list, and is done only for what is told and
+    /// is in quarantine no more.
+    func deadLetters(
+        _ stats: StoreStats,
+        _ open: [Incident]
+    ) async throws(StoreError) -> Sighting {
+        let told = open.filter { $0.kind == .deadLetters }
+        guard stats.quarantined > 0 || !told.isEmpty else { return Sighting() }
+        let dead = try await seams.deliveries.deadLetters(limit: Self.deadMax)
+        // So many are told one by one; of more nobody reads the reasons.
+        let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
+        var troubles: [Sighting.Trouble] = []
+        for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            let newest = isFew ? try await seams.deliveries.delivery(found.newest) : nil
+            let name = isFew ? try await name(of: endpoint, newest) : "\(endpoint)"
+            let count = found.count == 1 ? "1 delivery has" : "\(found.count) deliveries have"
+            let last = newest?.lastError.map { ", the last one: \($0)" } ?? ""
+            troubles.append(
+                Sighting.Trouble(
+                    "\(endpoint)",
+                    count: found.count,
+                    "\(name): \(count) given up events\(last)"
+                )
+            )
+        }
+        var isWhole = dead.isWhole
+        let known = Set(troubles.compactMap(\.subject))
+        let named = Set(told.compactMap(\.subject))
+        for incident in told where incident.subject.map(known.contains) != true {
+            // Told together, it is of all whose incident is not their own.
+            guard incident.subject != nil || known.isSubset(of: named) else { continue }
+            switch try await lingering(incident, besides: known.union(named)) {
+            case .found(let endpoint):
+                troubles.append(
+                    Sighting.Trouble("\(endpoint)", count: incident.count, incident.message)
+                )
+            case .none: break
+            case .unknown: isWhole = false
+            }
+        }
+        return Sighting(troubles, action: Remedy.deadLetters, isWhole: isWhole)
+    }
+
+    /// Whether letters of an incident are dead still, in deliveries that go on.
+    private enum Lingering {
+        case found(EndpointID)
+        case none
+        /// There are more deliveries than were read.
+        case unknown
+    }
+
+    private func lingering(
+        _ incident: Incident,
+        besides named: Set<String>
+    ) async throws(StoreError) -> Lingering {
+        let endpoint = incident.subject.map { EndpointID(unchecked: $0) }
+        var cursor: String?
+        for _ in 0..<Self.pagesMax {
+            let page = try await seams.deliveries.deliveries(
+                DeliveryQuery(
+                    endpoint: endpoint,
+                    state: .dead,
+                    limit: endpoint == nil ? 100 : 1,
+                    cursor: cursor
+                )
+            )
+            let found = page.items.map(\.delivery.endpoint).first { one in
+                endpoint != nil || !named.contains("\(one)")
+            }
+            if let found { return .found(found) }
+            guard let next = page.next else { return .none }
+            cursor = next
+        }
+        return .unknown
+    }
+
+    /// Receivers that have accepted nothing for a while although something is to be delivered to them.
+    ///
+    /// Since when is in their lane, which the first delivery that is accepted clears. Of one that is disabled that is an
+    /// incident of its own, or a person's wish; where everything was given up, the dead letters are.
+    func failingReceivers(at now: Timestamp) async throws(StoreError) -> Sighting {
+        let standing = try await registryStanding()
+        var failing: [(lane: LaneReport, since: Timestamp)] = []
+        var cursor: String?
+        var looked = 0
+        repeat {
+            let page = try await seams.deliveries.lanes(limit: Self.lanesAtOnce, cursor: cursor)
+            looked += page.items.count
+            for lane in page.items {
+                guard let since = lane.failingSince, now - since >= failingAfter else { continue }
+                let id = EndpointID(unchecked: lane.lane.description)
+                let isAwaited = lane.waiting + lane.inFlight > 0
+                guard isAwaited, !lane.isPaused, !standing.disabled.contains(id) else { continue }
+                failing.append((lane, since))
+            }
+            cursor = page.next
+        } while cursor != nil && looked < ClusterStatus.lanesMax
+        failing.sort { ($0.since.ms, "\($0.lane.lane)") < ($1.since.ms, "\($1.lane.lane)") }
+        let isFew = failing.count <= IncidentBoard.perKindMax
+        var troubles: [Sighting.Trouble] = []
+        for (lane, since) in failing {
+            let message = try await message(of: lane, since: since, isFew: isFew)
+            troubles.append(
+                Sighting.Trouble(
+                    lane.lane.description,
+                    count: max(lane.waiting + lane.inFlight, 1),
+                    message,
+                    since: since
+                )
+            )
+        }
+        return Sighting(troubles, action: Remedy.failingReceivers, isWhole: cursor == nil)
+    }
+
+    private func message(
+        of lane: LaneReport,
+        since: Timestamp,
+        isFew: Bool
+    ) async throws(StoreError) -> String {
+        let id = EndpointID(unchecked: lane.lane.description)
+        guard isFew else { return "\(id) accepts nothing since \(since)" }
+        let query = DeliveryQuery(endpoint: id, state: .failing, limit: 1)
+        let newest = try await seams.deliveries.deliveries(query).items.first
+        let name = try await name(of: id, newest)
+        let last = newest?.lastError.map { ": \($0)" } ?? ""
+        return "\(name) accepts nothing since \(since)\(last)"
+    }
+
+    /// What a receiver is called: its name or host, and its id.
+    private func name(
+        of endpoint: EndpointID,
+        _ delivery: DeliverySnapshot?
+    ) async throws(StoreError) -> String {
+        if let url = delivery?.delivery.url { return "\(url.host) (\(endpoint))" }
+        guard let found = try await endpoints.read(endpoint)?.endpoint else { return "\(endpoint)" }
+        return "\(found.name ?? String(found.url.host)) (\(endpoint))"
+    }
+
+    /// Accounts whose key the upstream refuses, whatever is polled.
+    static func credentials(_ status: ClusterStatus) -> Sighting {
+        var lanes: [AccountID: [LaneReport]] = [:]
+        for lane in status.lanes where !lane.isPaused && lane.lastFailure == .revoked {
+            guard let account = lane.lane.accountAndKind?.account else { continue }
+            lanes[account, default: []].append(lane)
+        }
+        let troubles = lanes.sorted { "\($0.key)" < "\($1.key)" }.map { account, lanes in
+            let waiting = lanes.reduce(0) { $0.addingSaturating($1.waiting + $1.inFlight) }
+            let payments = waiting == 1 ? "1 payment is" : "\(waiting) payments are"
+            return Sighting.Trouble(
+                "\(account)",
+                count: max(waiting, 1),
+                "the upstream refuses the key of account \(account) (401): \(payments) not seen"
+            )
+        }
+        return Sighting(
+            troubles,
+            action: Remedy.revokedKey,
+            isWhole: status.more == nil || status.watches.circuitsOpen == 0
+        )
+    }
+}

@@ -1,0 +1,272 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// Receivers that are not notified, and accounts whose key is refused, as a look at the cluster finds them.
+@Suite("Troubles of receivers and keys")
+struct ClusterReceiversTests {
+    /// A cluster in memory, and what looks at it.
+    private struct Rig {
+        let time = VirtualTime()
+        let store: MemoryStore
+        let deliveries: MemoryDeliveryQueue
+        let endpoints: MemoryEndpointStore
+        let troubles: ClusterTroubles
+
+        init() {
+            store = MemoryStore(time: time)
+            deliveries = MemoryDeliveryQueue(time: time)
+            endpoints = MemoryEndpointStore(time: time)
+            troubles = ClusterTroubles(
+                ClusterSeams(
+                    watches: store,
+                    deliveries: deliveries,
+                    lanes: store,
+                    members: store,
+                    laneLimit: { .unlimited }
+                ),
+                endpoints: endpoints,
+                keys: MemoryKeyStore(time: time),
+                failingAfter: .seconds(300),
+                memoryUsed: { nil }
+            )
+        }
+
+        func mark(_ host: String) throws -> DeliveryMark {
+            DeliveryMark(url: try NotifyURL("https://\(host)/hook"), watch: Self.watch)
+        }
+
+        static let watch = WatchKey(
+            account: .main,
+            source: SourceID(unchecked: "src_1"),
+            kind: .source
+        )
+
+        /// Makes one attempt of a delivery, which is due.
+        func attempt(
+            _ mark: DeliveryMark,
+            _ verdict: Verdict,
+            _ state: DeliveryState,
+            error: String? = nil,
+            signal: LaneSignal = .fine
+        ) async throws {
+            let request = ClaimRequest(
+                partition: deliveries.partition(of: LaneID(endpoint: mark.endpoint)),
+                limit: 100,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+            for lease in try await deliveries.claim(request).leases {
+                guard lease.item.endpoint == mark.endpoint else {
+                    _ = try await deliveries.release([lease.ref])
+                    continue
+                }
+                let change = DeliveryChange(state: state, lastError: error)
+                let commit = Commit(
+                    ref: lease.ref,
+                    verdict: verdict,
+                    change: change,
+                    signal: signal
+                )
+                _ = try await deliveries.commit([commit])
+            }
+        }
+
+        func seen(_ kind: IncidentKind, open: [Poller.Incident] = []) async throws -> Sighting {
+            try #require(try await troubles.look(at: time.now, open: open)[kind])
+        }
+
+        /// An event given up, and nothing left to tell.
+        func buries(_ mark: DeliveryMark) async throws {
+            try await deliveries.mark([mark])
+            let state = DeliveryState(cursor: 1, dead: [1])
+            try await attempt(mark, .setAside, state, error: "answered 500")
+        }
+    }
+
+    @Test(
+        "a receiver that accepts nothing for its span is told with since when and the last error, until it does"
+    )
+    func failing() async throws {
+        let rig = Rig()
+        let mark = try rig.mark("shop.example")
+        try await rig.deliveries.mark([mark])
+        let since = rig.time.now
+        let failed = DeliveryState(failures: 1, failedSince: since)
+        try await rig.attempt(
+            mark,
+            .next(after: .zero),
+            failed,
+            error: "answered 503",
+            signal: .erring
+        )
+        rig.time.advance(by: .milliseconds(299_999))
+        #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
+        rig.time.advance(by: .milliseconds(1))
+        let seen = try await rig.seen(.endpointFailing)
+        let trouble = try #require(seen.troubles.first)
+        #expect(trouble.subject == "\(mark.endpoint)" && trouble.since == since)
+        #expect(
+            trouble.message
+                == "shop.example (\(mark.endpoint)) accepts nothing since \(since): answered 503"
+        )
+        #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
+        // What the board tells has begun when the receiver failed first, and is told once.
+        var board = IncidentBoard()
+        let news = board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60))
+        #expect(news.map(\.since) == [since] && news.map(\.openedAt) == [rig.time.now])
+        #expect(board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60)).isEmpty)
+
+        try await rig.attempt(mark, .rest, DeliveryState(cursor: 1))
+        #expect(try await rig.seen(.endpointFailing) == Sighting(action: seen.action))
+    }
+
+    @Test("a receiver that a person disabled, or that nothing waits for, is no failing one")
+    func notFailing() async throws {
+        let rig = Rig()
+        let inline = try rig.mark("inline.example")
+        let endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_registered"),
+            account: .main,
+            url: try NotifyURL("https://registered.example/hook")
+        )
+        _ = try await rig.endpoints.create(endpoint, request: nil)
+        let registered = DeliveryMark(endpoint: endpoint.id, watch: Rig.watch)
+        try await rig.deliveries.mark([inline, registered])
+        let dead = DeliveryState(cursor: 1, dead: [1])
+        try await rig.attempt(inline, .setAside, dead, error: "gave up", signal: .failing)
+        let failed = DeliveryState(failures: 1, failedSince: rig.time.now)
+        let later = Verdict.next(after: .seconds(3600))
+        try await rig.attempt(registered, later, failed, error: "no answer", signal: .failing)
+        rig.time.advance(by: .seconds(600))
+        let seen = try await rig.seen(.endpointFailing)
+        #expect(seen.troubles.map(\.subject) == ["ep_registered"])
+        #expect(
+            seen.troubles.first?.message.hasPrefix("registered.example (ep_registered)") == true
+        )
+        _ = try await rig.endpoints.disable(endpoint.id, reason: "holidays")
+        #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
+    }
+
+    @Test("dead letters are told until they are sent, also while their delivery goes on")
+    func lingering() async throws {
+        let rig = Rig()
+        let mark = try rig.mark("shop.example")
+        try await rig.buries(mark)
+        var board = IncidentBoard()
+        let first = try await rig.seen(.deadLetters)
+        #expect(board.note([.deadLetters: first], at: rig.time.now, hold: .zero).count == 1)
+
+        // Something new is recorded, and waits because its endpoint is disabled.
+        try await rig.deliveries.mark([mark])
+        try await rig.deliveries.pause(LaneID(endpoint: mark.endpoint))
+        #expect(try await rig.deliveries.stats().quarantined == 0)
+        #expect(try await rig.seen(.deadLetters).troubles.isEmpty, "nothing is told of it yet")
+        let waiting = try await rig.seen(.deadLetters, open: board.open)
+        #expect(waiting.troubles.map(\.message) == first.troubles.map(\.message))
+        #expect(board.note([.deadLetters: waiting], at: rig.time.now, hold: .zero).isEmpty)
+
+        // Sent again and accepted, with what is new.
+        try await rig.deliveries.resume(LaneID(endpoint: mark.endpoint))
+        try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
+        let over = try await rig.seen(.deadLetters, open: board.open)
+        #expect(over.troubles.isEmpty && over.isWhole)
+        let news = board.note([.deadLetters: over], at: rig.time.now, hold: .zero)
+        #expect(news.map { $0.resolvedAt != nil } == [true])
+    }
+
+    @Test("those that are told together are over when the last of them is")
+    func lingeringTogether() async throws {
+        let rig = Rig()
+        let marks = try (0...IncidentBoard.perKindMax).map { try rig.mark("shop\($0).example") }
+        for mark in marks { try await rig.buries(mark) }
+        var board = IncidentBoard()
+        let first = try await rig.seen(.deadLetters)
+        _ = board.note([.deadLetters: first], at: rig.time.now, hold: .zero)
+        #expect(board.open.map(\.subject) == [nil])
+        try await rig.deliveries.mark(marks)
+        for mark in marks.dropLast() {
+            try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
+        }
+        let last = try await rig.seen(.deadLetters, open: board.open)
+        #expect(last.troubles.map(\.subject) == ["\(marks[marks.count - 1].endpoint)"])
+        #expect(board.note([.deadLetters: last], at: rig.time.now, hold: .zero).isEmpty)
+        #expect(board.open.map(\.subject) == [nil])
+        try await rig.attempt(marks[marks.count - 1], .rest, DeliveryState(cursor: 2))
+        let over = try await rig.seen(.deadLetters, open: board.open)
+        #expect(board.note([.deadLetters: over], at: rig.time.now, hold: .zero).count == 1)
+    }
+
+    @Test(
+        "a key that is refused is one trouble of its account, not one of its lanes and of what is late in them"
+    )
+    func credentials() throws {
+        let now = VirtualTime.start
+        func lane(
+            _ account: String,
+            _ failure: LaneFailure?,
+            kind: SourceKind = .source,
+            failures: Int = 1,
+            isPaused: Bool = false
+        ) -> LaneReport {
+            LaneReport(
+                lane: LaneID(account: AccountID(unchecked: account), kind: kind),
+                partition: 0,
+                waiting: 2,
+                overdue: 2,
+                oldestDue: now + (.zero - .seconds(90)),
+                inFlight: 1,
+                limit: nil,
+                isPaused: isPaused,
+                heldUntil: nil,
+                factor: 1,
+                failures: failures,
+                lastFailure: failure,
+                now: now
+            )
+        }
+        let member = Member(
+            owner: OwnerID(unchecked: "o"),
+            roles: "worker,notifier",
+            pid: 1,
+            host: "h",
+            version: "1",
+            startedAt: now,
+            inFlight: 0
+        )
+        let status = ClusterStatus(
+            watches: StoreStats(pending: 6),
+            deliveries: StoreStats(),
+            lanes: [
+                lane("acme", .revoked), lane("acme", .revoked, kind: .paymentIntent, failures: 30),
+                lane("off", .revoked, isPaused: true),
+            ],
+            more: nil,
+            members: [member],
+            laneLimit: .unlimited
+        )
+        let seen = ClusterTroubles.credentials(status)
+        #expect(seen.troubles.map(\.subject) == ["acme"] && seen.troubles.map(\.count) == [6])
+        #expect(
+            seen.troubles.first?.message
+                == "the upstream refuses the key of account acme (401): 6 payments are not seen"
+        )
+        #expect(seen.action?.contains("STRIPE_API_KEY") == true)
+        #expect(ClusterTroubles.stopped(status).troubles.isEmpty)
+        #expect(ClusterTroubles.processes(status)[.backlog]?.troubles.isEmpty == true)
+        // Of one that may not see some objects the lane is told, once it is stopped.
+        let denied = ClusterStatus(
+            watches: StoreStats(pending: 2),
+            deliveries: StoreStats(),
+            lanes: [lane("acme", .denied, failures: 30)],
+            more: nil,
+            members: [member],
+            laneLimit: .unlimited
+        )
+        #expect(ClusterTroubles.credentials(denied).troubles.isEmpty)
+        #expect(ClusterTroubles.stopped(denied).troubles.map(\.subject) == ["acme/sources"])
+    }
+}
