@@ -50,7 +50,9 @@ package struct PlannedTraffic: Hashable, Sendable {
         self.webhookLoss = webhookLoss
     }
 
-    /// How often the account is swept, as ``EventSweep`` would; nil without a sweep.
+    /// How often the account is swept by its budget, as ``EventSweep`` would; nil without a sweep.
+    ///
+    /// Without the shorter pause of an account that was paid within a day, which takes what is left of small budgets.
     package var effectiveSweepInterval: Duration? {
         guard hints != .none else { return nil }
         return sweepInterval ?? ReadBudget.sweepInterval(allowed)

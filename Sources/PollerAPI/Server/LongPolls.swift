@@ -142,7 +142,7 @@ final class LongPolls: Sendable {
                 return false
             }
             if let isStoreReachable {
-                group.addTask { await lossOfStore(isStoreReachable) }
+                group.addTask { await self.lossOfStore(isStoreReachable) }
             }
             let isStoreAway = await group.next() ?? false
             group.cancelAll()
