@@ -87,6 +87,39 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         shop.close()
 
 
+def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    shop = Shop(cluster)
+    console = Console(cluster.api.url, cluster.logs)
+    lines = "[...document.querySelectorAll('#verdict li')].map((one) => one.innerText)"
+
+    def stands(*beginnings: str) -> bool:
+        """Whether the list has these lines in this order, each once."""
+        found = console.js(lines)
+        places = [[at for at, line in enumerate(found) if line.startswith(one)] for one in beginnings]
+        return all(len(one) == 1 for one in places) and places == sorted(places)
+
+    try:
+        endpoint = shop.endpoint("gone", "/gone", types=["payment.paid"])
+        shop.pays("FIRST-1", 900)
+        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 20, "it is disabled")
+        source = shop.watches("FIRST-2")
+        cluster.sandbox.fault("status", "/v1/", status=401)
+        shop.until(source, lambda watch: "401" in (watch.get("last_error") or ""))
+        console.open()
+        key = "The upstream refuses the key of account default (401)"
+        console.wait(lambda: stands(key, "1 endpoint is disabled"), "each in its place", 30)
+        cluster.notifiers[0].terminate()
+        console.wait(lambda: stands(key, "No notifier is alive", "1 endpoint is disabled"), "each in its place", 30)
+        assert console.js(lines)[0].startswith(key)
+        # Neither the lane nor the doctor's look at the key says the same again.
+        assert not [line for line in console.js(lines) if line.startswith(("Lane default/sources", "Stripe api key", "Credentials"))]
+        assert not console.browser.complaints, console.browser.complaints
+    finally:
+        console.close()
+        shop.close()
+
+
 def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     console = Console(cluster.api.url, cluster.logs)
