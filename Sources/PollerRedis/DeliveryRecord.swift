@@ -143,15 +143,16 @@ enum AttemptLine {
     ]
 
     static func text(_ attempt: AttemptRecord) -> String {
-        let phases = [
-            attempt.phases.resolveMs, attempt.phases.connectMs, attempt.phases.firstByteMs,
-            attempt.phases.totalMs,
-        ]
+        let phases =
+            [
+                attempt.phases.resolveMs, attempt.phases.connectMs, attempt.phases.firstByteMs,
+                attempt.phases.totalMs,
+            ].map { $0.map(String.init) ?? "" } + [attempt.digest].compactMap(\.self)
         var parts = [
             String(attempt.at.ms), String(attempt.seq), String(attempt.number),
             outcomes[attempt.outcome] ?? "", attempt.kind.rawValue,
             attempt.code.map(String.init) ?? "",
-            phases.map { $0.map(String.init) ?? "" }.joined(separator: ","),
+            phases.joined(separator: ","),
             attempt.event?.description ?? "", attempt.address ?? "",
         ]
         if !attempt.reason.isEmpty || !attempt.excerpt.isEmpty {
@@ -173,10 +174,10 @@ enum AttemptLine {
             let outcome = outcomes.first(where: { $0.value == parts[3] })?.key,
             let kind = AttemptClass(rawValue: parts[4])
         else { return nil }
+        // Behind the phases: what the message is recognised by.
         let phases = parts[6].split(separator: ",", omittingEmptySubsequences: false)
-            .map { Int(count: $0) }
-        func phase(_ index: Int) -> Int? { index < phases.count ? phases[index] : nil }
-        return AttemptRecord(
+        func phase(_ index: Int) -> Int? { index < phases.count ? Int(count: phases[index]) : nil }
+        var record = AttemptRecord(
             at: at,
             event: EventID(unchecked: parts[7]),
             seq: seq,
@@ -194,5 +195,7 @@ enum AttemptLine {
             reason: parts.count > 9 ? parts[9] : "",
             excerpt: parts.count > 10 ? parts[10] : ""
         )
+        record.digest = phases.count > 4 ? String(phases[4]) : nil
+        return record
     }
 }

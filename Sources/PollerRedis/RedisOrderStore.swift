@@ -67,9 +67,7 @@ extension RedisWatchStore: OrderStore {
                 let id = ItemID(unchecked: id)
                 let order = try await order(id, query.account, in: lane)
                 guard let order else { continue }
-                if query.state == nil || query.state == order.truth.payment.state {
-                    found.append(order)
-                }
+                if query.matches(order) { found.append(order) }
             }
             place = parts.dropFirst().map { $0.string ?? "" }
             if place.last?.isEmpty != false { return ListPage(items: found, next: nil) }

@@ -27,6 +27,8 @@ package struct AttemptResult: Hashable, Sendable {
     package var phases = AttemptPhases()
     /// The beginning of the answer's body, see ``Excerpt``; empty when it was accepted.
     package var excerpt = ""
+    /// What the message that was sent is recognised by (``SentMessage/digest``); `nil` where nothing was sent.
+    package var digest: String?
 
     private init(
         _ outcome: Outcome,
@@ -184,6 +186,8 @@ package struct AttemptRecord: Hashable, Sendable {
     package let reason: String
     /// The beginning of the answer; empty when it was accepted.
     package let excerpt: String
+    /// What the message that was sent is recognised by (``SentMessage/digest``); `nil` where that is not known.
+    package var digest: String?
 
     /// Records an attempt.
     package init(at: Timestamp, event: Event, number: Int, result: AttemptResult) {
@@ -200,6 +204,7 @@ package struct AttemptRecord: Hashable, Sendable {
             reason: result.reason,
             excerpt: result.excerpt
         )
+        digest = result.digest
     }
 
     /// What is left of an attempt that was accepted long ago.

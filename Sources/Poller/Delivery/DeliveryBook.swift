@@ -14,6 +14,9 @@ package protocol DeliveryBook: Sendable {
     /// Its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
     func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord]
 
+    /// When each of some deliveries was tried last; without those that were never tried, or whose log is forgotten.
+    func lastAttempts(of ids: [DeliveryID]) async throws(StoreError) -> [DeliveryID: Timestamp]
+
     /// A page of deliveries. A moving picture: one that is tried while you page may show up
     /// twice or not at all. A page may be empty and still have a next one.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> ListPage<DeliverySnapshot>

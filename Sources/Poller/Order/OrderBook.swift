@@ -27,6 +27,8 @@ package struct OrderQuery: Hashable, Sendable {
     package let account: AccountID
     /// Those of which this is true; nil for all.
     package let state: PaymentState?
+    /// Only those that several tries have paid.
+    package let isPaidTwice: Bool
     /// 1–100: each is read by itself.
     package let limit: Int
     /// `next` of the page before; nil for the first page.
@@ -36,13 +38,22 @@ package struct OrderQuery: Hashable, Sendable {
     package init(
         account: AccountID,
         state: PaymentState? = nil,
+        isPaidTwice: Bool = false,
         limit: Int = 50,
         cursor: String? = nil
     ) {
         self.account = account
         self.state = state
+        self.isPaidTwice = isPaidTwice
         self.limit = min(max(limit, 1), 100)
         self.cursor = cursor
+    }
+
+    /// Whether an order passes the filters.
+    package func matches(_ order: Order) -> Bool {
+        let truth = order.truth
+        return (state == nil || state == truth.payment.state)
+            && (!isPaidTwice || !truth.alsoPaidBy.isEmpty)
     }
 }
 

@@ -17,10 +17,17 @@ struct OrderRoutes {
         input: .all(
             .account("Whose they are; default when absent."),
             RouteInput<PaymentState?>.choice("state", "Those of which this is true."),
+            .flag("paid_twice", "Only those that several tries have paid."),
             .limit("Orders a page.", 50, most: 100),
             .cursor()
-        ) { account, state, limit, cursor in
-            OrderQuery(account: account, state: state, limit: limit, cursor: cursor)
+        ) { account, state, isPaidTwice, limit, cursor in
+            OrderQuery(
+                account: account,
+                state: state,
+                isPaidTwice: isPaidTwice,
+                limit: limit,
+                cursor: cursor
+            )
         },
         answers: [.ok("A page of orders.", "OrderPage")]
     )

@@ -45,6 +45,35 @@ extension QueueConformance {
             try bench.equal(try await bench.waiting(rest[1]).ahead, 4, "ahead of one of the rest")
             try bench.equal(try await bench.waiting(lease.item.key).ahead, 3, "ahead of it")
         },
+        ConformanceCase("the overdue watches of a lane are told, the longest overdue first") {
+            bench in
+            let rest = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(rest)
+            let urgent = bench.keys(0..<3, "u")
+            for key in urgent {
+                try await bench.enqueue(key)
+                try await bench.advance(ms: 10)
+            }
+            let lane = urgent[0].lane
+            let all = try await bench.watches.overdue(in: lane, limit: 100)
+            try bench.equal(Set(all), Set(rest + urgent), "the overdue")
+            try bench.equal(all.filter(urgent.contains), urgent, "in their order")
+            let two = try await bench.watches.overdue(in: lane, limit: 2)
+            try bench.equal(two.filter(urgent.contains), Array(urgent.prefix(2)), "of each urgency")
+            // What a worker has in hand, and what is not due, is not late.
+            let home = bench.partition(of: urgent[0])
+            let lease = try bench.some(
+                try await bench.claim(in: home, limit: 1).leases.first,
+                "a lease"
+            )
+            let others = try await bench.watches.overdue(in: lane, limit: 100)
+            try bench.expect(!others.contains(lease.item.key), "one in hand")
+            _ = try await bench.commit(lease, Verdict.next(after: .seconds(60)), isUrgent: true)
+            let later = try await bench.watches.overdue(in: lane, limit: 100)
+            try bench.expect(!later.contains(lease.item.key), "one that is due in a minute")
+            let none = try await bench.watches.overdue(in: bench.key("none").lane, limit: 100)
+            try bench.equal(none.contains(lease.item.key), false, "again")
+        },
         ConformanceCase("an explanation shows the lane's own limit where it has one") { bench in
             let key = bench.key("1")
             let own = LaneLimit(ratePerSecond: 2, burst: 1, inFlightMax: 9)

@@ -155,6 +155,21 @@ extension QueueConformance {
             let found = try await bench.watches.orders(query).items
             try bench.equal(found.map(\.key.order.description), ["A2"], "those that are paid")
         },
+        ConformanceCase("orders that several tries have paid are listed alone") { bench in
+            let book = OrderBook(bench.watches)
+            for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
+                _ = try await book.take(bench.watch("0\(order)", of: order))
+                for name in tries {
+                    _ = try await book.note(
+                        bench.told(.paid, by: bench.key(name), seq: 1, of: order)
+                    )
+                }
+                try await bench.advance(ms: 10)
+            }
+            let query = OrderQuery(account: bench.key("1").account, isPaidTwice: true)
+            let found = try await bench.watches.orders(query).items
+            try bench.equal(found.map(\.key.order.description), ["A2"], "those paid twice")
+        },
         ConformanceCase("an order is forgotten like a closed watch, after its last change") {
             bench in
             let book = OrderBook(bench.watches)

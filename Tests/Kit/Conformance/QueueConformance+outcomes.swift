@@ -17,6 +17,13 @@ extension QueueConformance {
             }
             let kept = try await bench.deliveries.attempts(of: id)
             try bench.equal(kept, Array(written.suffix(20)), "attempts")
+            let other = bench.deliveries.id(of: mark.endpoint, bench.key("none"))
+            let last = try await bench.deliveries.lastAttempts(of: [other, id])
+            try bench.equal(
+                last,
+                [id: written.map(\.at).max()].compactMapValues(\.self),
+                "the last of each"
+            )
         },
         ConformanceCase("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
             let mark = try bench.mark("1")
@@ -262,7 +269,7 @@ extension ConformanceBench {
 
     /// The record of an attempt.
     func attempt(_ number: Int, _ result: AttemptResult) -> AttemptRecord {
-        AttemptRecord(
+        var record = AttemptRecord(
             at: Timestamp(ms: 1_000_000 + Int64(number)),
             event: EventID(unchecked: "evt_\(number)"),
             seq: number,
@@ -276,6 +283,9 @@ extension ConformanceBench {
             reason: result.reason.replacing("|", with: "/"),
             excerpt: result.excerpt
         )
+        // Of every second one it is known what was sent.
+        record.digest = number.isMultiple(of: 2) ? "aB-_\(1000 + number)" : nil
+        return record
     }
 
     /// Ends a turn of a delivery.

@@ -83,6 +83,12 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.overdue(in: lane, limit: limit)
+        }
+    }
+
     package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in try await base.dismiss(key) }
     }

@@ -19,6 +19,14 @@ extension MemoryDeliveryQueue: DeliveryBook {
         }
     }
 
+    package func lastAttempts(
+        of ids: [DeliveryID]
+    ) async throws(StoreError) -> [DeliveryID: Timestamp] {
+        var last: [DeliveryID: Timestamp] = [:]
+        for id in ids { last[id] = try await attempts(of: id).last?.at }
+        return last
+    }
+
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
         if flaws.contains(.losesAttempts) { return [] }
         return reading { queue, _ in

@@ -103,6 +103,19 @@ extension MemoryStore: LaneControl, Auditing, Membership {
         }
     }
 
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+        reading { state, now in
+            let partition = state.queue[state.queue.partition(of: lane)]
+            return [true, false]
+                .flatMap { isUrgent in
+                    partition[lane].wheel(isUrgent: isUrgent).places.filter { $0.due <= now }
+                        .prefix(limit)
+                }
+                .sorted()
+                .compactMap { partition.items[$0.id]?.snapshot.watch.key }
+        }
+    }
+
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)

@@ -50,7 +50,7 @@ extension MemoryStore: OrderStore {
         let sorted =
             all
             .map { (place: Self.place($0), order: $0) }
-            .filter { query.state == nil || query.state == $0.order.truth.payment.state }
+            .filter { query.matches($0.order) }
             .filter { query.cursor == nil || $0.place < query.cursor ?? "" }
             .sorted { $0.place > $1.place }
         let page = sorted.prefix(query.limit)

@@ -1,0 +1,44 @@
+import Crypto
+
+/// A message to a recipient, as a channel composes it: the text of an email, or the body of a webhook.
+///
+/// It is composed again when a person reads it, because keeping every body would cost more memory than everything else a
+/// cluster keeps. ``digest`` is kept with each attempt instead: it tells whether the text is still the one that was sent.
+package struct SentMessage: Hashable, Sendable {
+    /// Bytes of SHA-256 that are kept: enough to notice a changed template, and no protection against forgery.
+    private static let digestBytes = 6
+
+    /// The media type of ``text``, such as `application/json`.
+    package let type: String
+    /// The address or URL it goes to.
+    package let recipient: String
+    /// The subject of an email; `nil` for other channels.
+    package let subject: String?
+    /// What a person reads: the body of a webhook, or the text part of an email, without links that act for the recipient.
+    package let text: String
+    /// Eight characters that differ when the composed message does.
+    package let digest: String
+
+    /// Describes a message.
+    ///
+    /// `composed` is the message with everything in it, of which only the digest is kept; `text` is the same for people,
+    /// `composed` where nothing has to be hidden.
+    package init(
+        type: String,
+        recipient: String,
+        subject: String? = nil,
+        composed: String,
+        text: String? = nil
+    ) {
+        self.type = type
+        self.recipient = recipient
+        self.subject = subject
+        self.text = text ?? composed
+        digest = Self.digest(of: "\(subject ?? "")\n\(composed)")
+    }
+
+    /// The digest of a text.
+    package static func digest(of text: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(digestBytes)))
+    }
+}

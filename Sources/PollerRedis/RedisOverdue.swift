@@ -1,0 +1,38 @@
+package import Poller
+import RedisClient
+
+/// Which watches of a lane are late.
+extension RedisWatchStore {
+    /// Watches of one list that are read at most: what a person looks at.
+    private static var overdueMax: Int { 100 }
+
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+        guard let now = try await self.lane(lane)?.now else { return [] }
+        let most = min(max(limit, 1), Self.overdueMax)
+        return try await redis.steadily { () throws(StoreError) in
+            let partition = redis.keys.partition(of: lane.description)
+            // Scores are of the partition's own clock, so the read record says when an item is due.
+            let replies = try await redis.client.ask(
+                [KeyKind.urgent, .rest].map { kind in
+                    RedisCommand(
+                        "ZRANGE",
+                        [
+                            .string(redis.keys.list(kind, lane.description, partition)),
+                            0, RedisArgument(most - 1),
+                        ]
+                    )
+                }
+            )
+            if let error = replies.lazy.compactMap(\.error).first {
+                throw StoreError(.reply(error))
+            }
+            let ids = replies.flatMap { $0.array ?? [] }
+                .compactMap { $0.string.map(ItemID.init(unchecked:)) }
+            return try await readings(ids, partition: partition)
+                .compactMap(\.self)
+                .filter { $0.due.map { $0 <= now } ?? false }
+                .sorted { ($0.due ?? now) < ($1.due ?? now) }
+                .map(\.item.key)
+        }
+    }
+}
