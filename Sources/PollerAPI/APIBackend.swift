@@ -50,6 +50,10 @@ package struct APIBackend: Sendable {
     package let locator: (any SourceLocator)?
     /// Tells the upstream what payers have told us; nil when there is none to tell.
     package let payers: (any PayerUpstream)?
+    /// Reads disputes from the upstream; `nil` where there is none that has them.
+    package let disputes: (any DisputeBook)?
+    /// Seals API keys into the cookies of browsers.
+    package let sessions: ConsoleSessions
     /// Tells what is done before deadlines pass; nil when that is nobody's to tell.
     package let deadlines: DeadlineForecast?
     /// The suppression list of mail; nil when nobody keeps a list.
@@ -95,6 +99,8 @@ package struct APIBackend: Sendable {
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
+    ///   - disputes: reads disputes from the upstream; nil where there is none that has them.
+    ///   - sessions: seals API keys into the cookies of browsers.
     ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
     ///   - branding: tells whose return page it is, by account.
     ///   - appLinks: tells which apps links to this server open.
@@ -129,6 +135,8 @@ package struct APIBackend: Sendable {
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
+        disputes: (any DisputeBook)? = nil,
+        sessions: ConsoleSessions = .ephemeral,
         deadlines: DeadlineForecast? = nil,
         branding: @escaping @Sendable () -> [AccountID: Branding] = { [:] },
         appLinks: @escaping @Sendable () -> AppLinks = { AppLinks() },
@@ -163,6 +171,8 @@ package struct APIBackend: Sendable {
         self.mail = mail
         self.locator = locator
         self.payers = payers
+        self.disputes = disputes
+        self.sessions = sessions
         self.deadlines = deadlines
         self.branding = branding
         self.appLinks = appLinks

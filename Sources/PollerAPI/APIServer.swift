@@ -181,12 +181,13 @@ package struct APIServer: Service {
                 .routes,
             KeyRoutes(store: backend.keys, ring: keys, reader: reader).routes,
             AuditRoutes(trail: backend.trail).routes,
-            MailRoutes(preferences: backend.mail, reader: reader).routes,
+            MailRoutes(preferences: backend.mail, reader: reader, now: keys.now).routes,
             UnsubscribeRoutes(
                 preferences: backend.mail,
                 branding: backend.branding,
                 words: backend.words,
-                reader: reader
+                reader: reader,
+                now: keys.now
             ).routes,
             ReturnPageRoutes(
                 watches: backend.watches,
@@ -199,7 +200,14 @@ package struct APIServer: Service {
                 clock: clock
             ).routes,
             AppLinkRoutes(links: backend.appLinks).routes,
+            LateRoutes(backend: backend, statusCache: statusCache).routes,
+            DisputeRoutes(
+                cache: backend.disputes.map { DisputeCache(book: $0, clock: clock) },
+                watches: backend.watches,
+                now: keys.now
+            ).routes,
             CallerRoutes().routes,
+            SessionRoutes(sessions: backend.sessions, now: keys.now).routes,
             ConsoleRoutes().routes,
         ]
         let routes = groups.flatMap(\.self)
@@ -220,7 +228,8 @@ package struct APIServer: Service {
                 audit: recorder.map { RequestAudit(recorder: $0, clock: clock) },
                 rates: rates,
                 table: table,
-                isSecure: tls != nil
+                isSecure: tls != nil,
+                sessions: backend.sessions
             )
         )
         // Behind the check of keys: who repeats a request is let in as who sends one.

@@ -43,6 +43,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         to target: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult {
+        let body = target.body(of: event)
         let command = RedisCommand(
             "XADD",
             [
@@ -50,12 +51,14 @@ package struct RedisStreamChannel: DeliveryChannel {
                 .string(keys.stream(named: String(target.url.host))),
                 "MAXLEN", "~", RedisArgument(Self.entriesMax), "*",
                 "id", .string(event.id.description), "seq", RedisArgument(event.seq),
-                "event", .string(target.body(of: event)),
+                "event", .string(body),
             ]
         )
         do throws(RedisError) {
             _ = try await client.send(command)
-            return .delivered
+            var result = AttemptResult.delivered
+            result.digest = SentMessage.digest(of: "\n\(body)")
+            return result
         } catch {
             return .failed(Self.reason(error), .serverError)
         }

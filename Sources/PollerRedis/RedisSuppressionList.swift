@@ -1,12 +1,18 @@
 package import Poller
 package import RedisClient
 
-/// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason.
+/// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason and what the list shows,
+/// `hard_bounce|<ms>|<account>|j…e@example.com`.
 ///
-/// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 100 bytes an entry,
+/// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
+/// `<ns>suppressions`, a zset of the entries by their time, is what the list is read from. It is written after the
+/// entry, which alone decides: an entry that a crash leaves out of the list is no less suppressed.
 /// `<ns>refused:<id>` is when a relay first refused a recipient as unknown, in ms, for ninety days.
 package struct RedisSuppressionList: SuppressionList {
+    /// Entries that are read in one go.
+    private static let pageMax = 500
+
     private let client: RedisClient
     private let namespace: String
 
@@ -28,30 +34,92 @@ package struct RedisSuppressionList: SuppressionList {
             Self.entries(recipient, account).map { RedisCommand("GET", [.string(key($0))]) }
         )
         guard let text = replies.lazy.compactMap(\.string).first else { return nil }
-        guard let reason = SuppressionReason(rawValue: text) else {
-            throw .corrupt("a suppression has the unknown reason \(text.prefix(32))")
-        }
-        return reason
+        return try Self.shown(text, SuppressionEntry(everywhere: recipient)).reason
     }
 
     package func suppress(
         _ entry: SuppressionEntry,
-        because reason: SuppressionReason
+        because reason: SuppressionReason,
+        noting note: SuppressionNote
     ) async throws(StoreError) {
+        let text = [
+            reason.rawValue, String(note.at.ms), note.account?.description ?? "",
+            note.recipient?.replacing("|", with: "/") ?? "",
+        ].joined(separator: "|")
+        _ = try await client.run(Scripts.live[.suppress], [key(entry)], [.string(text)])
         _ = try await client.run(
             Scripts.live[.suppress],
-            [key(entry)],
-            [.string(reason.rawValue)]
+            [index],
+            [.string(entry.id.description), RedisArgument(note.at.ms)]
         )
+    }
+
+    package func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient? {
+        let replies = try await run([
+            RedisCommand("GET", [.string(key(entry))]),
+            RedisCommand("DEL", [.string(key(entry))]),
+            RedisCommand("DEL", [.string(refusals(of: entry))]),
+            RedisCommand("ZREM", [.string(index), .string(entry.id.description)]),
+        ])
+        return try replies.first?.string.map { text throws(StoreError) in
+            try Self.shown(text, entry)
+        }
+    }
+
+    package func suppressed(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<SuppressedRecipient> {
+        guard let start = cursor.map({ Int(count: $0) }) ?? 0 else { throw .unknownCursor }
+        let most = min(max(limit, 1), Self.pageMax)
+        let ids =
+            try await run([
+                RedisCommand(
+                    "ZRANGE",
+                    [.string(index), RedisArgument(start), RedisArgument(start + most), "REV"]
+                )
+            ]).first?.array?.compactMap(\.string) ?? []
+        let entries = ids.prefix(most).map { SuppressionEntry(id: ItemID(unchecked: $0)) }
+        let texts = try await run(entries.map { RedisCommand("GET", [.string(key($0))]) })
+        var items: [SuppressedRecipient] = []
+        for (entry, text) in zip(entries, texts) {
+            // Lifted meanwhile, or by a release that knows no list.
+            guard let text = text.string else { continue }
+            items.append(try Self.shown(text, entry))
+        }
+        return ListPage(items: items, next: ids.count > most ? String(start + most) : nil)
+    }
+
+    /// Reads an entry's value.
+    private static func shown(
+        _ text: String,
+        _ entry: SuppressionEntry
+    ) throws(StoreError) -> SuppressedRecipient {
+        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+            .map(String.init)
+        guard let reason = parts.first.flatMap(SuppressionReason.init(rawValue:)) else {
+            throw .corrupt("a suppression has the unknown reason \(text.prefix(32))")
+        }
+        func part(_ index: Int) -> String? {
+            index < parts.count && !parts[index].isEmpty ? parts[index] : nil
+        }
+        let note = SuppressionNote(
+            masked: part(3),
+            account: part(2).map(AccountID.init(unchecked:)),
+            at: part(1).flatMap { Timestamp(stored: $0) } ?? Timestamp(ms: 0)
+        )
+        return SuppressedRecipient(entry: entry, reason: reason, note: note)
     }
 
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
         let refused = refusals(of: SuppressionEntry(recipient, of: account))
+        let entries = Self.entries(recipient, account)
         // One key a command: in a Cluster they live in different slots.
         _ = try await run(
-            (Self.entries(recipient, account).map(key) + [refused]).map {
-                RedisCommand("DEL", [.string($0)])
-            }
+            (entries.map(key) + [refused]).map { RedisCommand("DEL", [.string($0)]) }
+                + entries.map {
+                    RedisCommand("ZREM", [.string(index), .string($0.id.description)])
+                }
         )
     }
 
@@ -85,6 +153,9 @@ package struct RedisSuppressionList: SuppressionList {
     ) -> [SuppressionEntry] {
         [SuppressionEntry(everywhere: recipient), SuppressionEntry(recipient, of: account)]
     }
+
+    /// The entries by their time.
+    private var index: String { "\(namespace)suppressions" }
 
     private func key(_ entry: SuppressionEntry) -> String {
         "\(namespace)suppressed:\(entry.id)"

@@ -338,7 +338,10 @@ package enum Components {
             named(EndpointDisabling.self), named(InlineSecret.self), named(Bounce.self),
             named(Suppression.self), named(EndpointHealth.self), named(Delivery.self),
             named(Page<Delivery>.self), named(DeliveryAttempt.self),
-            named(Page<DeliveryAttempt>.self), named(ReplayRequest.self), named(Replay.self),
+            named(Page<DeliveryAttempt>.self), named(DeliveryMessage.self),
+            named(ReplayRequest.self), named(Replay.self), named(LateWatch.self),
+            named(LateWatches.self), named(Dispute.self), named(DisputeList.self),
+            named(SuppressionListEntry.self), named(Page<SuppressionListEntry>.self),
             named(SetAsideEntry.self), named(Page<SetAsideEntry>.self),
         ]
     }

@@ -42,6 +42,8 @@ public struct Delivery: WireObject, Hashable {
     public var nextAttemptAt: Time?
     /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
     public var lastError: String?
+    /// When it was tried last; nil before the first attempt, and once its log is forgotten.
+    public var lastAttemptAt: Time?
     /// When it came to rest with events given up; nil while it does not.
     public var givenUpAt: Time?
     /// How the endpoint as a whole takes what it is sent; in lists nil unless the delivery waits for it.
@@ -94,6 +96,12 @@ public struct Delivery: WireObject, Hashable {
             nullable: "last_error",
             \.lastError,
             note: "Why the last attempt failed, or what was given up was not accepted."
+        )
+        Field(
+            "last_attempt_at",
+            \.lastAttemptAt,
+            note:
+                "When it was tried last; left out before the first attempt, and once its log is forgotten."
         )
         Field("given_up_at", \.givenUpAt, note: "When it came to rest with events given up.")
         Field(

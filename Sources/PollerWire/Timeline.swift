@@ -54,6 +54,10 @@ public struct TimelineEntry: WireObject, Hashable {
     public var endpoint: String?
     /// What the endpoint has accepted, in a word; nil where it was told nothing.
     public var accepted: String?
+    /// The event that was delivered, or could not be; nil for other entries.
+    public var seq: Int?
+    /// What was true of the payment as of that event; nil where nothing is known of money.
+    public var payment: Open<Payment.State>?
     /// The attempts that are told as one, the oldest first.
     public var attempts: [DeliveryAttempt]?
 
@@ -73,6 +77,8 @@ public struct TimelineEntry: WireObject, Hashable {
         Field("until", \.until, note: "The end of what happened again and again.")
         Field("endpoint", \.endpoint, note: "The endpoint that it is about.")
         Field("accepted", \.accepted, note: "What the endpoint has accepted, in a word.")
+        Field("seq", \.seq, note: "The event that was delivered, or could not be.")
+        Field("payment", \.payment, note: "What was true of the payment as of that event.")
         Field(
             "attempts",
             \.attempts,

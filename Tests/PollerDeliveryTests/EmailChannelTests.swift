@@ -67,6 +67,31 @@ struct EmailChannelTests {
         await channel.close()
     }
 
+    @Test(
+        "a mail that is read again is the one that was sent, without the link that only its recipient may follow"
+    )
+    func readAgain() async throws {
+        let channel = try await channel(base: "https://pay.example")
+        let event = Samples.event()
+        let target = DeliveryTarget(try NotifyURL("mailto:jane@example.org"))
+        let result = await channel.deliver(event, to: target, attempt: 1)
+        #expect(result.outcome == .delivered)
+        let mail = try await sink.line("a mail") { $0["raw"] != nil }
+        let sent = try #require(mail["parts"]?["text/plain"]?.string)
+        let message = try #require(await channel.message(of: event, to: target))
+        #expect(message.recipient == "jane@example.org")
+        #expect(message.subject == "Payment authorised")
+        #expect(message.digest == result.digest, "it is known for the text that was sent")
+        #expect(sent.contains("https://pay.example/u/"))
+        #expect(!message.text.contains("/u/"), "\(message.text)")
+        #expect(message.text.contains("Your bank has agreed"))
+        // Another text has another digest.
+        let other = try await self.channel(base: "https://other.example")
+        #expect(await other.message(of: event, to: target)?.digest != result.digest)
+        await channel.close()
+        await other.close()
+    }
+
     @Test("operators are told of an incident in plain words, and once more when it is over")
     func incident() async throws {
         let list = MemorySuppressionList()

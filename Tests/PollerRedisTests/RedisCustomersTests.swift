@@ -103,6 +103,59 @@ struct RedisCustomersTests {
         }
     }
 
+    @Test("the list shows who is suppressed, newest first, page by page, until they are lifted")
+    func suppressedRecipients() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let list = RedisSuppressionList(client: client, layout: layout)
+            let start = Timestamp(ms: 1_795_165_200_000)
+            for number in 0..<5 {
+                let recipient = try MailAddress("kunde\(number)@example.org")
+                try await list.suppress(
+                    SuppressionEntry(recipient, of: .main),
+                    because: .hardBounce,
+                    noting: SuppressionNote(
+                        recipient: recipient,
+                        account: .main,
+                        at: start + .seconds(number)
+                    )
+                )
+            }
+            // An entry of a release that knows no list counts, and is not in it.
+            let old = try MailAddress("old@example.org")
+            let key = "t:suppressed:\(SuppressionEntry(old, of: .main).id)"
+            _ = try await client.send(RedisCommand("SET", [.string(key), "unsubscribed"]))
+            #expect(try await list.reason(for: old, of: .main) == .unsubscribed)
+            let first = try await list.suppressed(limit: 3, cursor: nil)
+            #expect(
+                first.items.map(\.note.recipient) == [
+                    "k…4@example.org", "k…3@example.org", "k…2@example.org",
+                ]
+            )
+            #expect(first.items.first?.note.at == start + .seconds(4))
+            #expect(
+                first.items.first?.note.account == .main && first.items.first?.reason == .hardBounce
+            )
+            let rest = try await list.suppressed(limit: 3, cursor: first.next)
+            #expect(rest.items.map(\.note.recipient) == ["k…1@example.org", "k…0@example.org"])
+            #expect(rest.next == nil)
+            let entry = try #require(first.items.first?.entry)
+            #expect(try await list.lift(entry)?.note.recipient == "k…4@example.org")
+            #expect(try await list.lift(entry) == nil)
+            #expect(try await list.reason(for: MailAddress("kunde4@example.org"), of: .main) == nil)
+            try await list.lift(MailAddress("kunde3@example.org"), of: .main)
+            let left = try await list.suppressed(limit: 10, cursor: nil).items
+            #expect(
+                left.map(\.note.recipient) == [
+                    "k…2@example.org", "k…1@example.org", "k…0@example.org",
+                ]
+            )
+            await #expect(throws: StoreError.self) {
+                _ = try await list.suppressed(limit: 3, cursor: "x")
+            }
+        }
+    }
+
     @Test(
         "the first refusal of a mailbox is remembered for ninety days, until it is mailed or lifted"
     )

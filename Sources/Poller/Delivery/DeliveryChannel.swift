@@ -20,6 +20,11 @@ package protocol DeliveryChannel: Sendable {
     /// Whether customers of this channel are told about such an event at all.
     func wants(_ event: Event) -> Bool
 
+    /// The message about an event as this channel composes it now, for people; sends nothing.
+    ///
+    /// `nil` where a recipient is sent nothing of such an event.
+    func message(of event: Event, to target: DeliveryTarget) async -> SentMessage?
+
     /// Makes one attempt. Never throws: whatever happens is one of the results.
     ///
     /// `attempt` is 1 for the first; the event id is the same for all.
@@ -33,6 +38,15 @@ package protocol DeliveryChannel: Sendable {
 extension DeliveryChannel {
     package var isSuperseding: Bool { false }
     package var readsWatch: Bool { false }
+
+    /// The event's JSON, which every channel for programs sends.
+    package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage? {
+        SentMessage(
+            type: "application/json",
+            recipient: target.url.description,
+            composed: target.body(of: event)
+        )
+    }
 }
 
 /// Stands in where no channel of this process serves a URL's scheme: mail without a relay.

@@ -8,14 +8,24 @@ package protocol SuppressionList: Sendable {
         of account: AccountID
     ) async throws(StoreError) -> SuppressionReason?
 
-    /// Sends nothing more to whom `entry` names; again is as good as once.
+    /// Sends nothing more to whom `entry` names; again is as good as once. `note` is what the list shows of it.
     func suppress(
         _ entry: SuppressionEntry,
-        because reason: SuppressionReason
+        because reason: SuppressionReason,
+        noting note: SuppressionNote
     ) async throws(StoreError)
 
     /// Sends mail to a recipient of an account again, whatever the reason was.
     func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError)
+
+    /// Sends mail to whom `entry` names again; returns what the list showed of it, `nil` when it is not in the list.
+    func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient?
+
+    /// A page of the list, the newest first. A moving picture: what is lifted meanwhile makes others move up.
+    func suppressed(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<SuppressedRecipient>
 
     /// Notes that a relay refuses a recipient as unknown; returns when it did so first, `now` for the first time.
     func noteRefusal(
@@ -40,6 +50,62 @@ package enum MailboxRefusal {
     /// Whether a refusal confirms an earlier one.
     package static func isConfirmed(first: Timestamp, now: Timestamp) -> Bool {
         now - first >= apart
+    }
+}
+
+extension SuppressionList {
+    /// Sends nothing more to whom `entry` names, of whom nothing is shown but the reason.
+    package func suppress(
+        _ entry: SuppressionEntry,
+        because reason: SuppressionReason
+    ) async throws(StoreError) {
+        try await suppress(entry, because: reason, noting: SuppressionNote(at: Timestamp(ms: 0)))
+    }
+}
+
+/// What the list shows of an entry, whose key is a digest: enough to recognise a recipient, and no list of addresses.
+package struct SuppressionNote: Hashable, Sendable {
+    /// The address without most of its letters (``MailAddress/masked``); `nil` where nobody has told it.
+    package let recipient: String?
+    /// Whose mails are stopped; `nil` for those of every account, and where that is not known.
+    package let account: AccountID?
+    package let at: Timestamp
+
+    /// Describes an entry to people.
+    package init(recipient: MailAddress? = nil, account: AccountID? = nil, at: Timestamp) {
+        self.init(masked: recipient?.masked, account: account, at: at)
+    }
+
+    /// Puts a note together, as a store does.
+    package init(masked recipient: String?, account: AccountID?, at: Timestamp) {
+        self.recipient = recipient
+        self.account = account
+        self.at = at
+    }
+}
+
+/// A recipient who is sent no mail, as the list shows it.
+package struct SuppressedRecipient: Hashable, Sendable {
+    package let entry: SuppressionEntry
+    package let reason: SuppressionReason
+    package let note: SuppressionNote
+
+    /// Puts it together, as a store does.
+    package init(entry: SuppressionEntry, reason: SuppressionReason, note: SuppressionNote) {
+        self.entry = entry
+        self.reason = reason
+        self.note = note
+    }
+}
+
+extension MailAddress {
+    /// The address in lower case, with dots for the letters before the `@` but the first and the last: `j…e@example.com`.
+    package var masked: String {
+        let text = folded
+        guard let at = text.lastIndex(of: "@") else { return "…" }
+        let local = text[..<at]
+        let ends = local.count > 2 ? "\(local.prefix(1))…\(local.suffix(1))" : "\(local.prefix(1))…"
+        return ends + text[at...]
     }
 }
 
@@ -88,7 +154,7 @@ package struct UnsubscribeTokens: Sendable {
     /// Enough that no two accounts of a cluster have the same.
     private static let senderBytes = 6
 
-    private let key: SymmetricKey
+    let key: SymmetricKey
 
     /// Tokens of one cluster.
     ///

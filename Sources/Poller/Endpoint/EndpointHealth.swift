@@ -161,4 +161,15 @@ package struct EndpointProbe: Sendable {
         else { return nil }
         return await channel.deliver(event, to: DeliveryTarget(endpoint), attempt: 1)
     }
+
+    /// The message about an event to a target, as its channel composes it now; nothing is sent.
+    ///
+    /// `nil` in the first place when nothing here delivers to such URLs, in the second when the recipient is sent
+    /// nothing of such an event.
+    package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage?? {
+        guard let channel = channels.first(where: { $0.schemes.contains(target.url.scheme) }) else {
+            return nil
+        }
+        return .some(await channel.message(of: event, to: target))
+    }
 }

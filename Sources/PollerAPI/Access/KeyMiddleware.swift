@@ -27,6 +27,8 @@ struct KeyMiddleware: RouterMiddleware {
     let table: RouteTable
     /// Whether the listener speaks TLS, which its own origin names.
     let isSecure: Bool
+    /// Opens the cookies of the console.
+    let sessions: ConsoleSessions
 
     func handle(
         _ request: Request,
@@ -80,6 +82,13 @@ struct KeyMiddleware: RouterMiddleware {
         case false?: break
         }
         guard let header = request.headers[.authorization] else {
+            if let key = sessions.key(of: request, at: keys.now()) {
+                switch keys.find(key) {
+                case .known(let caller): return caller
+                case .unreadable: throw Self.unreadable
+                case .unknown: break
+                }
+            }
             throw Problem(
                 .unauthenticated,
                 "Send Authorization: Bearer KEY with a key that pollerctl key create has made, or one "

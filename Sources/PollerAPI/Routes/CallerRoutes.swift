@@ -25,12 +25,17 @@ struct CallerRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let caller = context.caller
-        var answer = KeyHolder()
-        answer.name = caller.name
-        answer.scopes = caller.scopes.map(\.rawValue).sorted()
-        answer.accounts = caller.accounts.names
-        answer.endsAt = caller.endsAt.map { Time($0) }
-        return Response(answer)
+        Response(KeyHolder(context.caller))
+    }
+}
+
+extension KeyHolder {
+    /// A caller as they are told of themselves.
+    init(_ caller: Caller) {
+        self.init()
+        name = caller.name
+        scopes = caller.scopes.map(\.rawValue).sorted()
+        accounts = caller.accounts.names
+        endsAt = caller.endsAt.map { Time($0) }
     }
 }

@@ -105,7 +105,7 @@ struct DeliveryRoutes {
             Self.list.answered(by: list), Self.get.answered(by: get),
             Self.attempts.answered(by: attempts), Self.retry.answered(by: retry),
             Self.dismiss.answered(by: dismiss),
-        ]
+        ] + messages
     }
 
     @Sendable
@@ -132,9 +132,11 @@ struct DeliveryRoutes {
     ) async throws -> Page<PollerWire.Delivery> {
         let waiting = page.items.filter { $0.state == .waiting || $0.state == .failing }
         let lanes = try await backend.deliveries.stopped(Set(waiting.map(\.delivery.endpoint)))
+        let last = try await backend.deliveries.lastAttempts(of: page.items.map(\.id))
         return page.wire(for: context) { snapshot in
-            guard case .waiting = snapshot.place else { return PollerWire.Delivery(snapshot) }
-            return PollerWire.Delivery(snapshot, lane: lanes[snapshot.delivery.endpoint])
+            let isWaiting = if case .waiting = snapshot.place { true } else { false }
+            let lane = isWaiting ? lanes[snapshot.delivery.endpoint] : nil
+            return PollerWire.Delivery(snapshot, lane: lane, lastAttempt: last[snapshot.id])
         }
     }
 
@@ -163,7 +165,13 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let snapshot = try await snapshot(id, context.caller)
-        return Response(PollerWire.Delivery(snapshot, lane: try await lane(of: snapshot)))
+        return Response(
+            PollerWire.Delivery(
+                snapshot,
+                lane: try await lane(of: snapshot),
+                lastAttempt: try await backend.deliveries.lastAttempts(of: [id])[id]
+            )
+        )
     }
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.
@@ -276,7 +284,7 @@ struct DeliveryRoutes {
 
 extension RouteInput where Value == DeliveryID {
     /// The delivery that the path names.
-    fileprivate static var delivery: Self {
+    static var delivery: Self {
         path(
             DeliveryID.self,
             "delivery",

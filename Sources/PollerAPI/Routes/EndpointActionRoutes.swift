@@ -180,9 +180,13 @@ extension EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let old = try await stored(name).endpoint
-        return try await changed(old.id, context) { endpoint, _ throws(Problem) in
+        let answer = try await changed(old.id, context) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
         }
+        // What held its deliveries was of before. A notifier does the same once it has seen the change, but whoever
+        // reads the endpoint next would still be told of the hold.
+        if !old.isEnabled { try await deliveries.resume(LaneID(endpoint: old.id)) }
+        return answer
     }
 
     @Sendable

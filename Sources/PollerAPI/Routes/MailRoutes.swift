@@ -46,12 +46,14 @@ struct MailRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
+    /// Tells when an entry is made.
+    let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {
         [
             Self.report.answered(by: report), Self.look.answered(by: look),
             Self.lift.answered(by: lift),
-        ]
+        ] + entries
     }
 
     /// Reported twice is as good as once.
@@ -74,7 +76,8 @@ struct MailRoutes {
         if let reason = SuppressionReason(rawValue: type.rawValue) {
             try await preferences.suppressions.suppress(
                 SuppressionEntry(everywhere: recipient),
-                because: reason
+                because: reason,
+                noting: SuppressionNote(recipient: recipient, at: now())
             )
         }
         return try await answer(recipient, of: .main)
@@ -131,7 +134,7 @@ struct MailRoutes {
         return answer
     }
 
-    private func known() throws(Problem) -> MailPreferences {
+    func known() throws(Problem) -> MailPreferences {
         guard let preferences else {
             throw Problem(.notFound, "This server keeps no list of suppressed recipients.")
         }

@@ -55,6 +55,7 @@ struct UnsubscribeRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
+    private let now: @Sendable () -> Timestamp
     private let pages: ShopPages<UnsubscribePage>
     private let lexicon: PayerLexicon
 
@@ -62,12 +63,14 @@ struct UnsubscribeRoutes {
         preferences: MailPreferences?,
         branding: @escaping @Sendable () -> [AccountID: Branding],
         words: PayerLexicon,
-        reader: BodyReader
+        reader: BodyReader,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.preferences = preferences
         pages = ShopPages(of: branding) { UnsubscribePage($0) }
         lexicon = words
         self.reader = reader
+        self.now = now
     }
 
     var routes: [AnsweredRoute] {
@@ -101,7 +104,15 @@ struct UnsubscribeRoutes {
             return shown.page.response(.again, in: shown.words)
         }
         do throws(StoreError) {
-            try await preferences.suppressions.suppress(entry, because: .unsubscribed)
+            try await preferences.suppressions.suppress(
+                entry,
+                because: .unsubscribed,
+                noting: SuppressionNote(
+                    masked: preferences.tokens.masked(ofHint: visit.hint, in: entry),
+                    account: shown.account,
+                    at: now()
+                )
+            )
         } catch {
             context.logger.warning("not unsubscribed", metadata: ["error": "\(error)"])
             return shown.page.response(.later, in: shown.words)
@@ -113,7 +124,7 @@ struct UnsubscribeRoutes {
     private func shown(
         to visit: UnsubscribeVisit,
         _ request: Request
-    ) -> (entry: SuppressionEntry?, page: UnsubscribePage, words: PayerWords) {
+    ) -> (entry: SuppressionEntry?, account: AccountID?, page: UnsubscribePage, words: PayerWords) {
         let entry = preferences?.tokens.entry(of: visit.token)
         let shops = pages.shops
         let account = entry.flatMap { entry in
@@ -122,7 +133,7 @@ struct UnsubscribeRoutes {
         let language =
             visit.language ?? PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
             ?? account.flatMap { shops[$0]?.language } ?? .en
-        return (entry, account.map { pages[$0] } ?? pages.plain, lexicon[language])
+        return (entry, account, account.map { pages[$0] } ?? pages.plain, lexicon[language])
     }
 }
 
@@ -134,12 +145,19 @@ struct UnsubscribeVisit: Sendable {
     let language: PayerLanguage?
     /// Whose mails they are, as ``UnsubscribeTokens`` tells it.
     let sender: String
+    /// Who was mailed, as ``UnsubscribeTokens`` tells it; empty in links of earlier mails.
+    let hint: String
 
     fileprivate init(token: String, view: String?) {
-        let parts = (view ?? "").split(separator: ".", maxSplits: 1).map(String.init)
+        let parts = (view ?? "").split(
+            separator: ".",
+            maxSplits: 2,
+            omittingEmptySubsequences: false
+        ).map(String.init)
         self.token = token
         language = parts.first.flatMap { PayerLanguage(rawValue: $0) }
         sender = parts.dropFirst().first ?? ""
+        hint = parts.dropFirst(2).first ?? ""
     }
 }
 

@@ -104,6 +104,10 @@ extension HTTPField.Name {
 
     /// The second `Host` and further ones; the first one is the request's authority.
     static let otherHost = Self.known("Host")
+    /// What requests of the console's own scripts have.
+    static let pollerConsole = Self.known("Poller-Console")
+    /// From where a browser says that a request comes.
+    static let secFetchSite = Self.known("Sec-Fetch-Site")
 
     private static func known(_ name: String) -> Self {
         guard let name = Self(name) else {

@@ -55,7 +55,7 @@ extension Timeline {
             case (false, true): "the mail server took it\(took)"
             case (false, false): "answered \(attempt.code.map { "\($0)" } ?? "yes")\(took)"
             }
-        var entry = entry(attempt.at, .quiet, text, answer, told)
+        var entry = entry(attempt.at, .quiet, text, answer, told, of: attempt.seq)
         if attempt.outcome == .delivered {
             entry.accepted = events.first { $0.seq == attempt.seq }?.word ?? "event \(attempt.seq)"
         }
@@ -74,7 +74,8 @@ extension Timeline {
             hasGivenUp ? .bad : .careful,
             "\(told.name) could not be told: \(word(of: first))\(times).\(end)",
             last.reason.isEmpty ? StoryWords.plain(last.kind.rawValue) : last.reason,
-            told
+            told,
+            of: first.seq
         )
         if attempts.count > 1 { entry.until = Time(last.at) }
         entry.attempts = attempts.map { DeliveryAttempt($0) }
@@ -86,10 +87,14 @@ extension Timeline {
         _ tone: Tone,
         _ text: String,
         _ detail: String,
-        _ told: Told
+        _ told: Told,
+        of seq: Int
     ) -> TimelineEntry {
         var entry = TimelineEntry(at, told.isMail ? .mail : .delivery, tone, text, detail: detail)
         entry.endpoint = told.delivery.delivery.endpoint.description
+        entry.seq = seq
+        entry.payment = events.first { $0.seq == seq }?.payment
+            .map { Open(rawValue: $0.state.rawValue) }
         return entry
     }
 

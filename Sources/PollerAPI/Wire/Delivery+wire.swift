@@ -2,8 +2,8 @@ import Poller
 import PollerWire
 
 extension PollerWire.Delivery {
-    /// A delivery as readers are told of it; `lane` is how its endpoint stands.
-    init(_ snapshot: DeliverySnapshot, lane: LaneReport? = nil) {
+    /// A delivery as readers are told of it; `lane` is how its endpoint stands, `lastAttempt` when it was tried last.
+    init(_ snapshot: DeliverySnapshot, lane: LaneReport? = nil, lastAttempt: Timestamp? = nil) {
         let (watch, progress) = (snapshot.delivery.watch, snapshot.delivery.state)
         self.init()
         id = snapshot.id.description
@@ -22,6 +22,7 @@ extension PollerWire.Delivery {
         nextAttemptAt = snapshot.nextAttempt(lane).map { Time($0) }
         // Nothing is wrong with what was dismissed.
         lastError = snapshot.state == .done ? nil : snapshot.lastError
+        lastAttemptAt = lastAttempt.map { Time($0) }
         givenUpAt = snapshot.givenUpAt.map { Time($0) }
         endpointHealth = lane.map { EndpointHealth($0) }
     }

@@ -135,8 +135,36 @@ package struct EmailChannel: DeliveryChannel, Service {
         else {
             return .skipped("there is nothing to tell a payer")
         }
-        let message = message(event, news, to: recipient, endpoint: target.id(account: account))
-        return await handOver(message, to: target, of: account)
+        let content = content(news, of: account, unsubscribe: link(recipient, account, news))
+        let message = message(
+            event,
+            news,
+            content,
+            to: recipient,
+            endpoint: target.id(account: account)
+        )
+        var result = await handOver(message, to: target, of: account)
+        result.digest = content.digest
+        return result
+    }
+
+    /// The mail about an event, without the links that act for the payer: whoever reads it here is not the payer.
+    package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage? {
+        guard let recipient = try? MailAddress(target.url) else { return nil }
+        let account = event.key.account
+        if let incident = Incident(event) {
+            let content = IncidentMail.content(incident, publicURL: publicURL)
+            return content.message(to: recipient, shown: content.text)
+        }
+        guard let news = MailNews(event, of: target.snapshot, publicURL: publicURL),
+            let hidden = MailNews(event, of: target.snapshot)
+        else { return nil }
+        let link = link(recipient, account, news)
+        let shown = content(hidden, of: account, unsubscribe: link.map { _ in Self.hiddenLink })
+        return content(news, of: account, unsubscribe: link).message(
+            to: recipient,
+            shown: shown.text
+        )
     }
 
     /// Sends a mail, and notes what the relay's answer says; `account` is nil for a mail to operators, whom nothing
@@ -165,7 +193,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             if let entry { try await suppressions?.forgetRefusals(entry) }
             try await relayTroubles?.noteAcceptance(at: wallClock())
         case .missingMailbox:
-            if let entry { try await refused(entry) }
+            if let account { try await refused(recipient, account) }
         case .relayTrouble(let answer):
             // Operators are not told who was written to.
             let shown = Excerpt.text(answer.utf8, hiding: Redaction([recipient.description]))
@@ -174,35 +202,61 @@ package struct EmailChannel: DeliveryChannel, Service {
     }
 
     /// Suppresses a recipient whose mailbox is missing on another day, too.
-    private func refused(_ entry: SuppressionEntry) async throws(StoreError) {
+    private func refused(
+        _ recipient: MailAddress,
+        _ account: AccountID
+    ) async throws(StoreError) {
         guard let suppressions else { return }
-        let now = wallClock()
+        let (entry, now) = (SuppressionEntry(recipient, of: account), wallClock())
         let first = try await suppressions.noteRefusal(entry, at: now)
         guard MailboxRefusal.isConfirmed(first: first, now: now) else { return }
-        try await suppressions.suppress(entry, because: .hardBounce)
+        try await suppressions.suppress(
+            entry,
+            because: .hardBounce,
+            noting: SuppressionNote(recipient: recipient, account: account, at: now)
+        )
+    }
+
+    /// What stands in place of a link that only the recipient may follow.
+    private static let hiddenLink = "(a link for the recipient only)"
+
+    private func link(
+        _ recipient: MailAddress,
+        _ account: AccountID,
+        _ news: MailNews
+    ) -> String? {
+        unsubscribeLinks?.url(
+            for: recipient,
+            of: account,
+            in: news.language ?? branding()[account]?.language ?? .en
+        )
+    }
+
+    private func content(
+        _ news: MailNews,
+        of account: AccountID,
+        unsubscribe: String?
+    ) -> MailContent {
+        templates.content(news, branding: branding()[account], unsubscribe: unsubscribe)
     }
 
     private func message(
         _ event: Event,
         _ news: MailNews,
+        _ content: MailContent,
         to recipient: MailAddress,
         endpoint: EndpointID
     ) -> MailMessage {
         let account = event.key.account
         let shop = branding()[account]
-        let unsubscribe = unsubscribeLinks?.url(
-            for: recipient,
-            of: account,
-            in: news.language ?? shop?.language ?? .en
-        )
         return MailMessage(
             event,
-            templates.content(news, branding: shop, unsubscribe: unsubscribe),
+            content,
             to: recipient,
             from: shop.map { MailSender(name: $0.name, address: sender.address) } ?? sender,
             endpoint: endpoint,
             replyTo: shop?.support,
-            unsubscribe: unsubscribe
+            unsubscribe: link(recipient, account, news)
         )
     }
 
@@ -255,6 +309,22 @@ package struct EmailChannel: DeliveryChannel, Service {
     }
 }
 
+extension MailContent {
+    /// What the mail is recognised by.
+    fileprivate var digest: String { SentMessage.digest(of: "\(subject)\n\(text)") }
+
+    /// The mail for people; `shown` is its text without links that act for the payer.
+    fileprivate func message(to recipient: MailAddress, shown: String) -> SentMessage {
+        SentMessage(
+            type: "text/plain; charset=utf-8",
+            recipient: recipient.description,
+            subject: subject,
+            composed: text,
+            text: shown
+        )
+    }
+}
+
 /// Where customers stop our mails: the API's public address and the tokens it believes.
 package struct UnsubscribeLinks: Sendable {
     private let base: String
@@ -275,5 +345,6 @@ package struct UnsubscribeLinks: Sendable {
         let entry = SuppressionEntry(recipient, of: account)
         return "\(base)/u/\(tokens.text(for: entry))"
             + "?v=\(language.rawValue).\(tokens.sender(account, of: entry))"
+            + ".\(tokens.hint(of: recipient, in: entry))"
     }
 }

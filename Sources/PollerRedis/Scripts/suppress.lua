@@ -1,10 +1,14 @@
 #!lua flags=allow-oom
--- Notes why a recipient is sent no mail; also in a store that is full, where nobody may be mailed
--- against their will.
+-- Notes why a recipient is sent no mail, or that the list has them; also in a store that is full, where nobody may be
+-- mailed against their will.
 --
--- KEYS[1]  the recipient's entry
--- ARGV     the reason
+-- KEYS[1]  the recipient's entry; or the list
+-- ARGV     the reason and what is shown; or the entry's id, and its time in ms
 -- RETURNS  1
 -- COST     one write
-redis.call('SET', KEYS[1], ARGV[1])
+if ARGV[2] then
+  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+else
+  redis.call('SET', KEYS[1], ARGV[1])
+end
 return 1

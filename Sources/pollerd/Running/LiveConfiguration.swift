@@ -13,6 +13,7 @@ final class Configured: Sendable {
     let settler: StripeSettler
     let payers: StripePayers
     let events: StripeEvents
+    let disputes: StripeDisputes
     /// What customers see, by account or upstream.
     let branding: [AccountID: Branding]
     /// What a worker does with a watch; nil where nothing is polled.
@@ -38,6 +39,7 @@ final class Configured: Sendable {
         )
         payers = StripePayers(accounts: accounts)
         events = StripeEvents(accounts: accounts)
+        disputes = StripeDisputes(accounts: accounts)
         // An account of the same name has the say.
         branding = settings.sections.upstreamBranding.merging(
             settings.sections.accounts.compactMapValues(\.branding)
@@ -127,6 +129,14 @@ extension LiveConfiguration: Settler {
 
     func settle(_ watch: Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult {
         await now.settler.settle(watch, by: act, timeout: timeout)
+    }
+}
+
+extension LiveConfiguration: DisputeBook {
+    var disputedAccounts: [AccountID] { now.disputes.disputedAccounts }
+
+    func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute] {
+        try await now.disputes.disputes(of: account)
     }
 }
 

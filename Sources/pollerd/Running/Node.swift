@@ -314,6 +314,8 @@ struct Node: Sendable {
             mail: try await mailPreferences(),
             locator: live,
             payers: live,
+            disputes: live,
+            sessions: ConsoleSessions(roots: ring),
             deadlines: DeadlineForecast(settler: live, payments: StripePayments()),
             branding: { [live] in live.now.branding },
             appLinks: { [live] in live.now.settings.appLinks },

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A suppression list in memory, that can be made to fail.
 package final class MemorySuppressionList: SuppressionList {
-    private let entries = Mutex<[ItemID: SuppressionReason]>([:])
+    private let entries = Mutex<[ItemID: SuppressedRecipient]>([:])
     private let refusals = Mutex<[ItemID: Timestamp]>([:])
     private let failure = Mutex<StoreError?>(nil)
 
@@ -21,17 +21,20 @@ package final class MemorySuppressionList: SuppressionList {
     ) async throws(StoreError) -> SuppressionReason? {
         try check()
         return entries.withLock { entries in
-            entries[SuppressionEntry(everywhere: recipient).id]
-                ?? entries[SuppressionEntry(recipient, of: account).id]
+            (entries[SuppressionEntry(everywhere: recipient).id]
+                ?? entries[SuppressionEntry(recipient, of: account).id])?.reason
         }
     }
 
     package func suppress(
         _ entry: SuppressionEntry,
-        because reason: SuppressionReason
+        because reason: SuppressionReason,
+        noting note: SuppressionNote
     ) async throws(StoreError) {
         try check()
-        entries.withLock { $0[entry.id] = reason }
+        entries.withLock {
+            $0[entry.id] = SuppressedRecipient(entry: entry, reason: reason, note: note)
+        }
     }
 
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
@@ -41,6 +44,28 @@ package final class MemorySuppressionList: SuppressionList {
             entries[SuppressionEntry(recipient, of: account).id] = nil
         }
         refusals.withLock { $0[SuppressionEntry(recipient, of: account).id] = nil }
+    }
+
+    package func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient? {
+        try check()
+        refusals.withLock { $0[entry.id] = nil }
+        return entries.withLock { $0.removeValue(forKey: entry.id) }
+    }
+
+    package func suppressed(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<SuppressedRecipient> {
+        try check()
+        let start = cursor.flatMap { Int($0) } ?? 0
+        let all = entries.withLock { entries in
+            entries.values.sorted {
+                ($0.note.at, $0.entry.id.description) > ($1.note.at, $1.entry.id.description)
+            }
+        }
+        let end = min(start + limit, all.count)
+        guard start < end else { return ListPage(items: [], next: nil) }
+        return ListPage(items: Array(all[start..<end]), next: end < all.count ? String(end) : nil)
     }
 
     package func noteRefusal(

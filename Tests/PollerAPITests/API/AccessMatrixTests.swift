@@ -190,7 +190,7 @@ private struct Foreigner {
         "{source}": "src_N", "{order}": "N-1", "{endpoint}": "ep_NNNNNNNNNNNNNNNN",
         "{lane}": "foreign/payment_intents", "{delivery}": "dlv_0_NNNNNNNNNNNN",
         "{recipient}": "n@b.example", "{key}": "key_NNNNNNNNNNNN",
-        "{entry}": "outbox:0:1-0",
+        "{entry}": "outbox:0:1-0", "{suppression}": "NNNNNNNNNNNN", "{seq}": "9",
     ]
     private let api: LiveAPI
     private let headers: [String: String]
@@ -245,7 +245,7 @@ private struct Foreigner {
             "{source}": "src_1", "{order}": "O-1", "{endpoint}": "ep_1",
             "{lane}": "default/sources", "{delivery}": "dlv_0_AAAAAAAAAAAA",
             "{recipient}": "a@b.example", "{key}": "key_AAAAAAAAAAAA",
-            "{entry}": "outbox:0:2-0",
+            "{entry}": "outbox:0:2-0", "{suppression}": "AAAAAAAAAAAA", "{seq}": "1",
         ]
         return names.merging(standard) { given, _ in given }.reduce(route.path) {
             $0.replacing($1.key, with: $1.value)

@@ -251,6 +251,23 @@ struct EndpointRoutesTests {
         }
     }
 
+    @Test("enabling an endpoint ends what held its deliveries, so that the next read shows it")
+    func enablingEndsHolds() async throws {
+        try await LiveAPI.run { api in
+            let id = try #require(try await Self.create(api)["id"])
+            let path = "/v1/endpoints/\(id)"
+            let lane = LaneID(endpoint: EndpointID(unchecked: id))
+            // As the notifiers do with a disabled endpoint.
+            _ = try await api.post(path + "/disable")
+            try await api.backend.deliveries.pause(lane)
+            let held = try await api.get(path).json["health"] as? [String: Any]
+            #expect(held?["paused"] as? Bool == true)
+            #expect(try await api.post(path + "/enable")["state"] == "enabled")
+            let health = try await api.get(path).json["health"] as? [String: Any]
+            #expect(health?["paused"] as? Bool != true && health?["held_until"] as? String == nil)
+        }
+    }
+
     @Test("an endpoint of the configuration file is not changed here, but enabled and disabled")
     func ofFile() async throws {
         try await LiveAPI.run { api in

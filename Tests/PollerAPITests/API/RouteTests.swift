@@ -12,6 +12,7 @@ struct RouteTests {
         "{source}": "src_1", "{endpoint}": "ep_1", "{lane}": "default/sources",
         "{delivery}": "dlv_0_AAAAAAAAAAAA", "{recipient}": "a@b.example", "{account}": "default",
         "{token}": "x", "{key}": "key_AAAAAAAAAAAA",
+        "{seq}": "1", "{suppression}": "AAAAAAAAAAAA",
     ]
 
     private static func path(_ route: RouteDescription) -> String {

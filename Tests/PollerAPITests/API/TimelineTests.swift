@@ -244,6 +244,60 @@ struct TimelineTests {
         #expect(try last(.resting, isDisabled: true) == nil, "nothing is left to tell")
     }
 
+    @Test("a delivery says which event it was, and what was true of the payment then")
+    func statesOfDeliveries() throws {
+        let endpoint = EndpointID(account: .main, url: "https://shop.example/hook")
+        let events = [event(1, at: 10, .paid), event(2, at: 61, .refunded)]
+        let state = DeliveryState(cursor: 2, attempts: 2)
+        let delivery = Delivery(endpoint: endpoint, url: nil, watch: key, state: state)
+        let attempts = events.map {
+            AttemptRecord(at: $0.polledAt, event: $0, number: 1, result: .delivered)
+        }
+        let told = Timeline.Told(
+            DeliverySnapshot(
+                id: DeliveryID(partition: 0, item: Delivery.id(endpoint: endpoint, watch: key)),
+                delivery: delivery,
+                place: .resting,
+                lastError: nil
+            ),
+            attempts,
+            Receiver(
+                id: endpoint,
+                name: "Shop",
+                url: try NotifyURL("https://shop.example/hook"),
+                isDisabled: false
+            )
+        )
+        let watch = Watch(
+            key: key,
+            policy: .interactive,
+            createdAt: at(0),
+            deadline: at(3600),
+            run: 1,
+            seq: 2
+        )
+        let snapshot = WatchSnapshot(
+            watch: watch,
+            closed: .settled,
+            nextPollAt: nil,
+            lastError: nil,
+            notify: [],
+            metadata: "",
+            lastEvent: events.last
+        )
+        let story = Timeline(
+            watch: snapshot,
+            events: events,
+            notes: [],
+            told: [told],
+            accounts: .all
+        )
+        let deliveries = story.entries.filter { $0.kind.known == .delivery }
+        #expect(deliveries.map(\.seq) == [1, 2])
+        #expect(deliveries.map { $0.payment?.rawValue } == ["paid", "refunded"])
+        #expect(story.entries.filter { $0.kind.known != .delivery }.allSatisfy { $0.seq == nil })
+    }
+
     @Test("a note of a later release is passed over")
     func strangers() {
         #expect(WatchNote(json: #"{"kind":"seance","what":"x"}"#) == nil)

@@ -34,6 +34,7 @@ struct LiveAPI: HTTPServer {
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
         mail: MailPreferences? = nil,
+        disputes: (any DisputeBook)? = nil,
         branding: [AccountID: Branding] = [:],
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
@@ -83,6 +84,7 @@ struct LiveAPI: HTTPServer {
             mail: mail,
             locator: locator,
             payers: payers,
+            disputes: disputes,
             branding: { branding }
         )
         let server = APIServer(

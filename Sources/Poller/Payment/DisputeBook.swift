@@ -1,0 +1,74 @@
+/// Reads the disputes of accounts from the upstream, which alone knows their deadlines.
+///
+/// They are read when a person asks: a dispute changes at the bank, and a copy of it here would be old just when a deadline
+/// matters.
+package protocol DisputeBook: Sendable {
+    /// The accounts whose disputes can be read, in order.
+    var disputedAccounts: [AccountID] { get }
+
+    /// The newest disputes of an account, at most a hundred.
+    func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute]
+}
+
+/// Disputes could not be read, in a few words without secrets.
+package struct DisputeReadFailure: Error, Hashable {
+    package let reason: String
+
+    /// Says why.
+    package init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// A dispute as the upstream has it now.
+package struct AccountDispute: Hashable, Sendable {
+    /// `dp_…` or `du_…`.
+    package let id: String
+    package let account: AccountID
+    /// As the upstream names it, such as `needs_response`.
+    package let status: String
+    /// Whether somebody has to answer it before ``dueAt``.
+    package let needsResponse: Bool
+    /// Whether nothing more happens to it.
+    package let isClosed: Bool
+    /// What is disputed.
+    package let amount: Amount?
+    package let currency: String?
+    /// The reason given, such as `fraudulent`.
+    package let reason: String?
+    package let charge: ChargeID?
+    /// The payment intent of the charge; `nil` for a charge of a source.
+    package let intent: SourceID?
+    package let createdAt: Timestamp?
+    /// Until when it can be answered; `nil` when it no longer can.
+    package let dueAt: Timestamp?
+
+    /// Describes a dispute.
+    package init(
+        id: String,
+        account: AccountID,
+        status: String,
+        needsResponse: Bool,
+        isClosed: Bool,
+        amount: Amount? = nil,
+        currency: String? = nil,
+        reason: String? = nil,
+        charge: ChargeID? = nil,
+        intent: SourceID? = nil,
+        createdAt: Timestamp? = nil,
+        dueAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.account = account
+        self.status = status
+        self.needsResponse = needsResponse
+        self.isClosed = isClosed
+        self.amount = amount
+        self.currency = currency
+        self.reason = reason
+        self.charge = charge
+        self.intent = intent
+        self.createdAt = createdAt
+        self.dueAt = dueAt
+    }
+}

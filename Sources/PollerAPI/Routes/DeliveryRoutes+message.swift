@@ -1,0 +1,108 @@
+import Hummingbird
+import Poller
+import PollerWire
+import SafeNumbers
+
+/// The text of an email or the body of a webhook, for people.
+extension DeliveryRoutes {
+    private static let message = Route(
+        .get,
+        "/v1/deliveries/{delivery}/messages/{seq}",
+        "deliveryMessage",
+        "Read what a recipient is sent about an event: the email's text or the webhook's body",
+        """
+        Composed again from the event, as the notifiers compose it; as_sent compares it with what was sent. 404 once \
+        the event is not kept any more; 409 where this server has no channel for the URL, such as mail without \
+        POLLER_SMTP_URL.
+        """,
+        access: .key(.readDeliveries),
+        input: .all(.delivery, .seq) { (id: $0, seq: $1) },
+        answers: [.ok("The message.", "DeliveryMessage")],
+        problems: [404, 409]
+    )
+
+    /// The routes of this file.
+    var messages: [AnsweredRoute] { [Self.message.answered(by: message)] }
+
+    @Sendable
+    private func message(
+        _ wanted: (id: DeliveryID, seq: Int),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let delivery = try await snapshot(wanted.id, context.caller).delivery
+        guard let target = try await target(of: delivery),
+            let event = try await backend.watches.events(
+                of: delivery.watch,
+                after: wanted.seq - 1,
+                limit: 1
+            ).first, event.seq == wanted.seq
+        else { throw Self.missing(wanted) }
+        guard let composed = await backend.endpoints.probe.message(of: event, to: target) else {
+            throw Problem(
+                .channelMissing,
+                "This server does not deliver to \(target.url.scheme): URLs; "
+                    + "for mail set POLLER_SMTP_URL and POLLER_MAIL_FROM."
+            )
+        }
+        guard let message = composed else { throw Self.missing(wanted) }
+        let attempts = try await backend.deliveries.attempts(of: wanted.id)
+            .filter { $0.seq == wanted.seq }
+        let sent = attempts.last { $0.outcome == .delivered }
+        var answer = DeliveryMessage()
+        answer.delivery = wanted.id.description
+        answer.seq = event.seq
+        answer.event = event.id.description
+        answer.recipient = message.recipient
+        answer.type = message.type
+        answer.subject = message.subject
+        answer.text = message.text
+        answer.sentAt = sent.map { Time($0.at) }
+        answer.isAsSent = (sent ?? attempts.last)?.digest.map { $0 == message.digest }
+        return Response(answer)
+    }
+
+    /// Where a delivery goes, with the watch that a mail reads; `nil` when its endpoint was removed.
+    private func target(of delivery: Poller.Delivery) async throws -> DeliveryTarget? {
+        var target = delivery.url.map { DeliveryTarget($0) }
+        if target == nil {
+            target = try await backend.endpoints.store.read(delivery.endpoint)
+                .map { DeliveryTarget($0.endpoint) }
+        }
+        target?.snapshot = try await backend.watches.snapshot(of: delivery.watch)
+        return target
+    }
+
+    private static func missing(_ wanted: (id: DeliveryID, seq: Int)) -> Problem {
+        Problem(
+            .notFound,
+            "Event \(wanted.seq) of \(wanted.id) is not kept any more, its endpoint was removed, or the "
+                + "recipient is sent nothing of it; GET /v1/deliveries/\(wanted.id)/attempts lists the "
+                + "events that were sent."
+        )
+    }
+}
+
+extension RouteInput where Value == Int {
+    /// The event that the path names.
+    fileprivate static var seq: Self {
+        let named = RouteInput<String>.segment(
+            "seq",
+            "The event's seq.",
+            .integer(1...1_000_000_000, standard: nil)
+        )
+        return Self(named.parameters) { values throws(Problem) in
+            let text = try named.read(values)
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let seq = Int(decimal: text), (1...1_000_000_000).contains(seq)
+            else {
+                throw Problem(
+                    .invalidParameter,
+                    "seq must be a whole number from 1; the attempts of the delivery have it.",
+                    field: "seq"
+                )
+            }
+            return seq
+        }
+    }
+}

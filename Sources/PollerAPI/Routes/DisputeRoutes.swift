@@ -1,0 +1,159 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// The disputes of the accounts, with their deadlines, as the upstream has them now.
+///
+/// *Cost*: one list of the upstream for each account a minute at most, however many people look, and a read of the store
+/// for each dispute to find the payment it is about.
+struct DisputeRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/disputes",
+        "listDisputes",
+        "List disputes with their deadlines, as the upstream has them now",
+        """
+        The newest hundred of each account, those with the nearest deadline first, all in one page; read from the \
+        upstream once a minute at most. Answer one with pollerctl dispute answer, or in the upstream's dashboard.
+        """,
+        access: .key(.readWatches),
+        input: .all(
+            .accounts("Of this account only."),
+            .flag("closed", "Whether to list those to which nothing more happens, too.")
+        ) { (accounts: $0, hasClosed: $1) },
+        answers: [.ok("The disputes.", "DisputeList")],
+        problems: [404]
+    )
+
+    let cache: DisputeCache?
+    let watches: any WatchStore
+    let now: @Sendable () -> Timestamp
+
+    var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
+
+    @Sendable
+    private func list(
+        _ wanted: (accounts: AccountSet, hasClosed: Bool),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let cache else {
+            throw Problem(.notFound, "This server has no upstream whose disputes it could read.")
+        }
+        var answer = DisputeList()
+        answer.readAt = Time(now())
+        for account in cache.accounts where wanted.accounts.contains(account) {
+            let read = await cache.disputes(of: account)
+            answer.readAt = Time(ms: min(answer.readAt.ms, (now() + (.zero - read.age)).ms))
+            switch read.result {
+            case .success(let disputes):
+                for dispute in disputes where wanted.hasClosed || !dispute.isClosed {
+                    answer.data.append(try await told(dispute))
+                }
+            case .failure(let failure):
+                var unread = DisputeList.Unread()
+                (unread.account, unread.reason) = (account.description, failure.reason)
+                answer.unread.append(unread)
+            }
+        }
+        // Those that can be answered no more come last, the newest first.
+        answer.data.sort { left, right in
+            let never = Int64.max
+            return (left.dueAt?.ms ?? never, right.createdAt?.ms ?? 0)
+                < (right.dueAt?.ms ?? never, left.createdAt?.ms ?? 0)
+        }
+        return Response(answer)
+    }
+
+    private func told(_ dispute: AccountDispute) async throws -> PollerWire.Dispute {
+        var told = PollerWire.Dispute()
+        told.id = dispute.id
+        told.account = dispute.account.description
+        told.status = dispute.status
+        told.needsResponse = dispute.needsResponse
+        told.isOpen = !dispute.isClosed
+        told.amount = dispute.amount?.minorUnits
+        told.currency = dispute.currency
+        told.reason = dispute.reason
+        told.charge = dispute.charge?.description
+        told.createdAt = dispute.createdAt.map { Time($0) }
+        told.dueAt = dispute.dueAt.map { Time($0) }
+        if let watch = try await watch(of: dispute)?.watch {
+            told.source = watch.key.source.description
+            told.kind = Open(rawValue: watch.key.kind.rawValue)
+            told.order = watch.order?.description
+        }
+        return told
+    }
+
+    /// The watch of the disputed payment: its intent's, its charge's, or the one that was charged by it.
+    private func watch(of dispute: AccountDispute) async throws -> WatchSnapshot? {
+        var keys: [WatchKey] = []
+        if let intent = dispute.intent {
+            keys.append(
+                WatchKey(account: dispute.account, source: intent, kind: .paymentIntent)
+            )
+        }
+        if let charge = dispute.charge {
+            let source = SourceID(unchecked: charge.description)
+            keys.append(WatchKey(account: dispute.account, source: source, kind: .charge))
+        }
+        for key in keys {
+            if let found = try await watches.snapshot(of: key) { return found }
+        }
+        guard let charge = dispute.charge,
+            // An ID of the upstream's is a word; one that is not leads to no watch.
+            let search = try? SearchQuery(
+                charge.description,
+                keys: watches.searchKeys,
+                now: now()
+            )
+        else { return nil }
+        let query = ListQuery(accounts: .some([dispute.account]), search: search, limit: 1)
+        return try await watches.list(query).items.first
+    }
+}
+
+/// The disputes that were read a moment ago.
+///
+/// An actor, because requests share it; two that come at the same time may both read the upstream.
+actor DisputeCache {
+    /// How long what was read is shown.
+    private static let span = Duration.seconds(60)
+    /// Accounts that are kept; beyond them everything is read again.
+    private static let accountsMax = 1000
+
+    /// What was read, and how long ago.
+    struct Reading: Sendable {
+        let result: Result<[AccountDispute], DisputeReadFailure>
+        let age: Duration
+    }
+
+    private let book: any DisputeBook
+    private let clock: any Clock<Duration>
+    private var known: [AccountID: (disputes: [AccountDispute], age: @Sendable () -> Duration)] =
+        [:]
+
+    init(book: any DisputeBook, clock: any Clock<Duration>) {
+        self.book = book
+        self.clock = clock
+    }
+
+    /// The accounts whose disputes can be read.
+    nonisolated var accounts: [AccountID] { book.disputedAccounts }
+
+    /// The disputes of an account; a failure is not kept.
+    func disputes(of account: AccountID) async -> Reading {
+        if let known = known[account], known.age() < Self.span {
+            return Reading(result: .success(known.disputes), age: known.age())
+        }
+        do throws(DisputeReadFailure) {
+            let disputes = try await book.disputes(of: account)
+            if known.count >= Self.accountsMax { known = [:] }
+            known[account] = (disputes, clock.stopwatch())
+            return Reading(result: .success(disputes), age: .zero)
+        } catch {
+            return Reading(result: .failure(error), age: .zero)
+        }
+    }
+}

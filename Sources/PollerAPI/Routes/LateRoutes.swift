@@ -1,0 +1,113 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// The watches that are polled late, each with the reasons: the answer to "which payments are late, and why?".
+///
+/// The status of the cluster names the lanes in which something is overdue (``ClusterStatusCache``), so only those are
+/// read, the longest overdue first.
+struct LateRoutes {
+    /// Later than this no watch is while a worker lives, unless its lane makes it wait: a lease and a second.
+    fileprivate static let tolerance = Duration.seconds(15)
+    /// Lanes that are read for one answer.
+    private static let lanesMax = 20
+
+    private static let list = Route(
+        .get,
+        "/v1/late",
+        "listLateWatches",
+        "List the watches that are polled later than they are due, and why",
+        """
+        The longest late first, all in one page. A watch whose polls fail is not late: it is polled again on \
+        schedule, and q=error=any finds it.
+        """,
+        access: .key(.readWatches),
+        input: .all(
+            .accounts("Of this account only."),
+            .lateness,
+            .limit("Watches of the answer.", 50, most: 100)
+        ) { (accounts: $0, over: $1, limit: $2) },
+        answers: [.ok("The late watches.", "LateWatches")]
+    )
+
+    let backend: APIBackend
+    let statusCache: ClusterStatusCache
+
+    var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
+
+    @Sendable
+    private func list(
+        _ wanted: (accounts: AccountSet, over: Duration, limit: Int),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let status = try await statusCache.current()
+        let lanes = status.lanes
+            .filter { lane in
+                let account = lane.lane.accountAndKind?.account
+                return lane.overdue > 0 && account.map { wanted.accounts.contains($0) } ?? false
+                    && lane.now - (lane.oldestDue ?? lane.now) >= wanted.over
+            }
+            .sorted { ($0.oldestDue ?? $0.now) < ($1.oldestDue ?? $1.now) }
+        var late: [LateWatch] = []
+        for lane in lanes.prefix(Self.lanesMax) {
+            for key in try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1) {
+                if let one = try await self.late(key, over: wanted.over, status) {
+                    late.append(one)
+                }
+            }
+        }
+        late.sort { $0.dueAt.ms < $1.dueAt.ms }
+        var answer = LateWatches()
+        answer.data = Array(late.prefix(wanted.limit))
+        answer.waiting = lanes.map(\.overdue).reduce(0, +)
+        answer.hasMore = late.count > wanted.limit || lanes.count > Self.lanesMax
+        return Response(answer)
+    }
+
+    /// A watch that is late; `nil` for one that was polled meanwhile or is not late enough.
+    private func late(
+        _ key: WatchKey,
+        over least: Duration,
+        _ status: ClusterStatus
+    ) async throws -> LateWatch? {
+        guard let why = try await backend.watches.explain(key, limit: status.laneLimit),
+            case .waiting(let due, _, _) = why.place, why.lane.now - due >= least
+        else { return nil }
+        let told = WatchExplanation(
+            why,
+            standard: status.laneLimit,
+            hasWorker: status.workers > 0
+        )
+        var late = LateWatch()
+        late.source = told.source
+        late.account = told.account
+        late.kind = told.kind
+        late.order = why.snapshot.watch.order?.description
+        late.lane = why.lane.lane.description
+        late.dueAt = Time(due)
+        late.lateMs = Int(clamping: (why.lane.now - due).ms)
+        late.reasons = told.reasons
+        late.earliestPollAt = told.earliestPollAt
+        late.payment = why.snapshot.payment?.wire
+        return late
+    }
+}
+
+extension RouteInput where Value == Duration {
+    /// How late a watch must be at least: `1m`; fifteen seconds when it is absent.
+    fileprivate static var lateness: Self {
+        reading("over", "Only those that are at least so late; 15s when absent.", .shape("Span")) {
+            text throws(Problem) in
+            guard let text else { return LateRoutes.tolerance }
+            guard let span = Duration(text: text) else {
+                throw Problem(
+                    .invalidParameter,
+                    "over must be a span such as 30s or 5m.",
+                    field: "over"
+                )
+            }
+            return span
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// The list of recipients who are sent no mail, and lifting one of them by its ID.
+///
+/// The store keeps a digest of each address and a masked form of it (``SuppressionNote``), so a person recognises a
+/// recipient in the list without the list being one of addresses.
+extension MailRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/mail/suppressions",
+        "listSuppressions",
+        "List the recipients who are sent no mail, the newest first",
+        """
+        Addresses are masked (j…e@example.com); of somebody who followed the link of an earlier mail the address is not known. \
+        GET /v1/mail/suppressions/{recipient} looks one up by the whole address.
+        """,
+        access: .key(.readMail),
+        input: .all(.limit("Recipients a page."), .cursor()) { (limit: $0, cursor: $1) },
+        answers: [.ok("A page of recipients.", "SuppressionListEntryPage")],
+        problems: [404]
+    )
+    private static let liftEntry = Route(
+        .delete,
+        "/v1/mail/entries/{suppression}",
+        "liftSuppressionEntry",
+        "Send mails to a recipient of the list again",
+        access: .key(.writeMail),
+        input: .suppression,
+        repeats: .byNature("who is suppressed no longer stays so"),
+        answers: [.ok("The entry, which is in the list no more.", "SuppressionListEntry")],
+        problems: [404]
+    )
+
+    /// The routes of this file.
+    var entries: [AnsweredRoute] {
+        [Self.list.answered(by: list), Self.liftEntry.answered(by: liftEntry)]
+    }
+
+    @Sendable
+    private func list(
+        _ wanted: (limit: Int, cursor: String?),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let page = try await known().suppressions.suppressed(
+            limit: wanted.limit,
+            cursor: wanted.cursor
+        )
+        return Response(page.wire(for: context) { SuppressionListEntry($0) })
+    }
+
+    @Sendable
+    private func liftEntry(
+        _ entry: SuppressionEntry,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let lifted = try await known().suppressions.lift(entry) else {
+            throw Problem(
+                .entryNotFound,
+                "No recipient of the list has the ID \(entry.id); GET /v1/mail/suppressions lists them."
+            )
+        }
+        context.changes.did(
+            AuditTarget(.suppression, entry.id.description),
+            of: lifted.note.account,
+            from: ["suppressed": "true", "reason": lifted.reason.rawValue],
+            to: ["suppressed": "false", "reason": ""]
+        )
+        return Response(SuppressionListEntry(lifted))
+    }
+}
+
+extension SuppressionListEntry {
+    /// An entry of the list on the wire.
+    fileprivate init(_ suppressed: SuppressedRecipient) {
+        self.init()
+        id = suppressed.entry.id.description
+        recipient = suppressed.note.recipient
+        account = suppressed.note.account?.description
+        reason = Open(rawValue: suppressed.reason.rawValue)
+        since = suppressed.note.at.ms > 0 ? Time(suppressed.note.at) : nil
+    }
+}
+
+extension RouteInput where Value == SuppressionEntry {
+    /// The entry that the path names.
+    fileprivate static var suppression: Self {
+        let named = RouteInput<String>.segment(
+            "suppression",
+            "The ID of an entry of the list.",
+            .matching("^[A-Za-z0-9_-]{12}$")
+        )
+        return Self(named.parameters) { values throws(Problem) in
+            let text = try named.read(values)
+            let isID =
+                text.utf8.count == 12
+                && text.utf8.allSatisfy { byte in
+                    (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                        || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+                }
+            guard isID else {
+                throw Problem(
+                    .invalidParameter,
+                    "suppression must be the ID of an entry of GET /v1/mail/suppressions.",
+                    field: "suppression"
+                )
+            }
+            return SuppressionEntry(id: ItemID(unchecked: text))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import HTTPTypes
+import Hummingbird
+import Poller
+import PollerWire
+
+/// Signing a browser in to the console, and out (``ConsoleSessions``).
+struct SessionRoutes {
+    private static let begin = Route(
+        .post,
+        "/v1/session",
+        "beginSession",
+        "Sign a browser in to the console with the key of this request",
+        """
+        The answer sets a cookie that stands for the key in requests with the header Poller-Console, from the same \
+        origin, until the browser ends or twelve hours are over. Programs send their key with each request instead.
+        """,
+        // Every role may read watches, so every key may sign in.
+        access: .key(.readWatches),
+        repeats: .byNature("each makes a cookie of its own, and changes nothing"),
+        answers: [.ok("The key's holder.", "Caller")],
+        audit: .traffic("signing in changes nothing; what is done then is audited"),
+        usesStore: false
+    )
+    private static let end = Route(
+        .delete,
+        "/v1/session",
+        "endSession",
+        "Sign a browser out of the console",
+        access: .key(.readWatches),
+        repeats: .byNature("who is signed out stays so"),
+        answers: [RouteAnswer(status: 204, description: "The cookie is removed.")],
+        audit: .traffic("signing out changes nothing"),
+        usesStore: false
+    )
+
+    let sessions: ConsoleSessions
+    /// Tells when a session begins.
+    let now: @Sendable () -> Timestamp
+
+    var routes: [AnsweredRoute] { [Self.begin.answered(by: begin), Self.end.answered(by: end)] }
+
+    @Sendable
+    private func begin(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        var response = Response(KeyHolder(context.caller))
+        let parts = (request.headers[.authorization] ?? "").split(separator: " ", maxSplits: 1)
+        // Without a key there is nothing to seal: the server is open, or the browser is signed in.
+        if parts.count == 2, context.caller != .local,
+            let cookie = sessions.cookie(String(parts[1]), for: request, at: now())
+        {
+            response.headers[.setCookie] = cookie
+        }
+        return response
+    }
+
+    @Sendable
+    private func end(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(
+            status: .noContent,
+            headers: [.setCookie: ConsoleSessions.ending(request)]
+        )
+    }
+}

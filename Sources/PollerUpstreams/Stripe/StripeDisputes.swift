@@ -1,0 +1,63 @@
+package import Poller
+import SafeNumbers
+import StripeAPI
+
+/// Stripe's own list of an account's disputes.
+///
+/// One page, the newest hundred: an account with more open ones is in Stripe's dispute program, and looks there.
+/// *Source*: <https://docs.stripe.com/api/disputes/list>.
+package struct StripeDisputes: DisputeBook {
+    /// A person waits for it.
+    private static let timeout = Duration.seconds(10)
+
+    private let accounts: StripeAccounts
+
+    /// Reads with the credentials of each account.
+    package init(accounts: StripeAccounts) {
+        self.accounts = accounts
+    }
+
+    /// The accounts whose keys may list disputes: a publishable key may not, and an organisation's has none of its own.
+    package var disputedAccounts: [AccountID] {
+        accounts.named.filter { account in
+            accounts.client(for: account).map { $0.configuration.key.kind != .publishable } ?? false
+        }
+    }
+
+    package func disputes(
+        of account: AccountID
+    ) async throws(DisputeReadFailure) -> [AccountDispute] {
+        guard var client = accounts.client(for: account) else {
+            throw DisputeReadFailure("no API key is configured for account \(account)")
+        }
+        client.configuration.timeout = Self.timeout
+        do throws(StripeError) {
+            return try await client.listDisputes().data.map { AccountDispute($0, of: account) }
+        } catch {
+            throw DisputeReadFailure("\(error)")
+        }
+    }
+}
+
+extension AccountDispute {
+    /// A dispute of Stripe's.
+    init(_ dispute: Dispute, of account: AccountID) {
+        func time(_ seconds: Int?) -> Timestamp? {
+            seconds.map { Timestamp(ms: Int64(clamping: $0.multipliedSaturating(by: 1000))) }
+        }
+        self.init(
+            id: dispute.id,
+            account: account,
+            status: dispute.status.rawValue,
+            needsResponse: dispute.status.rawValue.hasSuffix("needs_response"),
+            isClosed: dispute.status.isClosed,
+            amount: dispute.amount.flatMap { Amount(nonNegative: $0) },
+            currency: dispute.currency,
+            reason: dispute.reason,
+            charge: dispute.charge.flatMap { try? ChargeID($0) },
+            intent: dispute.paymentIntent.flatMap { try? SourceID($0) },
+            createdAt: time(dispute.created),
+            dueAt: time(dispute.evidenceDetails?.dueBy)
+        )
+    }
+}

@@ -1,0 +1,56 @@
+/// A message of a delivery: the text of an email, or the body of a webhook.
+///
+/// *Shape* (what is not known is left out):
+/// ```
+/// {"delivery":"dlv_3_8sKx0mPq2LtZ","seq":3,"event":"evt_…","to":"jane@example.com","type":"text/plain; charset=utf-8",
+///  "subject":"Thank you for your payment","text":"…","sent_at":"2026-11-20T09:30:00.125Z","as_sent":true}
+/// ```
+public struct DeliveryMessage: WireObject, Hashable {
+    /// The delivery, `dlv_…`.
+    public var delivery = ""
+    /// The event's `seq`.
+    public var seq = 0
+    /// The event's ID.
+    public var event = ""
+    /// The address or URL it goes to.
+    public var recipient = ""
+    /// The media type of ``text``.
+    public var type = ""
+    /// The subject of an email; nil for other messages.
+    public var subject: String?
+    /// The text of an email, or the body of a webhook.
+    public var text = ""
+    /// When the recipient accepted it; nil while it has not.
+    public var sentAt: Time?
+    /// Whether the text is the one that was sent; nil when nothing is kept to tell.
+    public var isAsSent: Bool?
+
+    package init() {}
+
+    package static let shape = Shape<DeliveryMessage>("DeliveryMessage") {
+        Field("delivery", \.delivery)
+        Field("seq", \.seq)
+        Field("event", \.event)
+        Field("to", \.recipient, note: "The address or URL it goes to.")
+        Field("type", \.type, note: "The media type of text.")
+        Field("subject", \.subject, note: "Of an email.")
+        Field(
+            "text",
+            \.text,
+            note:
+                "The text of an email, without links that act for the payer, or the body of a webhook."
+        )
+        Field(
+            "sent_at",
+            \.sentAt,
+            note: "When the recipient accepted it; left out while it has not."
+        )
+        Field(
+            "as_sent",
+            \.isAsSent,
+            note:
+                "Whether the text is the one that was sent. false: a template, the branding or the endpoint "
+                + "has changed since. Left out when no attempt is kept that could tell."
+        )
+    }
+}

@@ -1,0 +1,94 @@
+/// A dispute as the upstream has it now, with the payment it is about.
+///
+/// *Shape* (what is not known is left out; the amount in the currency's smallest unit):
+/// ```
+/// {"id":"dp_1","account":"default","status":"needs_response","open":true,"amount":1099,"currency":"eur",
+///  "reason":"fraudulent","charge":"ch_1","created_at":"2026-11-20T09:30:00.000Z",
+///  "due_at":"2026-11-29T23:59:59.000Z","source":"src_1","kind":"source","order":"A77"}
+/// ```
+public struct Dispute: WireObject, Hashable {
+    /// The upstream's ID.
+    public var id = ""
+    /// The account at the upstream.
+    public var account = ""
+    /// As the upstream names it.
+    public var status = ""
+    /// Whether it still has to be answered.
+    public var needsResponse = false
+    /// Whether something may still happen to it.
+    public var isOpen = false
+    /// What is disputed.
+    public var amount: Int?
+    /// Three letters, lower case.
+    public var currency: String?
+    /// The reason given.
+    public var reason: String?
+    /// The charge it is about.
+    public var charge: String?
+    /// When it was opened.
+    public var createdAt: Time?
+    /// Until when it can be answered; nil when it no longer can.
+    public var dueAt: Time?
+    /// The watch of the payment; nil for a payment that is not watched.
+    public var source: String?
+    /// What sort of object that is.
+    public var kind: Open<Kind>?
+    /// The shop's order, if given.
+    public var order: String?
+
+    package init() {}
+
+    package static let shape = Shape<Dispute>("Dispute") {
+        Field("id", \.id)
+        Field("account", \.account)
+        Field("status", \.status, note: "As the upstream names it.")
+        Field("needs_response", \.needsResponse, note: "It has to be answered until due_at.")
+        Field("open", \.isOpen, note: "Something may still happen to it.")
+        Field("amount", \.amount, .count, note: "In the currency's smallest unit.")
+        Field("currency", \.currency)
+        Field("reason", \.reason, note: "The reason given, such as fraudulent.")
+        Field("charge", \.charge)
+        Field("created_at", \.createdAt)
+        Field(
+            "due_at",
+            \.dueAt,
+            note: "Until when it can be answered; left out when it no longer can."
+        )
+        Field("source", \.source, note: "Of the watch; left out for a payment that is not watched.")
+        Field("kind", \.kind, note: "Of the watch.")
+        Field("order", \.order, note: "The shop's order, if given.")
+    }
+}
+
+/// The disputes of some accounts, those with the nearest deadline first.
+public struct DisputeList: WireObject, Hashable {
+    /// An account whose disputes could not be read.
+    public struct Unread: WireObject, Hashable {
+        /// The account.
+        public var account = ""
+        /// Why not.
+        public var reason = ""
+
+        package init() {}
+
+        package static let shape = Shape<Unread> {
+            Field("account", \.account)
+            Field("reason", \.reason)
+        }
+    }
+
+    /// The disputes.
+    public var data: [Dispute] = []
+    /// Accounts whose disputes could not be read, each with the reason.
+    public var unread: [Unread] = []
+    /// When they were read from the upstream: a minute ago at most.
+    public var readAt = Time(ms: 0)
+
+    package init() {}
+
+    package static let shape = Shape<DisputeList>("DisputeList") {
+        Field("data", \.data, note: "Those with the nearest deadline first.")
+        Field("unread", \.unread, note: "Accounts whose disputes could not be read.")
+        Field("read_at", \.readAt, note: "When they were read from the upstream.")
+    }
+}

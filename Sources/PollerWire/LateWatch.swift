@@ -1,0 +1,66 @@
+/// A watch that is polled later than it is due, and why.
+///
+/// *Shape* (what is not known is left out):
+/// ```
+/// {"source":"src_1","account":"default","kind":"source","order":"A77","lane":"default/sources",
+///  "due_at":"2026-11-20T09:30:00.125Z","late_ms":61250,"reasons":["its lane default/sources is paused: resume it"]}
+/// ```
+public struct LateWatch: WireObject, Hashable {
+    /// The upstream's ID.
+    public var source = ""
+    /// The account at the upstream.
+    public var account = ""
+    /// What sort of object that is.
+    public var kind = Open(Kind.source)
+    /// The shop's order, if given.
+    public var order: String?
+    /// The lane it waits in.
+    public var lane = ""
+    /// When it was due.
+    public var dueAt = Time(ms: 0)
+    /// How late it is, in milliseconds.
+    public var lateMs = 0
+    /// What it waits for, one sentence each, the most important first.
+    public var reasons: [String] = []
+    /// When it can be polled, as far as is known now; nil when only a person can tell.
+    public var earliestPollAt: Time?
+    /// What is true of the payment as of the last poll.
+    public var payment: Payment?
+
+    package init() {}
+
+    package static let shape = Shape<LateWatch>("LateWatch") {
+        Field("source", \.source)
+        Field("account", \.account)
+        Field("kind", \.kind)
+        Field("order", \.order)
+        Field("lane", \.lane)
+        Field("due_at", \.dueAt)
+        Field("late_ms", \.lateMs, .count, note: "How long it has been due.")
+        Field(
+            "reasons",
+            \.reasons,
+            note: "What it waits for, one sentence each, the most important first."
+        )
+        Field("earliest_poll_at", \.earliestPollAt, note: "Not before, as far as is known now.")
+        Field("payment", \.payment, note: "As of the last poll.")
+    }
+}
+
+/// The watches that are polled late, the longest late first.
+public struct LateWatches: WireObject, Hashable {
+    /// The longest late.
+    public var data: [LateWatch] = []
+    /// Due watches in the lanes that are late.
+    public var waiting = 0
+    /// Whether there are more than ``data`` holds.
+    public var hasMore = false
+
+    package init() {}
+
+    package static let shape = Shape<LateWatches>("LateWatches") {
+        Field("data", \.data)
+        Field("waiting", \.waiting, .count, note: "Due watches in the lanes that are late.")
+        Field("has_more", \.hasMore, note: "There are more late ones than data holds.")
+    }
+}

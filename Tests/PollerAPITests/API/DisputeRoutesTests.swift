@@ -1,0 +1,101 @@
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Disputes over HTTP", .timeLimit(.minutes(1)))
+struct DisputeRoutesTests {
+    /// Disputes as a test makes them, which counts how often they are read.
+    private final class Book: DisputeBook {
+        let disputedAccounts = [AccountID(unchecked: "acme"), .main]
+        private let all: [AccountDispute]
+        private let reads = Mutex(0)
+
+        init(_ all: [AccountDispute]) { self.all = all }
+
+        var count: Int { reads.withLock { $0 } }
+
+        func disputes(
+            of account: AccountID
+        ) async throws(DisputeReadFailure) -> [AccountDispute] {
+            reads.withLock { $0 += 1 }
+            guard account == .main else { throw DisputeReadFailure("401 invalid key") }
+            return all
+        }
+    }
+
+    private func dispute(
+        _ id: String,
+        _ status: String,
+        due seconds: Int64? = nil,
+        charge: String? = nil,
+        intent: String? = nil
+    ) -> AccountDispute {
+        AccountDispute(
+            id: id,
+            account: .main,
+            status: status,
+            needsResponse: status == "needs_response",
+            isClosed: status == "won",
+            amount: 1099,
+            currency: "eur",
+            reason: "fraudulent",
+            charge: charge.map(SourceID.init(unchecked:)),
+            intent: intent.map(SourceID.init(unchecked:)),
+            createdAt: Timestamp(ms: 1_795_000_000_000),
+            dueAt: seconds.map { Timestamp(ms: $0 * 1000) }
+        )
+    }
+
+    @Test("open disputes are listed with deadline and payment, the nearest deadline first")
+    func list() async throws {
+        let book = Book([
+            dispute("dp_2", "under_review", charge: "ch_2"),
+            dispute("dp_1", "needs_response", due: 1_796_000_000, intent: "pi_1"),
+            dispute("dp_3", "needs_response", due: 1_795_900_000, charge: "ch_3"),
+            dispute("dp_4", "won"),
+        ])
+        try await LiveAPI.run(disputes: book) { api in
+            _ = try await api.post("/v1/watches", #"{"source":"pi_1","order":"A1"}"#)
+            _ = try await api.post("/v1/watches", #"{"source":"ch_3","order":"A3"}"#)
+            let answer = try await api.get("/v1/disputes")
+            let rows = answer.list("data")
+            #expect(rows.map { $0["id"] as? String } == ["dp_3", "dp_1", "dp_2"], "\(answer.text)")
+            #expect(rows.map { $0["order"] as? String } == ["A3", "A1", nil])
+            #expect(rows.map { $0["source"] as? String } == ["ch_3", "pi_1", nil])
+            #expect(rows.first?["due_at"] as? String == "2026-11-28T21:06:40.000Z")
+            #expect(rows.first?["needs_response"] as? Bool == true)
+            #expect(rows.first?["amount"] as? Int == 1099)
+            // Of an account that cannot be read the others are no less shown.
+            let unread = answer.list("unread")
+            #expect(unread.map { $0["account"] as? String } == ["acme"])
+            #expect(unread.first?["reason"] as? String == "401 invalid key")
+            let all = try await api.get("/v1/disputes?closed=true").list("data")
+            #expect(all.map { $0["id"] as? String }.contains("dp_4"))
+            // The account that could be read was read once, the other one each time.
+            #expect(book.count == 3)
+        }
+    }
+
+    @Test("a dispute of a source's charge leads to the watch that was charged by it")
+    func charged() async throws {
+        let book = Book([dispute("dp_1", "needs_response", due: 1_796_000_000, charge: "ch_7")])
+        try await LiveAPI.run(disputes: book) { api in
+            let watch = #"{"source":"src_1","order":"A7","metadata":{"order":"ch_7"}}"#
+            _ = try await api.post("/v1/watches", watch)
+            let rows = try await api.get("/v1/disputes").list("data")
+            #expect(rows.first?["source"] as? String == "src_1")
+        }
+    }
+
+    @Test("without an upstream that has disputes there is no such list")
+    func none() async throws {
+        try await LiveAPI.run { api in
+            let answer = try await api.get("/v1/disputes")
+            #expect(answer.code == "not_found")
+        }
+    }
+}

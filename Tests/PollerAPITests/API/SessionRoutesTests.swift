@@ -1,0 +1,165 @@
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// Signing a browser in to the console, and what its cookie is worth.
+@Suite("Sessions of the console", .timeLimit(.minutes(1)))
+struct SessionRoutesTests {
+    private static let key = "pk_0123456789abcdef0123"
+
+    private func run(_ body: (LiveAPI) async throws -> Void) async throws {
+        try await LiveAPI.run(keys: KeyFile(text: "\(Self.key) role=support name=desk"), body)
+    }
+
+    /// The `Set-Cookie` of signing in.
+    private func signIn(_ api: LiveAPI) async throws -> String {
+        let answer = try await api.request(
+            .POST,
+            "/v1/session",
+            headers: ["Authorization": "Bearer \(Self.key)"]
+        )
+        #expect(answer.status == 200 && answer["name"] == "desk", "\(answer.text)")
+        return try #require(answer.headers.first(name: "Set-Cookie"))
+    }
+
+    /// What a browser sends back of a `Set-Cookie`.
+    private func sent(_ cookie: String) -> String { String(cookie.prefix { $0 != ";" }) }
+
+    @Test("the cookie stands for the key, is hidden from scripts and does not show the key")
+    func signedIn() async throws {
+        try await run { api in
+            let cookie = try await signIn(api)
+            for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
+                #expect(cookie.contains(part), "\(cookie)")
+            }
+            #expect(
+                !cookie.contains("Max-Age") && !cookie.contains("Expires"),
+                "ends with the browser"
+            )
+            #expect(!cookie.contains(Self.key))
+            let headers = ["Cookie": "a=b; \(sent(cookie))", "Poller-Console": "1"]
+            let caller = try await api.get("/v1/caller", headers: headers)
+            #expect(caller.status == 200 && caller["name"] == "desk", "\(caller.text)")
+            // Another tab of the same browser, and a role that holds for it as well.
+            let refused = try await api.request(.POST, "/v1/keys", body: "{}", headers: headers)
+            #expect(refused.code == "not_allowed")
+        }
+    }
+
+    @Test("the cookie of another site's request counts nothing")
+    func otherSites() async throws {
+        try await run { api in
+            let cookie = sent(try await signIn(api))
+            let requests: [[String: String]] = [
+                // A form, a link or an image: no page of another origin can set the header.
+                ["Cookie": cookie],
+                ["Cookie": cookie, "Poller-Console": "1", "Sec-Fetch-Site": "cross-site"],
+                ["Cookie": cookie, "Poller-Console": "1", "Sec-Fetch-Site": "same-site"],
+            ]
+            for headers in requests {
+                let answer = try await api.get("/v1/caller", headers: headers)
+                #expect(answer.status == 401, "\(headers)")
+            }
+            let own = ["Cookie": cookie, "Poller-Console": "1", "Sec-Fetch-Site": "same-origin"]
+            #expect(try await api.get("/v1/caller", headers: own).status == 200)
+        }
+    }
+
+    @Test("a cookie that was changed, or that another server made, opens nothing")
+    func forged() async throws {
+        var foreign = ""
+        try await run { foreign = sent(try await signIn($0)) }
+        try await run { api in
+            let cookie = sent(try await signIn(api))
+            let name = try #require(cookie.split(separator: "=").first.map(String.init))
+            let value = cookie.dropFirst(name.count + 1)
+            let foreignValue = foreign.split(separator: "=").last.map(String.init) ?? ""
+            for wrong in [
+                "\(name)=", "\(name)=x", "\(name)=\(value.dropLast(2))AA", "\(name)=\(Self.key)",
+                "\(name)=\(foreignValue)",
+            ] {
+                let headers = ["Cookie": wrong, "Poller-Console": "1"]
+                #expect(try await api.get("/v1/caller", headers: headers).status == 401, "\(wrong)")
+            }
+        }
+    }
+
+    @Test("a revoked key ends its sessions, and twelve hours end every one")
+    func ended() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: "\(Self.key) role=admin name=boss")) { api in
+            let made = try await api.request(
+                .POST,
+                "/v1/keys",
+                body: #"{"role":"viewer"}"#,
+                headers: [
+                    "Authorization": "Bearer \(Self.key)", "Content-Type": "application/json",
+                ]
+            )
+            let key = try #require(made["key"], "\(made.text)")
+            let id = try #require(made["id"])
+            let bearer = ["Authorization": "Bearer \(key)"]
+            try await eventually("the key is known") {
+                try await api.get("/v1/caller", headers: bearer).status == 200
+            }
+            let begun = try await api.request(.POST, "/v1/session", headers: bearer)
+            let cookie = sent(try #require(begun.headers.first(name: "Set-Cookie")))
+            let headers = ["Cookie": cookie, "Poller-Console": "1"]
+            #expect(try await api.get("/v1/caller", headers: headers).status == 200)
+            let revoked = try await api.request(
+                .DELETE,
+                "/v1/keys/\(id)",
+                headers: ["Authorization": "Bearer \(Self.key)"]
+            )
+            #expect(revoked.status == 200, "\(revoked.text)")
+            try await eventually("its session has ended with it") {
+                try await api.get("/v1/caller", headers: headers).status == 401
+            }
+        }
+        let sessions = ConsoleSessions.ephemeral
+        let request = SessionRequest.of(cookie: nil)
+        let start = Timestamp(ms: 1_795_165_200_000)
+        let cookie = sent(try #require(sessions.cookie("pk_x", for: request, at: start)))
+        let again = SessionRequest.of(cookie: cookie)
+        let last = start + ConsoleSessions.span
+        #expect(sessions.key(of: again, at: last + .milliseconds(-1)) == "pk_x")
+        #expect(sessions.key(of: again, at: last) == nil)
+    }
+
+    @Test("signing out removes the cookie, and without keys there is none")
+    func signedOut() async throws {
+        try await run { api in
+            let cookie = try await signIn(api)
+            let out = try await api.request(
+                .DELETE,
+                "/v1/session",
+                headers: ["Cookie": sent(cookie), "Poller-Console": "1"]
+            )
+            #expect(out.status == 204 && out.text.isEmpty)
+            let removed = try #require(out.headers.first(name: "Set-Cookie"))
+            #expect(removed.contains("; Max-Age=0;"))
+            let name = cookie.prefix { $0 != "=" }
+            #expect(removed.hasPrefix("\(name)=;"), "\(removed)")
+        }
+        try await LiveAPI.run { api in
+            let answer = try await api.request(.POST, "/v1/session")
+            #expect(answer.status == 200 && !answer.headers.contains(name: "Set-Cookie"))
+        }
+    }
+
+    @Test("below TLS the cookie is this host's alone, and two servers of one host have two")
+    func names() throws {
+        let sessions = ConsoleSessions.ephemeral
+        let now = Timestamp(ms: 0)
+        func cookie(_ host: String) throws -> String {
+            try #require(sessions.cookie("k", for: SessionRequest.of(host: host), at: now))
+        }
+        let remote = try cookie("ops.example")
+        #expect(remote.hasPrefix("__Host-poller-console=") && remote.hasSuffix("; Secure"))
+        let local = try cookie("127.0.0.1:8080")
+        #expect(local.hasPrefix("poller-console-8080=") && !local.contains("Secure"))
+        #expect(try cookie("127.0.0.1:8081").hasPrefix("poller-console-8081="))
+    }
+}
