@@ -1,11 +1,19 @@
 // Everything that is asked of the server, and the key it is asked with.
 //
 // Paths are relative to the page: below which path of its host a proxy publishes it is the browser's to know.
+//
+// The key is in a cookie that no script can read (ConsoleSessions.swift), so that a new tab is signed in. Where a browser
+// keeps no such cookie, as over plain HTTP to another machine, the key stays in the storage of this tab.
 
 import { askForKey } from "./dialogs.js";
 
 const KEPT = "poller.key";
 const CALLER = "v1/caller";
+const SESSION = "v1/session";
+/** What requests of the console have: without it the cookie does not count. */
+const MARK = { "Poller-Console": "1" };
+/** Who asks at a server without keys. */
+const ANYONE = "anonymous";
 const PATIENCE_MS = 60000;
 
 /** What the server says of a request that failed. */
@@ -22,15 +30,35 @@ export class Refused extends Error {
 export class Silent extends Error {}
 
 const key = () => sessionStorage.getItem(KEPT);
+/** Stands for the key in the cookie. */
+const COOKIE = {};
+/** Whether the browser has shown a cookie that counts. */
+let isSignedIn = false;
 
-/** Forgets the key; the next request asks for one. */
-export function forgetKey() {
+/** Forgets the key, in every tab; the next request asks for one. */
+export async function forgetKey() {
   sessionStorage.removeItem(KEPT);
+  isSignedIn = false;
+  // Refused for a key that was revoked: its cookie opens nothing, and the next one replaces it.
+  await fetch(SESSION, { method: "DELETE", headers: MARK }).catch(() => {});
 }
 
-export const hasKey = () => Boolean(key());
+export const hasKey = () => Boolean(key()) || isSignedIn;
 
-/** The key that was good last. */
+/** Puts a key into the cookie; it stays in the tab's storage where the browser keeps no cookie. */
+async function keep(text) {
+  sessionStorage.setItem(KEPT, text);
+  try {
+    const made = await fetch(SESSION, { method: "POST", headers: { ...MARK, Authorization: `Bearer ${text}` } });
+    if (!made.ok) return;
+    const seen = await fetch(CALLER, { headers: MARK });
+    if (seen.ok) sessionStorage.removeItem(KEPT);
+  } catch {
+    // The next request says that the server does not answer.
+  }
+}
+
+/** The key that was good last, or that the cookie's was. */
 let good = null;
 
 async function send(path, options) {
@@ -51,7 +79,8 @@ async function send(path, options) {
 export async function api(path, { method = "GET", body, stop } = {}) {
   for (;;) {
     const shown = key();
-    const headers = shown ? { Authorization: `Bearer ${shown}` } : {};
+    const used = shown ?? (isSignedIn ? COOKIE : null);
+    const headers = { ...MARK, ...(shown ? { Authorization: `Bearer ${shown}` } : {}) };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const signals = [AbortSignal.timeout(PATIENCE_MS), stop].filter(Boolean);
     const answer = await send(path, {
@@ -61,14 +90,16 @@ export async function api(path, { method = "GET", body, stop } = {}) {
     if (answer.status === 401) {
       // Another request may have got a better key meanwhile.
       if (shown === key()) {
-        sessionStorage.setItem(KEPT, await askForKey(Boolean(shown), Boolean(shown) && shown === good));
+        const hasEnded = used !== null && used === good;
+        isSignedIn = false;
+        await keep(await askForKey(used !== null, hasEnded));
       }
       if (path === CALLER) continue;
       // Another key may do something else: everything begins anew.
       location.reload();
       return new Promise(() => {});
     }
-    good = shown;
+    good = used;
     const told = await answer.json().catch((error) => {
       if (stop?.aborted) throw error;
       return {};
@@ -79,6 +110,19 @@ export async function api(path, { method = "GET", body, stop } = {}) {
 }
 
 export const post = (path, body, stop) => api(path, { method: "POST", body, stop });
+
+/** Has the browser save what a path answers, such as a table as CSV. */
+export async function download(path, name) {
+  const shown = key();
+  const answer = await send(path, { headers: { ...MARK, ...(shown ? { Authorization: `Bearer ${shown}` } : {}) } });
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
+  const url = URL.createObjectURL(await answer.blob());
+  const link = document.createElement("a");
+  [link.href, link.download] = [url, name];
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
 
 /** Whether a failure only says that this server has no such thing. */
 function isMissing(error) {
@@ -128,6 +172,8 @@ let caller = { name: null, scopes: null, accounts: null };
 /** Asks who the key's holder is; a server that cannot say lets the buttons be. */
 export async function learnCaller() {
   caller = await maybe(CALLER, { name: null, scopes: null, accounts: null });
+  isSignedIn = !key() && Boolean(caller.name) && caller.name !== ANYONE;
+  if (isSignedIn) good = COOKIE;
   return caller;
 }
 

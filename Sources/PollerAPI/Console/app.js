@@ -8,12 +8,17 @@ import { failure } from "./parts.js";
 import { timeOfDay } from "./words.js";
 import { auditPage } from "./audit.js";
 import { deliveriesPage } from "./deliveries.js";
+import { disputesPage } from "./disputes.js";
 import { endpointPage } from "./endpoint.js";
 import { endpointsPage } from "./endpoints.js";
+import { healthPage } from "./health.js";
+import { incidentsPage } from "./incidents.js";
 import { keysPage } from "./keys.js";
 import { lanesPage } from "./lanes.js";
+import { latePage } from "./late.js";
 import { mailPage } from "./mail.js";
 import { orderPage } from "./order.js";
+import { ordersPage } from "./orders.js";
 import { overviewPage } from "./overview.js";
 import { paymentPage } from "./payment.js";
 import { paymentsPage } from "./payments.js";
@@ -30,11 +35,15 @@ const [REST, REST_MAX_MS] = [10, 300000];
 const pages = [
   { path: "", name: "Overview", key: "o", make: overviewPage },
   { path: "payments", name: "Payments", key: "p", scope: "watches:read", make: paymentsPage, one: paymentPage },
-  { path: "orders", one: orderPage, of: "payments" },
+  { path: "orders", make: ordersPage, one: orderPage, of: "payments" },
+  { path: "late", name: "Late", key: "t", scope: "watches:read", make: latePage },
+  { path: "disputes", name: "Disputes", key: "u", scope: "watches:read", make: disputesPage },
   { path: "endpoints", name: "Endpoints", key: "e", scope: "endpoints:read", make: endpointsPage, one: endpointPage },
   { path: "deliveries", name: "Deliveries", key: "d", scope: "deliveries:read", make: deliveriesPage },
   { path: "lanes", name: "Lanes", key: "l", scope: "lanes:read", make: lanesPage },
   { path: "quarantine", name: "Quarantine", key: "q", scope: "watches:read", make: quarantinePage },
+  { path: "incidents", name: "Incidents", key: "i", scope: "cluster:read", make: incidentsPage },
+  { path: "health", name: "Health", key: "h", scope: "cluster:read", make: healthPage },
   { path: "processes", name: "Processes", key: "r", scope: "cluster:read", make: processesPage },
   { path: "mail", name: "Mail", key: "m", scope: "mail:read", make: mailPage },
   { path: "audit", name: "Audit", key: "a", hides: true, make: auditPage },
@@ -83,7 +92,7 @@ function drawNav() {
       h("p", null,
         h("button", { type: "button", class: "quiet", onclick: help }, "Shortcuts ", h("kbd", null, "?")),
         hasKey() && h("button", {
-          type: "button", class: "quiet", onclick: () => { forgetKey(); location.reload(); },
+          type: "button", class: "quiet", onclick: async () => { await forgetKey(); location.reload(); },
         }, "Sign out"))));
   drawHearing();
 }
@@ -148,6 +157,8 @@ function choose(main) {
 
 /** Reads what the page shows anew; unless asked to, not under somebody's hands. */
 async function refresh(mine, isAsked = false) {
+  // What was asked for by a page that nobody looks at any more.
+  if (mine.stop.aborted) return;
   const main = find("#main");
   if (mine.isReading) {
     mine.isAsked ||= isAsked;

@@ -1,9 +1,9 @@
 // What was sent to whom, what failed and why, and to send it again.
 
 import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.js";
-import { copyButton } from "./dialogs.js";
 import { h, show } from "./dom.js";
-import { age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
+import { showMessage } from "./messages.js";
+import { act, age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
 import { letRest, retry } from "./payment.js";
 import { customer } from "./payments.js";
 import { searchSources } from "./query.js";
@@ -62,12 +62,17 @@ function nameOfReceiver(row) {
 
 function receiver(row) {
   const name = nameOfReceiver(row);
-  return h("a", { href: endpointLink(row.endpoint), title: name ?? "", "data-key": `of ${row.id}` },
+  return h("a", { href: endpointLink(row.endpoint), class: "cut", title: name ?? "", "data-key": `of ${row.id}` },
     name ?? id(row.endpoint), name === null && !row.url ? h("span", { class: "soft" }, " (removed)") : "");
 }
 
+/** A button that shows what the recipient was sent. */
+export const reader = (delivery, seq, key) => act("Read", {
+  run: () => showMessage(delivery, seq), small: true, key, title: "The text of the email or the body of the webhook",
+});
+
 /** What was tried of one delivery, the newest first. */
-function attemptList(attempts) {
+function attemptList(attempts, delivery) {
   if (attempts.length === 0) return h("p", { class: "empty" }, "Nothing was tried yet, or it is forgotten.");
   return h("ol", { class: "attempts" }, attempts.toReversed().map((one) => h("li", null,
     h("time", { datetime: one.at, title: moment(one.at) }, timeOfDay(one.at)),
@@ -76,7 +81,8 @@ function attemptList(attempts) {
     h("span", { class: "grow" }, `event ${one.seq}, attempt ${one.number}`, one.reason ? `: ${one.reason}` : one.code ? `: ${one.code}` : "",
       one.address && h("span", { class: "soft" }, ` ${one.address}`),
       one.ms?.total !== null && h("span", { class: "soft" }, ` ${phases(one.ms)}`),
-      one.excerpt && excerpt(one.excerpt)))));
+      one.excerpt && excerpt(one.excerpt)),
+    reader(delivery.id, one.seq, `read ${delivery.id} ${one.seq} ${one.number}`))));
 }
 
 function phases(ms) {
@@ -95,7 +101,7 @@ function attemptsOf(row) {
       isRead = true;
       try {
         const { data } = await api(`v1/deliveries/${encodeURIComponent(row.id)}/attempts`);
-        show(box, attemptList(data));
+        show(box, attemptList(data, row));
       } catch (error) {
         show(box, h("p", { class: "bad" }, error.message));
       }
@@ -110,19 +116,19 @@ export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deli
       href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row),
       class: order(row) ? "row cut" : "row id cut", title: order(row) ?? row.source, "data-key": `row ${row.id}`,
     }, order(row) ?? row.source),
+    h("span", { class: "soft small cut under" }, row.kind === "order" ? "the order itself" : payments.get(nameOf(row))?.customer ?? ""),
     // A phone has no column for whom it is sent to, and a button that sends it again.
-    h("span", { class: "soft narrow whom" }, [!isOne && `to ${nameOfReceiver(row) ?? row.endpoint}`, row.account].filter(Boolean).join(" · "))] },
-    { name: "Customer", wide: true, cell: (row) => h("span", { class: "cut" }, payments.get(nameOf(row))?.customer ?? "") },
-    { name: "Source", wide: true, cell: (row) => row.kind === "order" ? h("span", { class: "soft" }, "the order itself")
-      : [h("span", { class: "id soft cut short", title: row.source }, row.source), copyButton(row.source)] },
+    h("span", { class: "soft narrow whom" }, [!isOne && `to ${nameOfReceiver(row) ?? row.endpoint}`, row.account].filter(Boolean).join(" · ")),
+    h("span", { class: "soft narrow" }, row.last_attempt_at && ["tried ", age(row.last_attempt_at)])] },
     !isOne && { name: "Receiver", wide: true, cell: receiver },
-    { name: "State", cell: (row) => {
+    { name: "State", why: true, cell: (row) => {
       const [word, colour] = row.state === "done" && row.attempts === 0 ? ["Nothing to tell yet", "quiet"] : words(row.state);
       const dead = row.dead_seqs.length;
       return [dead > 0 && row.state !== "dead" && [badge(`${dead} given up`, "bad"), " "], badge(word, colour, row.last_error)];
     } },
-    { name: "Next", wide: true, cell: nextOf },
-    { name: "Account", wide: true, cell: (row) => h("span", { class: "soft" }, row.account) },
+    { name: "Tried", wide: true, cell: (row) => age(row.last_attempt_at, "not yet") },
+    { name: "Next", wide: true, why: true, cell: nextOf },
+    { name: "Account", wide: true, spare: true, cell: (row) => h("span", { class: "soft" }, row.account) },
     { name: "", act: true, cell: (row) => [
       retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh), " ", letRest(row, refresh),
     ] },

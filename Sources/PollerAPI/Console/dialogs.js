@@ -19,7 +19,7 @@ export function toast(text, isBad = false) {
  * comes of it. `isKept` is a dialog that nothing but its button closes; `opened(form, send)` comes last.
  */
 export function dialog({
-  title, body = [], submit = "OK", danger = false, done = () => true, last = false, stop, halt, isKept = false, opened,
+  title, body = [], submit = "OK", danger = false, done = () => true, last = false, stop, halt, isKept = false, isWide = false, opened,
 }) {
   return new Promise((resolve) => {
     let [result, isRunning, isOver] = [null, false, false];
@@ -56,7 +56,7 @@ export function dialog({
       },
     }, h("h2", { id: "dialog-title" }, title), body, wrong, h("div", { class: "buttons" }, cancel, send));
     const box = h("dialog", {
-      "aria-labelledby": "dialog-title",
+      class: isWide ? "broad" : null, "aria-labelledby": "dialog-title",
       oncancel: (event) => {
         if (!isKept && !cancel) return;
         event.preventDefault();
@@ -129,8 +129,8 @@ export function askForKey(isWrong, hasEnded) {
       text = await dialog({
         title: "API key", submit: "Open the console", last: true,
         body: [
-          h("p", null, "This server serves holders of a key only. The key stays in this tab and is "
-            + "forgotten with it."),
+          h("p", null, "This server serves holders of a key only. Every tab of this browser is signed in, until the "
+            + "browser is closed or for twelve hours."),
           labelled("Key", h("input", {
             name: "key", type: "password", autocomplete: "off", required: true, maxlength: 200,
           })),

@@ -109,7 +109,7 @@ function tools(endpoint, refresh) {
     h("button", { type: "button", "data-key": "edit", onclick: () => edit(endpoint, refresh) }, "Change …"),
     may("secrets:read") && !endpoint.url.startsWith("mailto:") &&
       h("button", { type: "button", "data-key": "rotate", onclick: () => rotate(endpoint, refresh) }, "Rotate secret …"),
-    isOff ? act("Enable", { path: path(endpoint, "enable"), then: refresh, said: "It is told again; what waited goes out now.", key: "onoff" })
+    isOff ? act("Enable", { path: path(endpoint, "enable"), then: refresh, said: "It is told again; what waited is sent now.", key: "onoff" })
       : act("Disable", {
         path: path(endpoint, "disable"), then: refresh, danger: true, said: "It is told nothing.", key: "onoff",
         ask: { title: `Disable ${name}?`, submit: "Disable it", text: "It is told nothing until somebody enables it; its events wait as long as they are kept." },

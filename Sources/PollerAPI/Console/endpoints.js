@@ -47,6 +47,12 @@ export function note(endpoint, error) {
   return "";
 }
 
+/** Since when an endpoint accepts nothing; nothing for one that does. */
+export function since(endpoint) {
+  const from = endpoint.state === "disabled" ? endpoint.disabled_at : endpoint.health?.failing_since;
+  return from ? age(from) : "";
+}
+
 /** What an endpoint is told of. */
 export const scope = (endpoint) => [
   endpoint.types.length ? endpoint.types.join(", ") : "everything",
@@ -93,7 +99,8 @@ export async function endpointsPage({ query, refresh }) {
     table("Endpoints", [
       { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
         h("span", { class: "soft narrow" }, one.account)] },
-      { name: "State", cell: (one) => health(one, errors.get(one.id)) },
+      { name: "State", cell: (one) => [health(one, errors.get(one.id)), h("span", { class: "soft narrow" }, since(one))] },
+      { name: "Failing since", wide: true, cell: (one) => since(one) || h("span", { class: "soft" }, "–") },
       { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
       { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },
       { name: "Told of", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },

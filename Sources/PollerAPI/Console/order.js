@@ -1,4 +1,4 @@
-// One order: every try to pay it, in one story.
+// One order: every try to pay it, in one timeline.
 
 import { Refused, api, at, may, maybe, paymentLink } from "./api.js";
 import { copyButton } from "./dialogs.js";
@@ -9,8 +9,12 @@ import { back } from "./payments.js";
 import { next, receivers, timeline } from "./timeline.js";
 import { counted, isBlind, moment, money, payments, plain, sentence, zone } from "./words.js";
 
-/** Tries whose story is told here; a customer gives up long before. */
-const TRIES_MAX = 12;
+/** Tries whose timeline is read and shown; of more only those that matter. */
+const TOLD_MAX = 4;
+/** Tries that are listed at once. */
+const LISTED = 8;
+/** Payments that have ended without money. */
+const ENDED = new Set(["failed", "expired", "cancelled"]);
 
 async function get(order, account) {
   try {
@@ -35,7 +39,7 @@ function surplus({ payment, also_paid_by: also }) {
 
 const tones = { paid_twice: "bad", paid: "good", failed: "bad", disputed: "bad", refunded: "careful" };
 
-/** What was told of the order itself, as entries of its story. */
+/** The events of the order itself, as entries of its timeline. */
 const entriesOf = (events) => events.map((event) => {
   const word = event.type.split(".")[1] ?? event.type;
   return {
@@ -44,11 +48,16 @@ const entriesOf = (events) => events.map((event) => {
   };
 });
 
-function badgeOf(order, { watch }, twice) {
-  const its = twice?.isDue && order.also_paid_by.includes(watch.source);
-  return [
-    watch.source === order.paid_by && badge("pays the order", "good"), its && badge("to refund", "bad"), watchBadge(watch),
-  ];
+/** Which of many tries matter: those with money, then those that may still bring some, then the newest. */
+function chosen(order) {
+  const rank = ({ source, payment }) => {
+    if (source === order.paid_by) return 0;
+    if (order.also_paid_by?.includes(source)) return 1;
+    return ENDED.has(payment.state) ? 3 : 2;
+  };
+  const ranked = order.members.map((member, index) => ({ member, index, rank: rank(member) }))
+    .toSorted((a, b) => a.rank - b.rank || b.index - a.index);
+  return new Set(ranked.slice(0, TOLD_MAX).map(({ member }) => member.source));
 }
 
 function tools(tries, refresh) {
@@ -56,6 +65,48 @@ function tools(tries, refresh) {
   return open.length > 0 && may("watches:poll") && act("Look now", {
     run: () => lookNow(open.map(({ watch }) => watch)), then: refresh, said: (answer) => answer.said,
   });
+}
+
+/** One try in the list: its number, its source, and what is true of it. */
+function row(order, member, number, tried, twice) {
+  const toRefund = twice?.isDue && order.also_paid_by.includes(member.source);
+  return h("li", null,
+    h("span", { class: "soft" }, number),
+    h("a", { class: "id grow", href: paymentLink({ ...member, account: order.account }), title: member.source, "data-key": member.source }, member.source),
+    member.source === order.paid_by && badge("pays the order", "good"), toRefund && badge("to refund", "bad"),
+    tried ? watchBadge(tried.watch) : paymentBadge(member.payment));
+}
+
+/** All tries, the first ones at once. */
+function triesCard(order, tries, twice) {
+  const rows = order.members.map((member, index) =>
+    ({ member, item: row(order, member, index + 1, tries.find(({ watch }) => watch.source === member.source), twice) }));
+  const isShown = ({ member }, index) => rows.length <= LISTED || tries.some(({ watch }) => watch.source === member.source) || index >= rows.length - 2;
+  const [shown, hidden] = [rows.filter(isShown), rows.filter((one, index) => !isShown(one, index))];
+  return card("Tries to pay it", h("ol", { class: "rows tries" }, shown.map(({ item }) => item)),
+    hidden.length > 0 && h("details", { "data-key": "tries" }, h("summary", null, `${counted(hidden.length, "other try", "other tries")}`),
+      h("ol", { class: "rows tries" }, hidden.map(({ item }) => item))));
+}
+
+/** What happens next with each try; of those that have ended nothing does. */
+function steps(tries, isOne) {
+  const open = tries.filter(({ watch }) => isOne || watch.state === "open" || watch.closed_reason === "dead");
+  if (open.length === 0) return h("p", { class: "empty" }, "No try is open: nothing more is polled.");
+  return open.map((one) => {
+    const lines = next(one.watch, one.told, one.deliveries);
+    return isOne ? lines : [h("p", { class: "soft small" }, `Try ${one.number}`), lines];
+  });
+}
+
+/** Everything about the tries that matter, in their order. */
+async function readTries(order) {
+  const isChosen = chosen(order);
+  const members = order.members.map((member, index) => ({ ...member, number: index + 1 })).filter(({ source }) => isChosen.has(source));
+  const found = await Promise.all(members.map(async (member) => {
+    const watch = await maybe(at(`v1/watches/${encodeURIComponent(member.source)}`, { account: order.account, kind: member.kind }));
+    return watch && { ...await read(watch), number: member.number };
+  }));
+  return found.filter(Boolean).toSorted((a, b) => a.number - b.number);
 }
 
 /** The page of one order. */
@@ -66,16 +117,13 @@ export async function orderPage({ id, query, refresh }) {
       h("p", { class: "failure" }, "No such order is known here. ",
         h("a", { href: `#/payments?q=${encodeURIComponent(id)}` }, "Look for it in all accounts"))];
   }
-  const found = await Promise.all(order.members.slice(0, TRIES_MAX).map((one) =>
-    maybe(at(`v1/watches/${encodeURIComponent(one.source)}`, { account: order.account, kind: one.kind }))));
   const [tries, told] = await Promise.all([
-    Promise.all(found.filter(Boolean).map(read)),
-    maybe(at(`v1/orders/${encodeURIComponent(order.order)}/events`, { account: order.account })),
+    readTries(order), maybe(at(`v1/orders/${encodeURIComponent(order.order)}/events`, { account: order.account })),
   ]);
-  tries.sort((a, b) => new Date(a.watch.created_at) - new Date(b.watch.created_at));
-  const isOne = tries.length === 1;
-  const entries = tries.flatMap((one, index) => one.entries.map((entry) =>
-    isOne ? entry : { ...entry, of: `try ${index + 1}` }));
+  const count = order.members.length;
+  const isOne = count === 1;
+  const entries = tries.flatMap((one) => one.entries.map((entry) =>
+    isOne ? entry : { ...entry, of: `try ${one.number}`, source: one.watch.source }));
   // What is told of the order after what it was found from.
   entries.push(...entriesOf(told?.data ?? []));
   entries.sort((a, b) => new Date(a.at) - new Date(b.at));
@@ -84,7 +132,8 @@ export async function orderPage({ id, query, refresh }) {
   // What is said of an order is what its tries have shown: of one that cannot be seen that is old.
   const unseen = tries.find(({ watch }) => watch.last_error && (watch.state === "open" || isBlind(watch)));
   const given = Object.assign({}, ...tries.map(({ watch }) => watch.metadata ?? {}));
-  const steps = tries.map((one, index) => [index + 1, next(one.watch, one.told, one.deliveries)]);
+  const deliveries = tries.flatMap((one) => one.deliveries);
+  const note = count > tries.length ? `the ${tries.length} tries that matter of ${count}` : `${counted(count, "try", "tries")} to pay it`;
   return [
     head(`Order ${order.order}`, { back: back(), tools: tools(tries, refresh) }),
     h("section", { class: "outcome", "aria-label": "Outcome" },
@@ -96,15 +145,11 @@ export async function orderPage({ id, query, refresh }) {
     h("div", { class: "columns" },
       h("div", null,
         card("What happens next", twice?.isDue && h("ul", { class: "next" }, h("li", null,
-          "Somebody has to refund the try that is marked, unless the cluster is told to do that by itself.")),
-        steps.map(([number, lines]) => isOne ? lines : [h("p", { class: "soft small" }, `Try ${number}`), lines])),
-        card({ title: "What became of it", note: `${counted(tries.length, "try", "tries")} to pay it, in your time (${zone()})` }, timeline(entries))),
+          "Somebody has to refund the try that is marked, unless the cluster is told to do that by itself.")), steps(tries, isOne)),
+        card({ title: "What became of it", note: `${note}, in your time (${zone()})` }, timeline(entries, deliveries))),
       h("div", { class: "aside" },
-        card("Tries to pay it", h("ol", { class: "rows tries" }, tries.map((one, index) => h("li", null,
-          h("span", { class: "soft" }, index + 1),
-          h("a", { class: "id grow", href: paymentLink(one.watch), title: one.watch.source, "data-key": one.watch.source }, one.watch.source),
-          badgeOf(order, one, twice))))),
-        card("Who is told", receivers(tries.flatMap((one) => one.deliveries), (delivery) => retry(delivery, refresh))),
+        triesCard(order, tries, twice),
+        card("Who is told", receivers(deliveries, (delivery) => retry(delivery, refresh))),
         card("About it", facts([
           ["Order", [order.order, copyButton(order.order)]], ["Account", order.account], ["First seen", moment(order.created_at)],
           ["Arrived", money(payment.amount_received, payment.currency)],

@@ -76,15 +76,15 @@ export function sum(payment) {
 }
 
 /**
- * A table. A column is `{name, cell, n?, wide?, why?, act?, said?}`: what its head says, what makes a
- * cell's content of a row, whether it holds numbers, is for wide screens alone, wraps, holds buttons, and
- * whether its name stands before it where a phone shows no heads.
+ * A table. A column is `{name, cell, n?, wide?, spare?, why?, act?, said?}`: what its head says, what makes a
+ * cell's content of a row, whether it holds numbers, is for wide screens alone, only where there is room to spare, wraps,
+ * holds buttons, and whether its name stands before it where a phone shows no heads.
  * `link(row)` makes the whole row lead somewhere.
  */
 export function table(label, columns, rows, { nothing = "Nothing.", link, key = (row) => row.id, below } = {}) {
   const shown = columns.filter(Boolean);
   const classes = (column) =>
-    [column.n && "n", column.wide && "wide", column.why && "why", column.act && "act", column.said && "said"].filter(Boolean).join(" ") || null;
+    [column.n && "n", column.wide && "wide", column.spare && "spare", column.why && "why", column.act && "act", column.said && "said"].filter(Boolean).join(" ") || null;
   const line = (row) => {
     const href = link?.(row);
     const cells = shown.map((column, index) => {
@@ -135,10 +135,23 @@ export function pager({ next, cursor, href, looked = 0, data }) {
   return h("div", { class: "pager" }, first, more, told && h("span", { class: "soft" }, told));
 }
 
+/** When the page is read again after an action: what follows from it is done by other processes, and soon. */
+const FOLLOW_MS = [1000, 3000];
+
+/** Shows the page again after an action, as long as the person stays on it. */
+function follow(then, place) {
+  for (const ms of FOLLOW_MS) {
+    setTimeout(() => {
+      if (location.hash === place) then();
+    }, ms);
+  }
+}
+
 /**
  * A button that does something and says what came of it.
  *
- * `ask` is what `confirm` asks before; `path` is posted to unless there is a `run`.
+ * `ask` is what `confirm` asks before; `path` is posted to unless there is a `run`. `then` shows the page as it is now,
+ * and is called again while what the action has begun goes on.
  */
 export function act(label, { path, method = "POST", body, run, ask, then, said, danger, small, key, title }) {
   const button = h("button", {
@@ -146,6 +159,7 @@ export function act(label, { path, method = "POST", body, run, ask, then, said, 
     "data-key": key ?? `act ${label} ${path ?? ""}`,
     onclick: async (event) => {
       event.stopPropagation();
+      const place = location.hash;
       if (ask && !(await confirm(ask))) return;
       button.disabled = true;
       button.setAttribute("aria-busy", "true");
@@ -154,6 +168,7 @@ export function act(label, { path, method = "POST", body, run, ask, then, said, 
         if (said) toast(typeof said === "function" ? said(answer) : said);
         button.removeAttribute("aria-busy");
         if (answer !== null) await then?.(answer);
+        if (answer !== null && then) follow(() => then(answer), place);
       } catch (error) {
         toast(error.message, true);
       } finally {

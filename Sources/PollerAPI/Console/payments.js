@@ -1,17 +1,20 @@
 // Every payment that is or was watched: find some, open one, act on all that were found.
 
-import { may, orderLink, paymentLink } from "./api.js";
+import { at, download, may, orderLink, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
-import { age, badge, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
+import { dates, summary } from "./found.js";
+import { act, age, badge, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
 import { search } from "./query.js";
 import { method } from "./words.js";
 
 const filters = [
-  ["", "All"], ["state=open", "Open"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
+  ["", "All"], ["state=open", "Open"], ["payment=authorised", "Authorised"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
   ["payment=disputed", "Disputed"],
   ["state=open error=any", "In error"], ["state=quarantined", "Quarantine"],
 ];
+/** What is no search among payments: an order is paid twice, and not one of its payments. */
+const PAID_TWICE = ["#/orders", "Paid twice", "#/orders?paid_twice=1"];
 
 const link = (q, cursor) => {
   const query = new URLSearchParams();
@@ -44,13 +47,13 @@ function nothingFound(q) {
 /** Payments as a table. */
 function paymentTable(rows, nothing) {
   return table("Payments", [
-    { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
+    { name: "Order", cell: (watch) => [watch.order ?? id(watch.source), h("span", { class: "soft narrow small" }, customer(watch))] },
     { name: "Amount", n: true, cell: (watch) => sum(watch.payment) },
     { name: "Payment", cell: watchBadge },
     { name: "Customer", wide: true, cell: customer },
     { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
     { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
-    { name: "Source", wide: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
+    { name: "Source", wide: true, spare: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
     { name: "Looked at", wide: true, cell: (watch) => [
       age(watch.last_polled_at, "not yet"), watch.last_error && [" ", badge("failed", watch.state === "open" ? "careful" : "bad", watch.last_error)],
     ] },
@@ -83,15 +86,22 @@ export async function paymentsPage({ query, refresh, stop }) {
     location.replace(goes(page, q) ?? link(q));
     return null;
   }
+  const isFound = page.data.length > 0;
   const acts = q && page.data.length > 0 && (may("watches:poll") || may("watches:write"));
   return [
     head("Payments", {
       note: q ? null : "Newest first",
-      tools: acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
+      tools: [
+        isFound && act("Download CSV", {
+          run: () => download(at("v1/watches", { q, format: "csv" }), "payments.csv"), key: "csv", title: "Everything that this search finds, as a table",
+        }),
+        acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
+      ],
     }),
-    h("div", { class: "bar" }, tabs("Which", filters.map(([value, text]) => [value, text, link(value)]), q),
+    h("div", { class: "bar" }, tabs("Which", [...filters.map(([value, text]) => [value, text, link(value)]), PAID_TWICE], q),
       q && !filters.some(([value]) => value === q) && h("p", { class: "found" }, "Found for ", h("code", null, q), " ",
         h("a", { href: "#/payments" }, "Show all"))),
+    h("div", { class: "bar" }, dates(q, (text) => { location.hash = link(text).slice(1); }), isFound && !wrong && summary(q)),
     wrong ? h("p", { class: "failure bad", role: "alert" }, wrong.detail) : paymentTable(page.data, nothingFound(q)),
     pager({ ...page, cursor, href: (next) => link(q, next) }),
   ];

@@ -1,28 +1,16 @@
-// Who works on the cluster, and what the doctor says of it.
+// The processes of the cluster.
 
 import { api, maybe } from "./api.js";
 import { h } from "./dom.js";
-import { act, age, badge, card, head, table } from "./parts.js";
-import { count, sentence } from "./words.js";
+import { age, badge, card, head, table } from "./parts.js";
+import { count } from "./words.js";
 
-/** The doctor asks the upstreams too: asked when the page is opened, and when somebody wants it. */
-let checks = null;
-const LATE_MS = 60000;
-let askedAt = 0;
-
-async function ask() {
-  checks = await api("v1/doctor");
-  askedAt = Date.now();
-}
-
-/** The list of processes and checks. */
-export async function processesPage({ refresh }) {
-  const isLate = Date.now() - askedAt > LATE_MS;
-  const [workers, departed] = await Promise.all([api("v1/workers"), maybe("v1/workers/departed"), isLate ? ask() : null]);
-  const colours = { ok: ["OK", "good"], warning: ["Warning", "careful"], failed: ["Failed", "bad"] };
+/** The list of processes, and of those that left lately. */
+export async function processesPage() {
+  const [workers, departed] = await Promise.all([api("v1/workers"), maybe("v1/workers/departed")]);
   const roles = ["worker", "notifier"].filter((role) => !workers.data.some((one) => one.roles.includes(role)));
   return [
-    head("Processes", { tools: act("Check again", { run: ask, then: refresh, key: "doctor" }) }),
+    head("Processes", { note: "Who polls and who delivers.", tools: h("a", { class: "button", href: "#/health" }, "Health checks") }),
     roles.length > 0 && h("p", { class: "failure bad", role: "alert" }, `No ${roles.join(" and no ")} is alive: start one with ${roles.map((role) => `pollerd ${role}`).join(" and ")}.`),
     table("Processes", [
       { name: "Host", cell: (one) => `${one.host} (${one.pid})` },
@@ -41,11 +29,5 @@ export async function processesPage({ refresh }) {
       { name: "Up since", wide: true, cell: (one) => age(one.process.started_at) },
       { name: "Id", wide: true, cell: (one) => h("span", { class: "id soft" }, one.process.id) },
     ], departed.data, { key: (one) => one.process.id })),
-    card("Doctor", h("ul", { class: "checks" }, checks.checks.map((check) => {
-      const [word, colour] = colours[check.status] ?? [check.status, ""];
-      return h("li", null, badge(word, colour), h("div", null,
-        h("p", null, h("strong", null, check.name), " ", check.message),
-        check.action && h("p", { class: "soft" }, sentence(check.action))));
-    }))),
   ];
 }

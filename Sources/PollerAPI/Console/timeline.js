@@ -2,7 +2,9 @@
 
 import { api, collect, endpointLink, may, maybe, named, watchPath } from "./api.js";
 import { h } from "./dom.js";
-import { age, badge, excerpt } from "./parts.js";
+import { fold } from "./folding.js";
+import { showMessage } from "./messages.js";
+import { act, age, badge, excerpt } from "./parts.js";
 import { closing, dayOf, moment, payments, place, plain, refunds, sentence, steps, timeOfDay, when } from "./words.js";
 
 /** An event in a word and its colour, for lists. */
@@ -62,22 +64,42 @@ function small(entry) {
   return [entry.detail, last, entry.of].filter(Boolean).join(" · ");
 }
 
-/** Draws entries, a day under its name. */
-export function timeline(entries, label = "What became of it") {
+/** A button that shows the text of a delivery's message; nothing for an entry that is none. */
+function readButton(entry, deliveries) {
+  const its = entry.seq && deliveries.find(({ delivery }) => delivery.endpoint === entry.endpoint
+    && (!entry.source || delivery.source === entry.source));
+  return its && act("Read", {
+    run: () => showMessage(its.delivery.id, entry.seq), small: true, key: `read ${its.delivery.id} ${entry.seq} ${entry.at}`,
+    title: "The text of the email or the body of the webhook",
+  });
+}
+
+/** What is known of an entry beside its sentence. */
+function below(entry, deliveries) {
+  const read = readButton(entry, deliveries);
+  if (entry.parts) {
+    return h("details", { "data-key": `parts ${entry.at} ${entry.seq} ${entry.of ?? ""}` },
+      h("summary", null, small(entry)), h("ul", { class: "parts" }, entry.parts.map((part) => h("li", null,
+        h("time", { class: "soft", datetime: part.at, title: moment(part.at) }, timeOfDay(part.at)), " ", part.text,
+        h("div", { class: "soft" }, small({ ...part, of: null }), " ", readButton({ ...part, source: entry.source }, deliveries)),
+        part.attempts && h("ul", null, part.attempts.map(attemptLine))))));
+  }
+  if (!entry.attempts) return h("p", { class: "soft small" }, small(entry), read && [" ", read]);
+  return [h("details", { "data-key": `attempts ${entry.at} ${entry.text}` },
+    h("summary", null, small(entry)), h("ul", null, entry.attempts.map(attemptLine))), read];
+}
+
+/** Draws entries, a day under its name; the deliveries of one event are one entry. */
+export function timeline(entries, deliveries = [], label = "What became of it") {
   let day = null;
   const items = [];
-  for (const entry of entries) {
+  for (const entry of fold(entries, new Map(deliveries.map(({ delivery, endpoint }) => [delivery.endpoint, nameOf(delivery, endpoint)])))) {
     const its = dayOf(entry.at);
     if (its !== day) items.push(h("li", { class: "day" }, its));
     day = its;
     items.push(h("li", { class: `entry ${entry.tone ?? ""} ${entry.kind}` },
       h("time", { datetime: entry.at, title: moment(entry.at) }, timeOfDay(entry.at)),
-      h("div", null,
-        h("p", null, entry.text),
-        entry.attempts
-          ? h("details", { "data-key": `attempts ${entry.at} ${entry.text}` },
-            h("summary", null, small(entry)), h("ul", null, entry.attempts.map(attemptLine)))
-          : h("p", { class: "soft small" }, small(entry)))));
+      h("div", null, h("p", null, entry.text), below(entry, deliveries))));
   }
   return h("ol", { class: "timeline", "aria-label": label }, items);
 }
@@ -134,7 +156,8 @@ const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circui
 
 /** What somebody was told who has nothing more to be told: that they were told is said where they have accepted something. */
 function toldOf(delivery, told, isOver) {
-  if (told) return [`Told: ${told.accepted}, ${timeOfDay(told.at)}`, "good"];
+  // What it means for the money, and not the last event's own word: `consumed` says nothing to people.
+  if (told) return [`Told: ${payments[told.payment]?.[0] ?? told.accepted}, ${timeOfDay(told.at)}`, "good"];
   if (delivery.attempts === 0) return [isOver ? "Told nothing" : "Nothing to tell yet", "quiet"];
   // Attempts are forgotten before deliveries are, and what was given up may have been dismissed.
   return ["Nothing left to tell", "quiet"];

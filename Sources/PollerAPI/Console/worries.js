@@ -184,7 +184,7 @@ export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantin
     if (check.status === "ok" || saidBy[check.name]?.some((key) => said.has(key))) continue;
     found.push(worry(check.name, check.status === "failed" ? "bad" : "careful",
       `${check.name.charAt(0).toUpperCase()}${check.name.slice(1)}: ${check.message}.`, check.action,
-      places[check.name] ?? "#/processes", "Details"));
+      places[check.name] ?? "#/health", "Details"));
   }
   return found.sort((a, b) => {
     const [one, other] = [rank(a), rank(b)];

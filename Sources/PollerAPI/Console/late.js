@@ -1,0 +1,60 @@
+// Which payments are polled late, and why.
+
+import { at, may, maybe, orderLink, paymentLink } from "./api.js";
+import { h } from "./dom.js";
+import { age, head, id, sum, table, watchBadge } from "./parts.js";
+import { search } from "./query.js";
+import { reasonOf } from "./timeline.js";
+import { count, counted, sentence, span } from "./words.js";
+
+/** Payments whose last poll failed, shown below those that are late. */
+const FAILED_MAX = 20;
+
+/** What a payment is called: its order, or its source. */
+const name = (row) => row.order ?? id(row.source);
+
+const why = (row) => row.reasons.slice(0, 3).map((reason) => h("span", { class: "line" }, reasonOf(reason)));
+
+/** The page of late payments, and of those whose polls fail. */
+export async function latePage({ stop }) {
+  const [late, failed] = await Promise.all([
+    maybe(at("v1/late", { limit: 100 }), { data: [], waiting: 0, has_more: false }),
+    search("state=open error=any", null, { limit: FAILED_MAX, stop }).catch((error) => {
+      // A cluster that has too much to look through says so, and the list of late payments stands.
+      if (error.status !== 429) throw error;
+      return { data: [], next: null };
+    }),
+  ]);
+  return [
+    head("Late payments", { note: "Open payments that are polled later than they are due, the longest late first." }),
+    table("Late payments", [
+      { name: "Payment", cell: name },
+      { name: "Late by", n: true, cell: (row) => span(row.late_ms) },
+      { name: "Why", why: true, cell: why },
+      { name: "Can be polled", wide: true, cell: (row) => age(row.earliest_poll_at, "when the reason is gone") },
+      { name: "Amount", n: true, wide: true, cell: (row) => sum(row.payment) },
+      { name: "Lane", wide: true, cell: (row) => h("span", { class: "id soft" }, row.lane) },
+    ], late.data, {
+      link: paymentLink, key: (row) => `${row.account} ${row.source}`,
+      nothing: "No payment is late: every open payment is polled when it is due.",
+    }),
+    late.has_more && h("p", { class: "soft" }, `There are more: ${counted(late.waiting, "payment waits", "payments wait")} in the late lanes. `,
+      may("lanes:read") && h("a", { href: "#/lanes" }, "See the lanes")),
+    h("h2", null, "Last poll failed"),
+    table("Payments whose last poll failed", [
+      { name: "Payment", cell: name },
+      { name: "Error", why: true, cell: (watch) => sentence(watch.last_error) },
+      { name: "State", wide: true, cell: watchBadge },
+      { name: "Next poll", wide: true, cell: (watch) => age(watch.next_poll_at) },
+      { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },
+    ], failed.data, {
+      link: paymentLink, key: (watch) => `failed ${watch.account} ${watch.source}`, nothing: "The last poll of every open payment was answered.",
+    }),
+    failed.next && h("p", null, h("a", { class: "button small", href: "#/payments?q=state%3Dopen%20error%3Dany" }, `More than ${count(FAILED_MAX)}: show all`)),
+  ];
+}
+
+/** A link to where a payment is read, by its order where it has one. */
+export const payment = (row) => row.source
+  ? h("a", { class: "row cut", href: paymentLink(row), title: row.source, "data-key": `row ${row.account} ${row.source}` }, name(row))
+  : row.order ? h("a", { class: "row", href: orderLink(row.order, row.account) }, row.order) : null;
