@@ -54,7 +54,7 @@ enum DeliveryRecord: ItemRecord {
         sealedBy keys: MasterKeys
     ) -> [UInt8]? { nil }
 
-    static func terms(after change: DeliveryChange) -> [SearchTerm] { [] }
+    static func searchEntries(after change: DeliveryChange) -> String { "" }
 
     static func seesMoney(_ change: DeliveryChange) -> Bool { false }
 

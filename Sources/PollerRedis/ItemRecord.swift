@@ -24,8 +24,8 @@ protocol ItemRecord {
     /// The secret that was learned, packed and sealed; nil when none was.
     static func secret(after change: Change, sealedBy keys: MasterKeys) -> [UInt8]?
 
-    /// The entries of the index under which a change puts the item.
-    static func terms(after change: Change) -> [SearchTerm]
+    /// The entries of the index under which a change puts the item (`SearchEntries.stored`).
+    static func searchEntries(after change: Change) -> String
 
     /// Whether the look that led to a change has seen what the money did.
     static func seesMoney(_ change: Change) -> Bool
@@ -118,7 +118,8 @@ struct ItemFields {
             case .closed: closed = value.string
             case .crashes: crashes = count()
             // The scripts' own.
-            case .accepted, .folded, .foldedMore, .terms, .token, .hasLong, .hasError,
+            case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
+                .hasError,
                 .forgottenSeq, .formerDue,
                 .formerCrashes:
                 break

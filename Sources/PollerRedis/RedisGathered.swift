@@ -16,9 +16,9 @@ extension RedisWatchStore {
         behind place: CreatedPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot>? {
         let map = redis.keys.map
-        let lookups = lookups(lookup.terms, from: EntryPlace(of: map))
+        let lookups = lookups(lookup.entries, from: EntryPlace(of: map))
         let heads = try await each(lookups) { lookup in
-            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0", query))
+            (lookup.partition, redis.scripts[.search], arguments(lookup.entry, "0", query))
         }
         var entries: [(partition: Int, id: ItemID)] = []
         var known: Set<ItemID> = []

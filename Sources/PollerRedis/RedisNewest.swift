@@ -119,6 +119,14 @@ struct CreatedPlace: MergedPlace, Hashable {
         self.entry = entry
     }
 
+    /// The place before everything that was created at an instant or earlier.
+    init(upTo instant: Timestamp) {
+        let digits = String(max(instant.ms, 0) + 1)
+        let zeros = String(repeating: "0", count: max(13 - digits.utf8.count, 0))
+        // A digest and an id come behind spaces.
+        entry = zeros + digits + "   "
+    }
+
     /// *Shape*: base64url of `t|entry`.
     var cursor: String { Base64URL.encode(Packed.join(["t", entry]).utf8) }
 

@@ -209,7 +209,7 @@ extension RedisQueue {
         arguments.append(.string(payment ?? ""))
         arguments.append(.bytes(secret ?? []))
         arguments.append(Record.seesMoney(commit.change) ? "1" : "")
-        arguments.append(.string(Record.terms(after: commit.change).map(\.description).joined()))
+        arguments.append(.string(Record.searchEntries(after: commit.change)))
         guard case .events(let events) = entry else { return }
         for event in events { arguments += redis.recording(event) }
     }

@@ -26,7 +26,7 @@ extension RedisWatchStore {
 
     private func arguments(for archived: ArchivedWatch) -> [RedisArgument] {
         let watch = archived.watch
-        let terms = SearchTerm.terms(of: archived.snapshot, keys: searchKeys)
+        let entries = SearchEntries(of: archived.snapshot, keys: searchKeys)
         let log = log(of: archived)
         return [
             .string(watch.key.id.description),
@@ -48,7 +48,7 @@ extension RedisWatchStore {
             ),
             ShortText.argument(archived.metadata, redis.eventForm),
             .string(archived.lastError ?? ""),
-            .string(terms.map(\.description).joined()),
+            .string(entries.stored),
             RedisArgument(log.count),
         ] + log
     }

@@ -13,13 +13,21 @@ extension RedisWatchStore {
     static var batch: Int { 100 }
     /// Items of one entry that are asked for in one go.
     private static var found: Int { 200 }
+    /// Calls of one page behind the first of each entry: where an entry has many items of other accounts, a page may be
+    /// empty and not the last.
+    private static var scansMax: Int { 100 }
 
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         if let lookup = query.search?.lookup {
             return try await redis.steadily { () throws(StoreError) in
-                try await found(query, lookup)
+                if query.cursor == nil, let whole = lookup.wholeFirst,
+                    let page = try await gathered(query, whole, behind: .start), !page.items.isEmpty
+                {
+                    return page
+                }
+                return try await found(query, lookup)
             }
         }
         let map = redis.keys.map
@@ -74,9 +82,10 @@ extension RedisWatchStore {
         _ query: ListQuery,
         behind place: CreatedPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        try await newest(
+        let (from, to) = query.search?.created ?? (nil, nil)
+        let page = try await newest(
             NewestSelection(kinds: query.createdKinds, accounts: query.accounts),
-            behind: place,
+            behind: place == .start ? to.map(CreatedPlace.init(upTo:)) ?? .start : place,
             limit: query.limit,
             batch: query.isSelectiveAmongAccounts ? Self.batch : 1
         ) { items throws(StoreError) in
@@ -85,6 +94,10 @@ extension RedisWatchStore {
                 snapshot?.watch.createdAt == item.place.createdAt ? snapshot : nil
             }
         }
+        // What is behind it is older than all that is asked for.
+        let end = page.next.flatMap(CreatedPlace.init(cursor:))?.createdAt
+        guard let from, let end, end < from else { return page }
+        return ListPage(items: page.items, next: nil, looked: page.looked)
     }
 
     /// Those closed last first, or those in quarantine.
@@ -116,13 +129,13 @@ extension RedisWatchStore {
         try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
             group.flatMap { index -> [RedisArgument] in
                 let key = snapshots[index].watch.key
-                let terms = SearchTerm.terms(of: snapshots[index], keys: searchKeys)
+                let entries = SearchEntries(of: snapshots[index], keys: searchKeys)
                 let former = SearchTerm.former(of: key).flatMap { term in
-                    terms.contains(term) ? nil : term.description
+                    entries.terms.contains(term) ? nil : term.description
                 }
                 return [
                     .string(key.id.description),
-                    .string(terms.map(\.description).joined()),
+                    .string(entries.stored),
                     .string(former ?? ""),
                 ]
             }
@@ -150,17 +163,17 @@ extension RedisWatchStore {
         let map = redis.keys.map
         var page = ListPage<WatchSnapshot>(items: [], next: nil)
         var names = NamePlace(of: map)
-        let terms = lookup.terms
-        switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: terms.count) }) {
+        let entries = lookup.entries
+        switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: entries.count) }) {
         case nil:
             if let page = try await gathered(query, lookup, behind: .start) { return page }
-            page = try await entered(query, terms, from: EntryPlace(of: map))
+            page = try await entered(query, entries, from: EntryPlace(of: map))
         case .created(let place)?:
             // More than could be gathered since the page before: they are looked for in the same order.
             if let page = try await gathered(query, lookup, behind: place) { return page }
             return try await newest(query, behind: place)
         case .found(let place)?:
-            page = try await entered(query, terms, from: place)
+            page = try await entered(query, entries, from: place)
         case .named(let place)?: names = place
         default: throw .unknownCursor
         }
@@ -171,8 +184,10 @@ extension RedisWatchStore {
                 return ListPage(items: newest(page.items), next: next, looked: page.looked)
             }
             let rest = try await named(query, lookup.sources, left, from: names)
+            // One that a word finds, too, is there once.
+            let known = Set(page.items.map(\.watch.key))
             page = ListPage(
-                items: page.items + rest.items,
+                items: page.items + rest.items.filter { !known.contains($0.watch.key) },
                 next: rest.next,
                 looked: page.looked + rest.looked
             )
@@ -189,18 +204,19 @@ extension RedisWatchStore {
         /// Its beginning.
         let place: EntryPlace
         let partition: Int
-        let term: SearchTerm
+        /// As ``SearchLookup/entries`` has it.
+        let entry: String
     }
 
     /// What is to be looked up from a step on, one step after the other.
-    func lookups(_ terms: [SearchTerm], from start: EntryPlace) -> [EntryLookup] {
+    func lookups(_ entries: [String], from start: EntryPlace) -> [EntryLookup] {
         let map = redis.keys.map
         return (start.step..<start.steps).flatMap { step in
             var place = EntryPlace(of: map, step: step, among: start.steps)
             return map.parts(of: step, among: start.steps).flatMap { partition in
-                terms.map { term in
+                entries.map { entry in
                     defer { place.at += 1 }
-                    return EntryLookup(place: place, partition: partition, term: term)
+                    return EntryLookup(place: place, partition: partition, entry: entry)
                 }
             }
         }
@@ -209,10 +225,10 @@ extension RedisWatchStore {
     /// What is under entries of the index.
     private func entered(
         _ query: ListQuery,
-        _ terms: [SearchTerm],
+        _ entries: [String],
         from start: EntryPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let all = lookups(terms, from: start)
+        let all = lookups(entries, from: start)
         guard var place = all.first?.place else { return ListPage(items: [], next: nil) }
         // A step that was split since is begun again.
         if place.picture == start.picture { place = start }
@@ -220,21 +236,24 @@ extension RedisWatchStore {
         guard lookups.first?.place.step == start.step else { throw .unknownCursor }
         // What one of them begins with, all at once: of most there is nothing else.
         let heads = try await each(Array(lookups)) { lookup in
-            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0", query))
+            (lookup.partition, redis.scripts[.search], arguments(lookup.entry, "0", query))
         }
         var items: [WatchSnapshot] = []
         var seen: Set<WatchKey> = []
-        var looked = 0
+        var (looked, scans) = (0, 0)
         var index = lookups.startIndex
-        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit {
-            let (partition, term) = (lookups[index].partition, lookups[index].term)
+        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit,
+            scans < Self.scansMax
+        {
+            if place.scan != "0" { scans += 1 }
+            let (partition, entry) = (lookups[index].partition, lookups[index].entry)
             let reply =
                 place.scan == "0"
                 ? heads[index - lookups.startIndex]
                 : try await redis.run(
                     redis.scripts[.search],
                     partition: partition,
-                    arguments(term, place.scan, query)
+                    arguments(entry, place.scan, query)
                 )
             guard let values = reply.array, let next = values.first?.string else {
                 throw .corrupt("search.lua answered \(reply)")
@@ -271,12 +290,12 @@ extension RedisWatchStore {
     }
 
     func arguments(
-        _ term: SearchTerm,
+        _ entry: String,
         _ scan: String,
         _ query: ListQuery
     ) -> [RedisArgument] {
         [
-            .string(term.description), .string(scan), RedisArgument(Self.found),
+            .string(entry), .string(scan), RedisArgument(Self.found),
             .string(query.accounts.inScripts),
         ]
     }

@@ -176,7 +176,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             ShortText.argument(watch.metadata, redis.eventForm),
             .string(watch.charge?.json ?? ""),
             .string(watch.order?.description ?? ""),
-            .string(SearchTerm.terms(of: watch, keys: searchKeys).map(\.description).joined()),
+            .string(SearchEntries(of: watch, keys: searchKeys).stored),
         ]
     }
 

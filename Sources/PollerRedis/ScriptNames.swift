@@ -52,6 +52,7 @@ enum ScriptNames {
         literals["SEARCH.term"] = String(SearchTerm.length)
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
+        literals["SEARCH.wordsBytes"] = String(ShortText.bytesMax)
         literals["PACKED.mark"] = String(PackedEvent.mark)
         literals["PACKED.once"] = String(PackedEvent.once)
         literals["PACKED.folded"] = String(FoldedEvents.mark)

@@ -119,10 +119,11 @@ enum ScriptName: String, CaseIterable {
     fileprivate var prefaces: [Preface] {
         switch self {
         case .hint: [.prelude, .created, .opening]
-        case .mark, .revise, .redrive, .newest, .createdFill, .createdSweep: [.prelude, .created]
+        case .mark, .revise, .redrive, .newest, .createdFill, .createdSweep, .search:
+            [.prelude, .created]
         case .enqueue: [.prelude, .texts, .created, .searching]
-        case .index, .named: [.prelude, .searching]
-        case .purge, .splitWrite, .splitForget: [.prelude, .created, .searching]
+        case .index, .named: [.prelude, .created, .searching]
+        case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .created, .searching]
         case .restore: [.prelude, .texts, .created, .searching, .folding]
         case .recorded, .recordedConfirmed: [.prelude, .texts, .folding]
         case .log, .logConfirmed, .read, .bodies, .fold: [.prelude, .folding]

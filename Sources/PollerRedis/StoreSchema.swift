@@ -93,6 +93,9 @@ enum KeyKind: String, CaseIterable {
     /// Hash: a bucket of the index by which watches are found, the rest of an entry and an item's id →
     /// nothing. Name: the first characters of the entries in it (`SearchTerm`).
     case searchBucket = "S"
+    /// Zset, all score 0: the leaves of the index of words, by the lowest entry each may hold; and with one of these as
+    /// name, zset, all score 0: its entries, at most 100, `<word> <item's id>` (`IndexedWord`).
+    case words = "W"
     /// Zset, all score 0: the lanes in which watches were ever enqueued, by name. They are what a source is
     /// looked for in (`SearchedSource`); some 80 bytes for each account and kind, for ever. Of watches alone.
     case knownLanes = "L"
@@ -170,6 +173,10 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case order = "o"
     /// Its entries in the index of searches, side by side (`SearchTerm`).
     case terms = "t"
+    /// Its words in the index of words, with spaces between (`IndexedWord`), and those for which the first field had
+    /// no room: each has 64 bytes at most.
+    case words = "W"
+    case moreWords = "X"
     /// The seq of the last event that was forgotten while the item was kept.
     case forgottenSeq = "u"
     /// Of a delivery: when which event was accepted, of attempts that are forgotten (``AcceptedLine``).

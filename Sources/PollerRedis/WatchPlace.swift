@@ -63,7 +63,7 @@ enum WatchPlace {
 }
 
 /// Where a search stands among entries of the index: the step (``ListPosition``), the entry in one of its partitions,
-/// HSCAN's place in its bucket, and how many of those it told were passed.
+/// HSCAN's place in its bucket or the last word, and how many of those it told were passed.
 ///
 /// HSCAN's places are good for one bucket alone: when the step was split since, it is begun again, and what was told
 /// of that one step may be told twice.
@@ -91,11 +91,20 @@ struct EntryPlace {
             values += [String(map.base), "\(map.base)-0"]
         }
         guard values.count == 6, let step = Int(count: values[0]), let at = Int(count: values[1]),
-            UInt64(decimal: values[2]) != nil, let skipped = Int(count: values[3]),
+            Self.isScan(values[2]), let skipped = Int(count: values[3]),
             let steps = Int(count: values[4]), map.hasStep(step, among: steps)
         else { return nil }
         (self.step, self.steps, picture) = (step, steps, values[5])
         (self.at, scan, self.skipped) = (at, values[2], skipped)
+    }
+
+    /// A number of HSCAN's, or an entry of a word in hexadecimal digits (search.lua).
+    private static func isScan(_ text: String) -> Bool {
+        if UInt64(decimal: text) != nil { return true }
+        return text.utf8.count % 2 == 0 && (2...256).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+            }
     }
 
     fileprivate var parts: [String] {

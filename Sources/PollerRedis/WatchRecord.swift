@@ -173,8 +173,8 @@ enum WatchRecord: ItemRecord {
         )
     }
 
-    static func terms(after change: WatchChange) -> [SearchTerm] {
-        SearchTerm.terms(after: change)
+    static func searchEntries(after change: WatchChange) -> String {
+        SearchEntries(after: change).stored
     }
 
     static func seesMoney(_ change: WatchChange) -> Bool { change.seesMoney }

@@ -46,6 +46,9 @@ struct SearchBench: Sendable {
             "\(keys[$0 % count].source)"
         }
         try await search("by a word alone", "word", &report) { "a\($0 % count)" }
+        try await search("by the beginning of an order", "beginning", &report) {
+            "a\(($0 % count) / 10)"
+        }
         try await search("by customer, \(Self.perCustomer) watches", "customer", &report) {
             "customer=c\($0 % max(count / Self.perCustomer, 1))"
         }

@@ -14,7 +14,8 @@ struct ReleasedScripts: Sendable {
     /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
     /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
     private static let calledOtherwise: [String: Set<ScriptName>] = [
-        "0.3.0": [.lane, .mark, .endpointList]
+        // Its index of searches had no words, and took fingerprints alone.
+        "0.3.0": [.lane, .mark, .endpointList, .enqueue, .restore, .index, .search]
     ]
 
     /// Behaviours that a store has only in a newer form than a release makes.

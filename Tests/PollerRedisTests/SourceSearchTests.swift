@@ -67,6 +67,7 @@ struct SourceSearchTests {
                 ) {}
             }
             #expect(try await harness.keys(of: .searchBucket).isEmpty, "all are gone with it")
+            #expect(try await harness.keys(of: .words).isEmpty)
         }
     }
 
@@ -170,7 +171,7 @@ struct EndpointCountTests {
 
 extension RedisHarness {
     /// A watch's key.
-    fileprivate static func key(_ number: Int, of account: AccountID = .main) -> WatchKey {
+    static func key(_ number: Int, of account: AccountID = .main) -> WatchKey {
         WatchKey(account: account, source: SourceID(unchecked: "src_\(number)"), kind: .source)
     }
 
@@ -214,7 +215,7 @@ extension RedisHarness {
         }
     }
 
-    fileprivate func keys(of kind: KeyKind) async throws -> [String] {
+    func keys(of kind: KeyKind) async throws -> [String] {
         let pattern = "\(layout.watchKeys.namespace)\(kind.rawValue){*"
         let keys = try await client.send(RedisCommand("KEYS", [.string(pattern)]))
         return (keys.array ?? []).compactMap(\.string)

@@ -67,7 +67,7 @@ struct StoreExercise {
         for key in watches {
             await outcome.attempt("snapshot") {
                 guard let snapshot = try await store.snapshot(of: key) else { return }
-                _ = SearchTerm.terms(of: snapshot, keys: store.searchKeys)
+                _ = SearchEntries(of: snapshot, keys: store.searchKeys).stored
             }
             await outcome.attempt("events") {
                 _ = try await store.events(of: key, after: 0, limit: 100)

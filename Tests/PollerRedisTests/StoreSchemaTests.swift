@@ -14,7 +14,7 @@ import Testing
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d openCreated=T closedCreated=V outbox=e fanOuts=F members=p departures=D meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
-                accessKeys=A accessKeysUsed=B searchBucket=S knownLanes=L endpointCounts=G auditTrail=C \
+                accessKeys=A accessKeysUsed=B searchBucket=S words=W knownLanes=L endpointCounts=G auditTrail=C \
                 incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R \
                 suspects=P setAside=Q setAsideFields=U
                 """
@@ -41,7 +41,7 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
-                secret=p notify=N metadata=M order=o terms=t forgottenSeq=u accepted=a folded=F \
+                secret=p notify=N metadata=M order=o terms=t words=W moreWords=X forgottenSeq=u accepted=a folded=F \
                 foldedMore=G url=w formerDue=d formerCrashes=z
                 """
         )

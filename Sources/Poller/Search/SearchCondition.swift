@@ -13,7 +13,7 @@ package struct SearchCondition: Hashable, Sendable {
     enum Wanted: Hashable, Sendable {
         /// One of these, normal (``SearchText/normal(_:)``).
         case texts([String])
-        case numbers([Amount])
+        case money([TypedMoney])
         case time(Timestamp)
     }
 
@@ -22,6 +22,10 @@ package struct SearchCondition: Hashable, Sendable {
     let wanted: Wanted
     /// The values as they were typed: in an upstream's ids case may count.
     private let typed: [String]
+    /// The amount that a word alone may mean, beside the text that it is.
+    private let amount: TypedMoney?
+    /// Whether `Mül*` means all that begins so.
+    private var takesBeginnings = true
 
     /// What the metadata say under a name.
     init(metadata name: String, _ value: String) {
@@ -29,6 +33,18 @@ package struct SearchCondition: Hashable, Sendable {
         comparison = .equal
         wanted = .texts([SearchText.normal(value)])
         typed = [value]
+        amount = nil
+        // Programs ask so, with whatever their customers have written.
+        takesBeginnings = false
+    }
+
+    /// When it was created.
+    init(created comparison: SearchComparison, _ instant: Timestamp) {
+        subject = .field(.created)
+        self.comparison = comparison
+        wanted = .time(instant)
+        typed = []
+        amount = nil
     }
 
     /// Reads a word of a query.
@@ -39,6 +55,7 @@ package struct SearchCondition: Hashable, Sendable {
         let field = word.name.flatMap { SearchField(rawValue: $0.lowercased()) }
         let isOfTime = field == .created || field == .closed
         comparison = isOfAge && isOfTime ? word.comparison.reversed : word.comparison
+        amount = word.name == nil ? word.values.first.flatMap { TypedMoney($0) } : nil
         guard let name = word.name else {
             subject = .anything
             wanted = .texts(word.values.map(SearchText.normal))
@@ -51,18 +68,18 @@ package struct SearchCondition: Hashable, Sendable {
             subject = .metadata(key)
             wanted = .texts(word.values.map(SearchText.normal))
         } else {
-            throw SearchQuery.mistake(
-                "asks for \(name), which nothing is searched by\(Self.guess(name, keys)); known are "
-                    + Self.known(keys).joined(separator: ", ")
-                    + ", and metadata.NAME"
-            )
+            throw SearchQuery.mistake(Self.unknown(word, name, keys))
         }
         guard !comparison.isOrdered || isOrdered else {
             throw SearchQuery.mistake("cannot ask whether \(name) is more or less; use = or !=")
         }
-        guard !comparison.isOrdered || word.values.count == 1 else {
+        guard !comparison.isOrdered || hasOneValue(of: word) else {
             throw SearchQuery.mistake("compares \(name) with several values; one must do")
         }
+    }
+
+    private func hasOneValue(of word: SearchWord) -> Bool {
+        if case .money(let amounts) = wanted { amounts.count == 1 } else { word.values.count == 1 }
     }
 
     /// Words for the money that are no status of any upstream.
@@ -91,13 +108,14 @@ package struct SearchCondition: Hashable, Sendable {
         return fields + keys.names.filter { !fields.contains($0) }
     }
 
-    private static func guess(_ name: String, _ keys: SearchKeys) -> String {
+    /// What to write instead of a field that there is not: one whose name is nearly the same, or else the metadata of
+    /// this name.
+    private static func unknown(_ word: SearchWord, _ name: String, _ keys: SearchKeys) -> String {
         let known = known(keys)
-        // The same letters but for one or two, or the beginning.
-        let near = known.first { word in
-            word.hasPrefix(name) || Set(word).symmetricDifference(name).count < 2
-        }
-        return near.map { " (did you mean \($0)?)" } ?? ""
+        let meant = Spelling.nearest(to: name.lowercased(), among: known) ?? "metadata.\(name)"
+        return
+            "asks for \(name), which is not a field. Did you mean `\(word.text(named: meant))`? Fields are "
+            + known.joined(separator: ", ") + "; any other metadata is metadata.NAME"
     }
 
     private static func wanted(
@@ -107,9 +125,9 @@ package struct SearchCondition: Hashable, Sendable {
     ) throws(InvalidInput) -> Wanted {
         switch field {
         case .amount:
-            var numbers: [Amount] = []
-            for value in word.values { numbers.append(try amount(value)) }
-            return .numbers(numbers)
+            var amounts: [TypedMoney] = []
+            for value in word.amounts { amounts.append(try amount(value)) }
+            return .money(amounts)
         case .created, .closed:
             return .time(try time(word, field, now))
         default:
@@ -131,19 +149,11 @@ package struct SearchCondition: Hashable, Sendable {
         }
     }
 
-    /// In the smallest unit, or with a point and decimals as people write it.
-    private static func amount(_ text: String) throws(InvalidInput) -> Amount {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        let digits = parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        }
-        if digits, parts.count <= 2 {
-            let decimals = parts.count == 2 ? parts.last.map(String.init) ?? "" : ""
-            let padded = decimals.count == 1 ? decimals + "0" : decimals
-            if let amount = Amount(decimal: (parts.first ?? "") + padded) { return amount }
-        }
+    private static func amount(_ text: String) throws(InvalidInput) -> TypedMoney {
+        if let amount = TypedMoney(text, isField: true) { return amount }
         throw SearchQuery.mistake(
-            "has an amount that is none: \(text); write 4990 in the smallest unit, or 49.90"
+            "has an amount that is none: \(text); write 4990 in the smallest unit, or 49.90, "
+                + "or €49.90"
         )
     }
 
@@ -157,11 +167,7 @@ package struct SearchCondition: Hashable, Sendable {
             throw SearchQuery.mistake("asks for one instant of \(field.rawValue); use > or <")
         }
         let text = word.values.first ?? ""
-        if let age = Duration(text: text) { return now + (.zero - age) }
-        let instant =
-            Timestamp(rfc3339: text) ?? Timestamp(rfc3339: "\(text)T00:00:00.000Z")
-            ?? Timestamp(rfc3339: "\(text.dropLast()).000Z")
-        guard let instant else {
+        guard let instant = SearchQuery.instant(text, at: now) else {
             throw SearchQuery.mistake(
                 "has a time that is none: \(text); write 2026-11-23, 2026-11-23T09:30:00Z, "
                     + "or an age such as 2d"
@@ -176,13 +182,15 @@ extension SearchCondition {
     func matches(_ snapshot: WatchSnapshot, _ keys: SearchKeys) -> Bool {
         switch wanted {
         case .texts(let texts):
-            let isFound = texts.contains { has($0, snapshot, keys) }
+            let isFound = texts.contains { has($0, snapshot, keys) } || isAmount(of: snapshot)
             return comparison == .notEqual ? !isFound : isFound
-        case .numbers(let numbers):
+        case .money(let amounts):
             guard let amount = snapshot.payment?.amount else { return comparison == .notEqual }
+            let currency = snapshot.payment?.currency
+            let wanted = amounts.compactMap { $0.amount(in: currency) }
             return comparison == .notEqual
-                ? !numbers.contains(amount)
-                : numbers.contains { comparison.holds(amount, $0) }
+                ? !wanted.contains(amount)
+                : wanted.contains { comparison.holds(amount, $0) }
         case .time(let time):
             return instant(of: snapshot).map { comparison.holds($0, time) } ?? false
         }
@@ -193,13 +201,29 @@ extension SearchCondition {
         return snapshot.closed == nil ? nil : snapshot.lastEvent?.polledAt
     }
 
+    /// Whether a word alone is what is to be paid.
+    private func isAmount(of snapshot: WatchSnapshot) -> Bool {
+        guard let amount, let payment = snapshot.payment, let due = payment.amount else {
+            return false
+        }
+        return amount.amount(in: payment.currency) == due
+    }
+
     private func has(_ text: String, _ snapshot: WatchSnapshot, _ keys: SearchKeys) -> Bool {
+        let watch = snapshot.watch
         switch subject {
         case .anything:
-            return SearchTerm.texts(of: snapshot, keys).contains { SearchText.has($0, text) }
+            let ids = [watch.key.source.description, watch.state.charge.charge?.description]
+            let said =
+                [watch.order?.description].compactMap(\.self)
+                + SearchText.values(keys.names, snapshot) + SearchText.recipients(snapshot.notify)
+            return ids.compactMap(\.self).contains { SearchText.has(SearchText.normal($0), text) }
+                || said.contains { SearchText.begins(SearchText.normal($0), text) }
         case .metadata(let name):
-            return SearchText.values([name], snapshot).contains {
-                SearchText.has(SearchText.normal($0), text)
+            return SearchText.values([name], snapshot).contains { value in
+                let value = SearchText.normal(value)
+                return beginning(text).map { SearchText.begins(value, $0) }
+                    ?? SearchText.has(value, text)
             }
         case .field(.endpoint):
             return snapshot.notify.contains { $0.description.lowercased().contains(text) }
@@ -207,8 +231,18 @@ extension SearchCondition {
             guard let error = snapshot.lastError else { return text == "none" }
             return text == "any" || error.lowercased().contains(text)
         case .field(let field):
-            return field.texts(of: snapshot, keys).contains(text)
+            let values = field.texts(of: snapshot, keys)
+            guard field == .order, let beginning = beginning(text) else {
+                return values.contains(text)
+            }
+            return values.contains { SearchText.begins($0, beginning) }
         }
+    }
+
+    /// What `Mül*` begins with; `nil` for a text that is meant whole.
+    private func beginning(_ text: String) -> String? {
+        guard takesBeginnings, text.count > 1, text.last == "*" else { return nil }
+        return String(text.dropLast())
     }
 
     /// Whether no open watch can fulfil it.
@@ -232,19 +266,37 @@ extension SearchCondition {
     func lookup(among keys: SearchKeys) -> SearchLookup? {
         guard comparison == .equal else { return nil }
         switch (subject, wanted) {
-        case (.field(.amount), .numbers(let numbers)):
-            return SearchLookup(terms: numbers.map { SearchTerm(amount: $0) })
-        case (.anything, .texts(let texts)), (.field(.source), .texts(let texts)):
+        case (.field(.amount), .money(let amounts)):
+            return SearchLookup(amounts)
+        case (.anything, .texts(let texts)):
+            let sources = typed.compactMap(SearchedSource.init)
+            let money = amount.map { SearchLookup([$0]).entries } ?? []
+            let words = texts.map { SearchLookup(beginning: $0) }
             return SearchLookup(
-                terms: texts.flatMap(SearchTerm.forms),
+                entries: words.flatMap(\.entries) + money,
+                whole: words.flatMap(\.whole),
+                sources: sources
+            )
+        case (.field(.source), .texts(let texts)):
+            return SearchLookup(
+                entries: texts.map { SearchTerm(of: $0).description },
                 sources: typed.compactMap(SearchedSource.init)
             )
         case (.field(.order), .texts(let texts)):
-            return SearchLookup(terms: texts.flatMap(SearchTerm.forms))
+            return lookup(of: texts)
         case (.metadata(let name), .texts(let texts)) where keys.names.contains(name):
-            return SearchLookup(terms: texts.flatMap(SearchTerm.forms))
+            return lookup(of: texts)
         default:
             return nil
         }
+    }
+
+    private func lookup(of texts: [String]) -> SearchLookup {
+        SearchLookup(
+            entries: texts.flatMap { text in
+                beginning(text).map { SearchLookup(beginning: $0).entries }
+                    ?? SearchLookup(whole: [text]).entries
+            }
+        )
     }
 }

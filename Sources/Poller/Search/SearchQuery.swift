@@ -3,17 +3,20 @@
 /// *Language*: words with blanks between them, the same in the API, `pollerctl list` and the address of
 /// a page:
 /// ```
-/// A77                          in source, order, charge and the metadata that are searched
+/// A77                          a source, a charge, or what an order or searched metadata begin with
+/// 49.90  €49.90  49,90 EUR     an amount, or a word that is written so
 /// order=A77 status=pending     both; order is that of the watch or of its metadata
 /// payment=failed,expired       one of them
 /// customer="Jane Doe"          metadata that are searched; any others as metadata.colour=red
+/// customer=Mül*                all that begins so
 /// kind!=charge                 none of them
-/// amount>=1000 amount=49.90    the smallest unit, or with two decimals
+/// amount>=1000 amount=€49.90   the smallest unit, or with decimals
 /// created>2d                   longer ago than two days
 /// closed>=2026-11-01           from that day on
 /// ```
 /// Case is ignored, and so are accents, punctuation around words, and a word's place: `customer=doe` finds
-/// Jane Doe, and `obrien` finds O’Brien, Pat. Words are whole: a part of one finds nothing.
+/// Jane Doe, and `obrien` finds O’Brien, Pat. A word alone finds the words that begin with it: `müll` finds Müller.
+/// Behind `=` words are whole, because programs ask so.
 package struct SearchQuery: Hashable, Sendable {
     /// A sentence somebody types, not a program.
     package static let bytesMax = 1000
@@ -33,12 +36,14 @@ package struct SearchQuery: Hashable, Sendable {
     ///   - metadata: further conditions, by the name of metadata.
     ///   - keys: the names of the metadata that are searched here.
     ///   - now: what ages are counted from.
+    ///   - created: the first instant at which they may be created, and the one before which.
     /// - Throws: ``InvalidInput`` about `q` that says what to write instead.
     package init(
         _ text: String,
         metadata: [(name: String, value: String)] = [],
         keys: SearchKeys,
-        now: Timestamp
+        now: Timestamp,
+        created: (from: Timestamp?, before: Timestamp?) = (nil, nil)
     ) throws(InvalidInput) {
         guard text.utf8.count <= Self.bytesMax else {
             throw Self.mistake("is longer than \(Self.bytesMax) bytes")
@@ -46,11 +51,17 @@ package struct SearchQuery: Hashable, Sendable {
         // Searches travel in URLs, and the audit trail keeps the words of some.
         try IdentifierSyntax.refuseSecret(text, field: "q", as: .name)
         var conditions: [SearchCondition] = []
-        for word in try SearchWord.split(text) {
+        for word in SearchWord.joined(try SearchWord.split(text)) {
             conditions.append(try SearchCondition(word, keys: keys, now: now))
         }
         for (name, value) in metadata {
             conditions.append(SearchCondition(metadata: name, value))
+        }
+        if let from = created.from {
+            conditions.append(SearchCondition(created: .atLeast, from))
+        }
+        if let before = created.before {
+            conditions.append(SearchCondition(created: .less, before))
         }
         guard conditions.count <= Self.conditionsMax else {
             throw Self.mistake("has more than \(Self.conditionsMax) conditions")
@@ -67,10 +78,11 @@ package struct SearchQuery: Hashable, Sendable {
 
     /// How every watch that is looked for is found; nil when only looking at records tells.
     ///
-    /// Of several ways one that needs no names: an entry is found at once, a name is tried in each lane.
+    /// Of several ways one that needs no names: an entry is found at once, a name is tried in each lane. Of several
+    /// words the longest.
     package var lookup: SearchLookup? {
         let all = conditions.compactMap { $0.lookup(among: keys) }
-        return all.first { $0.sources.isEmpty } ?? all.first
+        return all.first { $0.sources.isEmpty } ?? all.max { $0.weight < $1.weight }
     }
 
     /// Whether only closed watches can be what is looked for.
@@ -78,6 +90,27 @@ package struct SearchQuery: Hashable, Sendable {
 
     /// Whether only open watches can be what is looked for.
     package var isOfOpen: Bool { conditions.contains { $0.isOfOpen } }
+
+    /// Between which instants everything it finds was created; `nil` where it says nothing of that.
+    package var created: (from: Timestamp?, to: Timestamp?) {
+        var (from, to): (Timestamp?, Timestamp?) = (nil, nil)
+        for condition in conditions where condition.subject == .field(.created) {
+            guard case .time(let time) = condition.wanted else { continue }
+            switch condition.comparison {
+            case .more, .atLeast: from = max(from ?? time, time)
+            case .less, .atMost: to = min(to ?? time, time)
+            case .equal, .notEqual: continue
+            }
+        }
+        return (from, to)
+    }
+
+    /// The instant that a day, a time or an age is; `nil` for another text.
+    package static func instant(_ text: String, at now: Timestamp) -> Timestamp? {
+        if let age = Duration(text: text) { return now + (.zero - age) }
+        return Timestamp(rfc3339: text) ?? Timestamp(rfc3339: "\(text)T00:00:00.000Z")
+            ?? Timestamp(rfc3339: "\(text.dropLast()).000Z")
+    }
 
     static func mistake(_ message: String) -> InvalidInput {
         InvalidInput(field: "q", message: message)
@@ -184,6 +217,41 @@ struct SearchWord: Hashable {
         guard values.count <= SearchQuery.conditionsMax else {
             throw SearchQuery.mistake("has more than \(SearchQuery.conditionsMax) values")
         }
+    }
+
+    private init(alone value: String) {
+        (name, comparison, values) = (nil, .equal, [value])
+    }
+
+    /// Words of which `49,90 €` and `EUR 49.90` are one each.
+    static func joined(_ words: [SearchWord]) -> [SearchWord] {
+        words.reduce(into: []) { joined, word in
+            guard let before = joined.last, before.name == nil, word.name == nil,
+                let one = before.values.first, let other = word.values.first,
+                TypedMoney.isCurrency(one) != TypedMoney.isCurrency(other),
+                TypedMoney(one + other) != nil
+            else {
+                joined.append(word)
+                return
+            }
+            joined[joined.count - 1] = SearchWord(alone: one + other)
+        }
+    }
+
+    /// The values as amounts: two of which the second has two digits are one with a decimal comma, `49,90`.
+    var amounts: [String] {
+        guard values.count == 2, values[1].utf8.count == 2,
+            values[1].utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else {
+            return values
+        }
+        return [values.joined(separator: ",")]
+    }
+
+    /// The word as somebody would type it with another name.
+    func text(named name: String) -> String {
+        let typed = values.map { $0.contains(where: \.isWhitespace) ? "\"\($0)\"" : $0 }
+        return "\(name)\(comparison.rawValue)\(typed.joined(separator: ","))"
     }
 
     /// Whether a text may be the name of a field or of metadata.

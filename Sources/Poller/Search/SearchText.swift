@@ -76,8 +76,37 @@ enum SearchText {
         isIn(value, wanted) || isIn(folded(value), folded(wanted))
     }
 
+    /// Whether a value is a text that is looked for, or one of its words begins so; both normal.
+    ///
+    /// A beginning has ``IndexedWord/beginningMin`` characters at least; less of one is a word.
+    static func begins(_ value: String, _ wanted: String) -> Bool {
+        guard wanted.count >= IndexedWord.beginningMin else { return has(value, wanted) }
+        return hasBeginning(value, wanted) || hasBeginning(folded(value), folded(wanted))
+    }
+
+    private static func hasBeginning(_ value: String, _ wanted: String) -> Bool {
+        value.hasPrefix(wanted) || value.contains(" \(wanted)")
+    }
+
     private static func isIn(_ value: String, _ wanted: String) -> Bool {
         value == wanted || value.split(separator: " ").contains(wanted[...])
+    }
+
+    /// Words of one value that are in the index.
+    private static let wordsMax = 3
+
+    /// The longest words of some values, folded.
+    ///
+    /// First the longest of each, so that none is without where there are too many; of words as long the first.
+    static func longestWords(of values: [String]) -> [String] {
+        let each = values.map { value in
+            let words = folded(value).split(separator: " ").enumerated().sorted {
+                $0.element.count == $1.element.count
+                    ? $0.offset < $1.offset : $0.element.count > $1.element.count
+            }
+            return words.prefix(wordsMax).map { String($0.element) }
+        }
+        return (0..<wordsMax).flatMap { at in each.compactMap { at < $0.count ? $0[at] : nil } }
     }
 
     /// What a watch's metadata say under some names.

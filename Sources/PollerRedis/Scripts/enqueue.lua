@@ -5,7 +5,7 @@
 -- ARGV     for each watch eleven values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
 --          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or '',
---          entries in the index side by side; notify, private part and metadata may be short (see ShortText)
+--          entries in the index (searching.lua); notify, private part and metadata may be short (see ShortText)
 -- RETURNS  for each watch {outcome: created|restarted|joined|refused, run, seq}; refused: with those of this request
 --          it would have more notify URLs than a watch can have, and nothing of it was changed
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then

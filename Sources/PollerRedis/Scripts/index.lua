@@ -3,9 +3,9 @@
 -- one that they do not need.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     for each watch three values: id, entries side by side, the entry it does not need or ''
+-- ARGV     for each watch three values: id, entries (searching.lua), the entry it does not need or ''
 -- RETURNS  how many were there to be put
--- USES     searching
+-- USES     created, searching
 -- COST     three reads and two writes a watch, and a write an entry
 local count = 0
 for at = 1, #ARGV, 3 do

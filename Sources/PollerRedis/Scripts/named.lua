@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, entry, id, entry, …
 -- RETURNS  the ids of those that there are
--- USES     searching
+-- USES     created, searching
 -- COST     one read an item
 local found = {}
 for at = 1, #ARGV, 2 do

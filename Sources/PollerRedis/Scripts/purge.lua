@@ -10,7 +10,7 @@
 --          sake of its money, at most
 -- RETURNS  how many were forgotten or spared
 -- USES     created, searching
--- COST     four reads an item, a write for its place by creation, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
+-- COST     five reads an item, a write for its place by creation, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
 local DAY, HOUR = 86400000, 3600000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
@@ -42,9 +42,9 @@ for _, id in ipairs(ids) do
     call('HDEL', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
   else
     forgotten[#forgotten + 1] = id
-    local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.lane, ITEM.began)
-    if w[1] then take_from_index(id, w[1]) end
-    if w[2] then drop_created(KEY.closedCreated, created_entry(id, w[2], w[3])) end
+    local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
+    take_from_index(id)
+    if w[1] then drop_created(KEY.closedCreated, created_entry(id, w[1], w[2])) end
     keys[#keys + 1] = key(KEY.item, id)
     keys[#keys + 1] = key(KEY.long, id)
     keys[#keys + 1] = key(KEY.notes, id)

@@ -9,7 +9,7 @@
 -- ARGV     for each watch: id, source, facts and state (see WatchRecord), lane, beginning and deadline ms, run,
 --          seq, why it is closed, what is remembered of its payment or '', order that is paid or '', seq of the
 --          last event that is not there, notify (URLs by newline) and metadata, which may be short (see ShortText),
---          last error or '', entries in the index side by side, how many entries its log has, and these
+--          last error or '', entries in the index (searching.lua), how many entries its log has, and these
 -- RETURNS  for each 1, or 0 where there is one already
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- USES     texts, created, searching, folding

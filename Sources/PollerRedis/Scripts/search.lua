@@ -2,18 +2,62 @@
 -- Pages through the ids of the items that are under an entry of the index.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     entry, place ('0' at the start), about how many to look at, accounts, each between spaces, or
---          '' for all: what is of others is left out here, so that no answer takes longer for it
+-- ARGV     entry: a fingerprint, or a space and the beginning of a word (a whole word has a space behind it); place
+--          ('0' at the start), about how many to look at, accounts, each between spaces, or '' for all: what is of
+--          others is left out here, so that no answer takes longer for it
 -- RETURNS  {place of the rest, or '0' when there is none, id, id, …}; none of a partition that is being filled
--- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; with
---          accounts one read for each that is found
+-- USES     created
+-- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; of words a command
+--          for each leaf of a hundred, and of beginnings a read for each entry; with accounts one read for each that is found
 if stage == STAGE.filling then return { '0' } end
-local term, place, accounts = ARGV[1], ARGV[2], ARGV[4]
-local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
-  'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])
-local reply = { found[1] }
-for at = 1, #found[2], 2 do
-  local id = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
+local term, place, left, accounts = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4]
+local reply = { '0' }
+local function add_if_wanted(id)
   if is_of(accounts, id) then reply[#reply + 1] = id end
 end
+
+-- The place behind an entry of a word is the entry, in hexadecimal digits: it may have any character.
+local function text_of(digits)
+  return (string.gsub(digits, '%x%x', function(pair) return string.char(tonumber(pair, 16)) end))
+end
+local function digits_of(entry)
+  return (string.gsub(entry, '.', function(char) return format('%02x', byte(char)) end))
+end
+
+-- Of several words of an item that begin so only the first counts, so that it is found once.
+local function is_first(word, beginning, id)
+  local w = call('HMGET', key(KEY.item, id), ITEM.words, ITEM.moreWords)
+  for other in string.gmatch((w[1] or '') .. ' ' .. (w[2] or ''), '[^ ]+') do
+    if sub(other, 1, #beginning) == beginning then return other == word end
+  end
+  return true
+end
+
+if sub(term, 1, 1) == ' ' then
+  local beginning = sub(term, 2)
+  local isWhole = sub(beginning, -1) == ' '
+  local last = place ~= '0' and text_of(place)
+  local from, to = last and '(' .. last or '[' .. beginning, '(' .. beginning .. '\255'
+  local leaf = leaf_of(KEY.words, last or beginning) or call('ZRANGE', key(KEY.words), '0', '0')[1]
+  while leaf do
+    for _, entry in ipairs(call('ZRANGEBYLEX', key(KEY.words, leaf), from, to, 'LIMIT', '0', int(left))) do
+      left, last = left - 1, entry
+      local word, id = match(entry, '^([^ ]*) ([^ ]*)$')
+      if isWhole or is_first(word, beginning, id) then add_if_wanted(id) end
+    end
+    if left <= 0 then
+      reply[1] = digits_of(last)
+      return reply
+    end
+    leaf = call('ZRANGEBYLEX', key(KEY.words), '(' .. leaf, to, 'LIMIT', '0', '1')[1]
+  end
+  return reply
+end
+
+-- A place among words is none in a bucket.
+if not match(place, '^%d+$') then place = '0' end
+local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
+  'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])
+reply[1] = found[1]
+for at = 1, #found[2], 2 do add_if_wanted(sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)) end
 return reply

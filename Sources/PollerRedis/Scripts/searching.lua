@@ -1,47 +1,94 @@
--- Stands before the scripts that put items into the index of searches or take them out of it.
+-- Stands before the scripts that put items into the index of searches or take them out of it, behind created.lua.
 --
--- An entry (SearchTerm.swift) is TERM characters; its first BUCKET name a hash of the partition, in which
--- the rest and the item's id are a field. An item has its entries side by side in `ITEM.terms`, so that
--- it can be taken out again by whoever forgets it, whatever is searched by then.
-local TERM, BUCKET, TERMS_MAX = SEARCH.term, SEARCH.bucket, SEARCH.termsMax
+-- Two sorts of entries, which callers give as one text: fingerprints side by side, then each word behind a space.
+--
+-- A fingerprint (SearchTerm.swift) is TERM characters; its first BUCKET name a hash of the partition, in which the rest
+-- and the item's id are a field. A word (IndexedWord.swift) is in leaves like those of the index by creation, sorted as
+-- `<word> <id>`, so that its beginnings find it. An item has its own side by side in `ITEM.terms` and with spaces
+-- between in `ITEM.words` and `ITEM.moreWords`, so that it can be taken out again by whoever forgets it, whatever is
+-- searched by then.
+local TERM, BUCKET, TERMS_MAX, WORDS_BYTES = SEARCH.term, SEARCH.bucket, SEARCH.termsMax, SEARCH.wordsBytes
 
--- Where an entry stands among an item's; nil where it does not.
+-- Where a fingerprint stands among an item's; nil where it does not.
 local function place_among(terms, term)
   for at = 1, #terms, TERM do
     if sub(terms, at, at + TERM - 1) == term then return at end
   end
 end
 
--- Puts an item under the entries that are given side by side; those it is under already cost nothing.
-local function add_to_index(id, terms)
+-- The entry of a word of an item.
+local function word_entry(word, id) return word .. ' ' .. id end
+
+-- Does something with each fingerprint and each word of a text.
+local function each_entry(entries, of_term, of_word)
+  local terms, words = match(entries, '^([^ ]*)(.*)$')
+  for at = 1, #terms, TERM do of_term(sub(terms, at, at + TERM - 1)) end
+  for word in string.gmatch(words, '[^ ]+') do of_word(word) end
+end
+
+-- Files an item under entries, whatever is in its record.
+local function file_entries(id, entries)
+  each_entry(entries, function(term)
+    call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id, '')
+  end, function(word) add_created(KEY.words, word_entry(word, id)) end)
+end
+
+-- Puts an item under entries; those it is under already cost nothing, and those for which it has no room are left out.
+local function add_to_index(id, entries)
   local item = key(KEY.item, id)
-  local known = call('HGET', item, ITEM.terms) or ''
-  local all = known
-  for at = 1, #terms, TERM do
-    local term = sub(terms, at, at + TERM - 1)
-    if not place_among(all, term) and #all < TERM * TERMS_MAX then
-      all = all .. term
-      call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id, '')
+  local w = call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords)
+  local terms, first, more = w[1] or '', w[2] or '', w[3] or ''
+  local new, values = { '', '' }, {}
+  local function joined(words, word) return words == '' and word or words .. ' ' .. word end
+  each_entry(entries, function(term)
+    if place_among(terms, term) or #terms >= TERM * TERMS_MAX then return end
+    terms, new[1] = terms .. term, new[1] .. term
+  end, function(word)
+    if find(' ' .. first .. ' ' .. more .. ' ', ' ' .. word .. ' ', 1, true) then return end
+    if #joined(first, word) <= WORDS_BYTES then
+      first = joined(first, word)
+    elseif #joined(more, word) <= WORDS_BYTES then
+      more = joined(more, word)
+    else
+      return
+    end
+    new[2] = new[2] .. ' ' .. word
+  end)
+  if new[1] == '' and new[2] == '' then return end
+  file_entries(id, new[1] .. new[2])
+  for field, value in pairs({ [ITEM.terms] = terms, [ITEM.words] = first, [ITEM.moreWords] = more }) do
+    if value ~= '' then
+      values[#values + 1] = field
+      values[#values + 1] = value
     end
   end
-  if all ~= known then call('HSET', item, ITEM.terms, all) end
+  call('HSET', item, unpack(values))
+end
+
+-- The entries that an item is under, as callers give them.
+local function entries_of(id)
+  local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.words, ITEM.moreWords)
+  return (w[1] or '') .. (w[2] and ' ' .. w[2] or '') .. (w[3] and ' ' .. w[3] or '')
+end
+
+-- Takes an item out from under one fingerprint.
+local function take_term(id, term)
+  call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
 end
 
 -- Takes an item out of the index; its entries are those it was put under.
-local function take_from_index(id, terms)
-  for at = 1, #terms, TERM do
-    local term = sub(terms, at, at + TERM - 1)
-    call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
-  end
+local function take_from_index(id)
+  each_entry(entries_of(id), function(term) take_term(id, term) end,
+    function(word) drop_created(KEY.words, word_entry(word, id)) end)
 end
 
--- Takes an item from under one entry, if it is there.
+-- Takes an item from under one fingerprint, if it is there.
 local function drop_from_index(id, term)
   local item = key(KEY.item, id)
   local terms = call('HGET', item, ITEM.terms) or ''
   local at = place_among(terms, term)
   if not at then return end
-  take_from_index(id, term)
+  take_term(id, term)
   local rest = sub(terms, 1, at - 1) .. sub(terms, at + TERM)
   if rest == '' then
     call('HDEL', item, ITEM.terms)

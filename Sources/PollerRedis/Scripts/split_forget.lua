@@ -14,8 +14,7 @@ for at = 3, #ARGV, 2 do
   local name, lane = ARGV[at], ARGV[at + 1]
   if isItems then
     note_forgotten(name)
-    local terms = call('HGET', key(KEY.item, name), ITEM.terms)
-    if terms then take_from_index(name, terms) end
+    take_from_index(name)
     for _, list in ipairs({ KEY.closed, KEY.quarantine, KEY.orders }) do call('ZREM', key(list), name) end
     for _, wheel in ipairs({ URGENT, REST }) do call('ZREM', key(wheel, lane), name) end
     call('UNLINK', key(KEY.item, name), key(KEY.long, name), key(KEY.log, name), key(KEY.attempts, name),

@@ -5,6 +5,7 @@
 -- ARGV     items or lanes; or sums, to be told of items whether they have changed; then their names
 -- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, what it holds, …},
 --          {list or wheel, score, …}, sum}; of what is gone the third and fourth are empty. Of sums that alone
+-- USES     created, searching
 -- COST     two reads a key that there is, one a list, and a digest
 local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }
@@ -32,7 +33,8 @@ for at = 2, #ARGV do
   end
   for _, list in ipairs(lists) do note_place(list, call('ZSCORE', key(list), name)) end
   if isItems then
-    w = call('HMGET', key(KEY.item, name), ITEM.lane, ITEM.terms)
+    w = call('HMGET', key(KEY.item, name), ITEM.lane)
+    w[2] = entries_of(name)
     if w[1] then
       for _, wheel in ipairs({ REST, URGENT }) do note_place(wheel, call('ZSCORE', key(wheel, w[1]), name)) end
     end

@@ -5,7 +5,7 @@
 -- what has changed since it was read.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     who splits it; then for each: name, its lane or '', entries in the index side by side, how many keys, how many lists; then
+-- ARGV     who splits it; then for each: name, its lane or '', entries in the index, how many keys, how many lists; then
 --          of each key three values and of each list two, as split_read.lua tells them
 -- RETURNS  how many; -1 where the partition is not being filled by that one
 -- USES     created, searching
@@ -35,10 +35,7 @@ while at <= #ARGV do
     end
     at = at + 2
   end
-  for from = 1, #terms, TERM do
-    local term = sub(terms, from, from + TERM - 1)
-    call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. name, '')
-  end
+  file_entries(name, terms)
   if keys > 0 and isListed then note_closed(name, call('HEXISTS', key(KEY.item, name), ITEM.closed) == 1) end
   count = count + 1
 end

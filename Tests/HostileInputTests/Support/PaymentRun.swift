@@ -141,7 +141,7 @@ struct PaymentRun {
         if let memory = change.payment {
             #expect(PaymentMemory(packed: memory.packed).packed == memory.packed)
         }
-        for term in SearchTerm.terms(after: change) {
+        for term in SearchEntries(after: change).terms {
             #expect(term.description.utf8.count == SearchTerm.length)
         }
         for event in change.events { try follow(event, of: watch.after(change)) }
@@ -189,8 +189,16 @@ struct PaymentRun {
             _ = news.step.codeText
         }
         guard language == languages.first else { return }
-        #expect(SearchTerm.terms(of: snapshot, keys: .standard).count <= SearchTerm.countMax)
-        for query in ["amount>=9007199254740991", "amount=0.5 created>2d", "amount!=1"] {
+        let entries = SearchEntries(of: snapshot, keys: .standard)
+        #expect(entries.terms.count <= SearchTerm.countMax)
+        #expect(
+            entries.words.allSatisfy {
+                (1...IndexedWord.bytesMax).contains($0.description.utf8.count)
+            }
+        )
+        for query in [
+            "amount>=9007199254740991", "amount=0.5 created>2d", "amount!=1", "€0.50", "1,50",
+        ] {
             _ = try SearchQuery(query, keys: .standard, now: Self.now).matches(snapshot)
         }
         let timeline = Timeline(

@@ -117,7 +117,7 @@ struct WireDocuments {
                 let request = try? Problem.reading(WatchRequest.self, json),
                 let watch = try? NewWatch(request, for: .local, locator: nil)
             else { return }
-            _ = SearchTerm.terms(of: watch, keys: .standard)
+            _ = SearchEntries(of: watch, keys: .standard).stored
             #expect(watch.charge.map { ChargeOrder(json: $0.json) == $0 } ?? true)
         case .archive:
             guard let json = try? Problem.checkedJSON(bytes),
@@ -189,7 +189,7 @@ struct WireDocuments {
             payments: StripePayments()
         )
         let decision = PollDecider().decide(turn, .observed(answer.observation), using: &chance)
-        #expect(SearchTerm.terms(after: decision.change).count <= SearchTerm.countMax)
+        #expect(SearchEntries(after: decision.change).terms.count <= SearchTerm.countMax)
         _ = PollDecider().decide(
             turn,
             .unavailable("", retryAfter: .seconds(Int64.max)),

@@ -23,6 +23,7 @@ extension QueueConformance {
                 ("jane kind=payment_intent", [keys[4]]), ("metadata.customer=john", [keys[1]]),
                 ("src_2", [keys[2]]), ("source=src_2", [keys[2]]),
                 ("metadata.colour=red", [keys[2]]), ("red", []), ("order=A7", []),
+                ("A7", [keys[0], keys[1], keys[3]]), ("order=A7*", [keys[0], keys[1], keys[3]]),
                 ("order!=A77 account=acct_a", [keys[1], keys[2]]),
                 ("customer=doe order!=A77", [keys[1], keys[4]]),
             ]
@@ -44,7 +45,12 @@ extension QueueConformance {
                 try await bench.finds([pat], by: text)
             }
             try await bench.finds([other], by: "jane.doe@example.com")
-            try await bench.finds([], by: "obri")
+            for text in ["obri", "Müll", "customer=Müll*", "pat.o"] {
+                try await bench.finds([pat], by: text)
+            }
+            for text in ["customer=Müll", "üller", "m", "metadata.email=pat.o"] {
+                try await bench.finds([], by: text)
+            }
         },
         ConformanceCase("what is found by a word is listed the newest first, page by page") {
             bench in
@@ -84,11 +90,37 @@ extension QueueConformance {
                 }
             }
             for (text, number) in [
-                ("1001", 0), ("#1001", 0), ("bestellung", 3), ("öl", 3), ("OL", 3),
+                ("1001", 0), ("#1001", 0), ("bestellung", 3), ("öl", 3), ("OL", 3), ("2026", 1),
+                ("2026/0001", 1), ("bestell", 3), ("order=2026/*", 1),
             ] {
                 try await bench.finds([keys[number]], by: text)
             }
-            for text in ["100", "2026", "oel", "order=1001"] { try await bench.finds([], by: text) }
+            try await bench.finds([keys[0], keys[6]], by: "100")
+            for text in ["oel", "order=1001", "order=100", "000123"] {
+                try await bench.finds([], by: text)
+            }
+        },
+        ConformanceCase("a range of days is listed alone, the newest first, page by page") {
+            bench in
+            var keys: [WatchKey] = []
+            for number in 0..<20 {
+                keys.append(bench.key("\(number)", account: "acct_\(number % 3)"))
+                try await bench.enqueue(keys[number])
+                try await bench.advance(ms: 1000)
+            }
+            let all = try await bench.list(ListQuery())
+            let (from, to) = (all[14].watch.createdAt, all[8].watch.createdAt)
+            let search = try SearchQuery(
+                "",
+                keys: .standard,
+                now: to,
+                created: (from, to)
+            )
+            let wanted = all[9...14].map(\.watch.key)
+            for limit in [2, 50] {
+                let found = try await bench.list(ListQuery(search: search, limit: limit))
+                try bench.equal(found.map(\.watch.key), wanted, "pages of \(limit)")
+            }
         },
         ConformanceCase(
             "watches are found by what their polls have seen, and no longer once purged"
@@ -102,7 +134,8 @@ extension QueueConformance {
             let commit = bench.news(lease, [.payment(.paid), .status], .close(.settled))
             _ = try await bench.watches.commit([commit])
             for text in [
-                "amount=1099", "amount=10.99", "payment=paid", "amount>10", "currency=EUR",
+                "amount=1099", "amount=10.99", "10.99", "10,99", "€10.99", "10.99 eur",
+                "amount>=€10", "payment=paid", "amount>10", "currency=EUR",
                 "closed<=2999-01-01", "ended=settled", "state=closed",
             ] {
                 try await bench.finds([paid], by: text)

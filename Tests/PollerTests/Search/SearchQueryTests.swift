@@ -10,15 +10,20 @@ import Testing
         "what is no query is refused with what to write instead",
         arguments: [
             ("order=", "nothing behind order=; write what it is to be"),
-            ("oder=A77", "oder, which nothing is searched by (did you mean order?)"),
-            ("colour=red", "known are source, order, account"),
+            ("oder=A77", "oder, which is not a field. Did you mean `order=A77`?"),
+            ("basket=B42", "Did you mean `metadata.basket=B42`?"),
+            ("basket!=\"B 42\",C", "Did you mean `metadata.basket!=\"B 42\",C`?"),
+            ("custmer=doe", "Did you mean `customer=doe`?"),
+            ("crea>2d", "Did you mean `created>2d`?"),
+            ("colour=red", "Fields are source, order, account"),
             ("status=paid", "write payment=paid"),
             ("payment=payed", "it is one of awaiting_customer, processing"),
             ("state=opened", "it is one of open, closed, quarantined"),
             ("created=2d", "one instant of created; use > or <"),
             ("created>soon", "write 2026-11-23, 2026-11-23T09:30:00Z, or an age such as 2d"),
             ("created>1d,2d", "compares created with several values"),
-            ("amount>much", "write 4990 in the smallest unit, or 49.90"),
+            ("amount>much", "write 4990 in the smallest unit, or 49.90, or €49.90"),
+            ("amount>1,2,3", "compares amount with several values"),
             ("order>A77", "cannot ask whether order is more or less"),
             ("customer=\"Jane", "a quotation mark that is not closed"),
             ("\"\"", "looks for an empty word"),
@@ -48,7 +53,10 @@ import Testing
 
     @Test("what is not in the index is said not to be: such a search looks at records")
     func indexed() throws {
-        for text in ["A77", "order=A77", "amount=10.99", "customer=Doe status=failed"] {
+        for text in [
+            "A77", "order=A77", "amount=10.99", "€10.99", "customer=Doe status=failed",
+            "customer=Do*",
+        ] {
             #expect(try query(text).lookup != nil, "\(text)")
         }
         for text in ["status=failed", "amount>10", "order!=A77", "metadata.colour=red", ""] {
@@ -64,6 +72,7 @@ import Testing
         #expect(try sources("src_aBc") == 1)
         #expect(try sources("source=src_1,src_2") == 2)
         #expect(try sources("\"Jane Doe\"") == 0)
+        #expect(try sources("€10.99") == 0)
         #expect(try sources("order=A77") == 0)
         #expect(try sources("src_1 order=A77") == 0, "an entry is found at once")
         let source = try #require(try query("SRC_aBc").lookup?.sources.first)
@@ -78,7 +87,9 @@ import Testing
         func count(_ source: String, _ kind: SourceKind, order: String? = nil) throws -> Int {
             let key = WatchKey(account: .main, source: SourceID(unchecked: source), kind: kind)
             let order = order.map(OrderID.init(unchecked:))
-            return SearchTerm.terms(of: try NewWatch(key: key, order: order), keys: .standard).count
+            let watch = try NewWatch(key: key, order: order)
+            let entries = SearchEntries(of: watch, keys: .standard)
+            return entries.terms.count + entries.words.count
         }
         #expect(try count("src_aBc", .source) == 0)
         #expect(try count("inv-7", .http) == 0)
@@ -100,11 +111,68 @@ import Testing
         #expect(SearchText.has(SearchText.normal(written), typed))
     }
 
-    @Test("entries of releases that did not fold are asked for too")
-    func forms() throws {
-        let old = SearchTerm(text: "müller")
-        #expect(try query("Müller").lookup?.terms == [SearchTerm(text: "muller"), old])
-        #expect(try query("Doe").lookup?.terms.count == 1)
+    @Test("a word alone asks for an id and for all words that begin so, a field for whole words")
+    func lookups() throws {
+        func entries(_ text: String) throws -> [String]? { try query(text).lookup?.entries }
+        let id = SearchTerm(of: "müll").description
+        #expect(try entries("Müll") == [id, " mull"])
+        #expect(try entries("customer=Müller") == [" muller ", " müller "])
+        #expect(try entries("customer=Doe") == [" doe "])
+        #expect(try entries("customer=Do*") == [SearchTerm(of: "do").description, " do"])
+        #expect(
+            try entries("order=#1001") == [" 1001 "],
+            "signs before a word are the record's to tell"
+        )
+        #expect(
+            try entries("x") == [SearchTerm(of: "x").description, " x "],
+            "one letter is a word"
+        )
+        let long = "a.very.long.address@example.com"
+        #expect(try entries("email=\(long)") == [SearchTerm(of: long).description])
+        #expect(try entries(long)?.last == " a.very.long.address@", "the first 20 bytes")
+        let whole = try query(long).lookup?.wholeFirst
+        #expect(whole?.entries == [SearchTerm(of: long).description], "before all that begins so")
+        #expect(try query("Müll").lookup?.wholeFirst == nil)
+        #expect(try entries("anna mülle")?.last == " mulle", "of several words the longest")
+    }
+
+    @Test("a word that is cut ends with a whole character")
+    func cut() {
+        let word = IndexedWord(beginningOf: "абвгдежзийклм")
+        #expect(word?.description == "абвгдежзий")
+        let odd = IndexedWord(beginningOf: "a" + String(repeating: "ж", count: 10))
+        #expect(odd?.description == "a" + String(repeating: "ж", count: 9))
+        #expect(IndexedWord("two words") == nil && IndexedWord("+++") == nil)
+        #expect(IndexedWord("#1001")?.description == "1001")
+    }
+
+    @Test("words and their beginnings are found, sources and charges only as a whole")
+    func beginnings() {
+        for (value, typed) in [
+            ("müller, anna", "müll"), ("müller, anna", "ann"), ("ord-2026-1", "ord-20"),
+            ("jane doe", "jane d"),
+        ] {
+            #expect(SearchText.begins(value, typed), "\(value): \(typed)")
+        }
+        for (value, typed) in [
+            ("müller", "üller"), ("anna", "a"), ("ord-2026-1", "2026"), ("jane doe", "oe"),
+        ] {
+            #expect(!SearchText.begins(value, typed), "\(value): \(typed)")
+        }
+    }
+
+    @Test("a range of days is a condition as any other")
+    func created() throws {
+        let (from, to) = (Timestamp(ms: 1_700_000_000_000), Timestamp(ms: 1_710_000_000_000))
+        let query = try SearchQuery("", keys: .standard, now: now, created: (from, to))
+        #expect(query.conditions.count == 2)
+        #expect(query.created.from == from && query.created.to == to)
+        let narrow = try SearchQuery("created<1d created>=2020-01-01", keys: .standard, now: now)
+        #expect(narrow.created.from == now + .seconds(-86_400) && narrow.created.to == nil)
+        #expect(
+            SearchQuery.instant("2026-11-23", at: now)?.description == "2026-11-23T00:00:00.000Z"
+        )
+        #expect(SearchQuery.instant("soon", at: now) == nil)
     }
 
     @Test("an entry is made of the longest word of each value before a second one of any")
@@ -116,11 +184,11 @@ import Testing
             metadata:
                 #"{"order":"X9","customer":"Anna Maria Müller-Lüdenscheidt","email":"am@example.com"}"#
         )
-        let terms = SearchTerm.terms(of: watch, keys: .standard)
-        for word in ["x9", "muller-ludenscheidt", "am@example.com", "jane@example.com"] {
-            #expect(terms.contains(SearchTerm(text: word)), "\(word)")
-        }
-        #expect(terms.count <= SearchTerm.countMax - 2)
+        let entries = SearchEntries(of: watch, keys: .standard)
+        let words = ["muller-ludenscheidt", "x9", "am@example.com", "jane@example.com"]
+        #expect(Set(entries.words.map(\.description)) == Set(words))
+        #expect(entries.terms.isEmpty, "all of them are short")
+        #expect(entries.stored == entries.words.map { " \($0)" }.joined(separator: ""))
     }
 
     @Test("keys of metadata that cannot be asked for are refused")

@@ -1,0 +1,120 @@
+/// A word in the index of searches, as it is sorted there.
+///
+/// *Problem.* People type beginnings: `Müll` of Müller, `ORD-2026-1` of an order. A fingerprint (``SearchTerm``)
+/// finds whole words alone, and an entry for each beginning would cost five entries a word.
+///
+/// *Approach.* Words of up to ``bytesMax`` bytes have no fingerprint. They are in a sorted index (KEY.words of
+/// `searching.lua`), the word before the item's ID, so that one entry finds the word and each of its beginnings. A
+/// longer word has its first ``bytesMax`` bytes there, for beginnings, and a fingerprint for the whole.
+///
+/// *Shape*: UTF-8 without spaces, 1 to ``bytesMax`` bytes, of which the first is `0` (0x30) or above: the leaves of the
+/// index begin with that (created.lua). Signs before it, as in `#1001` or `+49…`, are left out; the record tells.
+/// *Cost*: some 35 bytes of Redis and as many bytes as the word has twice (<doc:Growth>).
+package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
+    /// Bytes of a word: those of the longest order numbers and of most email addresses.
+    package static let bytesMax = 20
+    /// Words of a watch: its order, and four of metadata and mail.
+    package static let countMax = 6
+    /// Characters that a beginning has at least: one finds a tenth of everything.
+    static let beginningMin = 2
+
+    package let description: String
+
+    /// A whole word; `nil` for what is longer, or several words, or nothing but signs.
+    init?(_ word: String) {
+        guard !word.contains(" "), let kept = Self.kept(word), kept.utf8.count <= Self.bytesMax
+        else { return nil }
+        description = kept
+    }
+
+    /// The beginning of a word of any length; `nil` for nothing but signs.
+    init?(beginningOf word: String) {
+        let first = word.split(separator: " ").first.map(String.init) ?? ""
+        guard let kept = Self.kept(first) else { return nil }
+        var clipped = String.UnicodeScalarView()
+        var count = 0
+        for scalar in kept.unicodeScalars {
+            count += scalar.utf8.count
+            guard count <= Self.bytesMax else { break }
+            clipped.append(scalar)
+        }
+        description = String(clipped)
+    }
+
+    /// What scripts are asked for to find this word alone.
+    var whole: String { " \(description) " }
+    /// What scripts are asked for to find all words that begin so.
+    var beginning: String { " \(description)" }
+
+    private static func kept(_ word: String) -> String? {
+        let kept = word.unicodeScalars.drop { $0.value < 0x30 }
+        return kept.isEmpty ? nil : String(String.UnicodeScalarView(kept))
+    }
+}
+
+/// What a watch is found by: fingerprints and words.
+package struct SearchEntries: Hashable, Sendable {
+    package let terms: [SearchTerm]
+    package let words: [IndexedWord]
+
+    /// The entries of a watch as it begins.
+    package init(of watch: NewWatch, keys: SearchKeys) {
+        let metadata =
+            watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
+        self.init(
+            ids: [SearchTerm.entered(watch.key)?.description].compactMap(\.self),
+            order: watch.order?.description,
+            values: metadata + SearchText.recipients(watch.notify)
+        )
+    }
+
+    /// All entries of a watch, to put one into the index that was not in it.
+    package init(of snapshot: WatchSnapshot, keys: SearchKeys) {
+        let charge = snapshot.watch.state.charge.charge?.description
+        self.init(
+            amount: snapshot.payment?.amount,
+            ids: [SearchTerm.entered(snapshot.watch.key)?.description, charge].compactMap(\.self),
+            order: snapshot.watch.order?.description,
+            values: SearchText.values(keys.names, snapshot)
+                + SearchText.recipients(snapshot.notify)
+        )
+    }
+
+    /// The entries that a change may add: the sum and the charge it tells of.
+    package init(after change: WatchChange) {
+        guard let event = change.event else {
+            self.init(ids: [], order: nil, values: [])
+            return
+        }
+        let amount = change.events.lazy.compactMap(\.payment?.amount).first
+        let charge = event.progress.charge.map { "\($0)" }
+        self.init(amount: amount, ids: [charge].compactMap(\.self), order: nil, values: [])
+    }
+
+    /// An order is found by its whole name, and by its words where it has several: `#1001` by 1001, too.
+    private init(amount: Amount? = nil, ids: [String], order: String?, values: [String]) {
+        let whole = order.map(SearchText.normal)
+        let texts = ids.map(SearchText.normal).map { SearchTerm(of: $0) }
+        let all =
+            [whole].compactMap(\.self)
+            + SearchText.longestWords(of: [order].compactMap(\.self) + values)
+        var seen: Set<String> = []
+        let found = all.filter { seen.insert($0).inserted }
+            .prefix(SearchTerm.ofPeopleMax + (whole == nil ? 0 : 1))
+        // What is in the index of words as a whole needs no fingerprint.
+        let long = found.filter { IndexedWord($0) == nil }.map { SearchTerm(of: $0) }
+        terms = SearchTerm.unique(
+            [amount].compactMap { $0.map(SearchTerm.init(amount:)) } + texts + long
+        )
+        var known: Set<IndexedWord> = []
+        words = Array(
+            found.compactMap(IndexedWord.init(beginningOf:)).filter { known.insert($0).inserted }
+                .prefix(IndexedWord.countMax)
+        )
+    }
+
+    /// As scripts are given them: the fingerprints side by side, then each word behind a space.
+    package var stored: String {
+        terms.map(\.description).joined() + words.map(\.beginning).joined()
+    }
+}

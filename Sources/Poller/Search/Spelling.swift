@@ -1,0 +1,31 @@
+/// Which known word a mistaken one was meant to be.
+package enum Spelling {
+    /// The nearest known word; `nil` where none is near.
+    ///
+    /// Two letters may be wrong, of a short word one; the beginning of a known word is near as well.
+    package static func nearest(to word: String, among known: [String]) -> String? {
+        guard word.utf8.count <= 64 else { return nil }
+        let near = known.map { (name: $0, distance: distance($0, word)) }
+            .min { $0.distance < $1.distance }
+        if let near, near.distance <= min(2, (near.name.count + 1) / 3) { return near.name }
+        return word.count > 1 ? known.first { $0.hasPrefix(word) } : nil
+    }
+
+    /// Levenshtein's distance, in which two letters that changed places are one mistake.
+    private static func distance(_ a: String, _ b: String) -> Int {
+        let (a, b) = (Array(a), Array(b))
+        var rows = [Array(0...b.count)]
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                let kept = rows[i][j] + (a[i] == b[j] ? 0 : 1)
+                row.append(min(kept, rows[i][j + 1] + 1, row[j] + 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    row[j + 1] = min(row[j + 1], rows[i - 1][j - 1] + 1)
+                }
+            }
+            rows.append(row)
+        }
+        return rows[a.count][b.count]
+    }
+}

@@ -1,0 +1,109 @@
+import PollerWire
+
+/// An amount as people type it: `49.90`, `49,90`, `€49.90`, `49.90 EUR`, `1.234,50 €`, `¥5000`, or `4990` where the
+/// smallest unit is meant.
+///
+/// *Units*: decimal places are those of the payment's own currency (``CurrencyUnit``), so `49.90` is 4990 cents, 49900
+/// fils of a Kuwaiti dinar and no amount of yen.
+/// *Limits*: those of ``Amount``.
+struct TypedMoney: Hashable {
+    /// Digits with at most one point.
+    let number: String
+    /// Whether the digits count smallest units.
+    let isMinor: Bool
+    /// The currencies that are meant, lower case; empty where none was named.
+    let currencies: [String]
+
+    /// What people write for a currency; `$` and `¥` are several.
+    private static let signs: [(sign: String, currencies: [String])] = [
+        ("€", ["eur"]), ("£", ["gbp"]), ("$", ["usd", "aud", "cad", "hkd", "mxn", "nzd", "sgd"]),
+        ("¥", ["jpy", "cny"]), ("₹", ["inr"]), ("₩", ["krw"]), ("₺", ["try"]), ("zł", ["pln"]),
+        ("kč", ["czk"]), ("r$", ["brl"]), ("kr", ["sek", "nok", "dkk"]),
+    ]
+    /// Codes that people type beside an amount; of others a word could be meant.
+    private static let codes: Set<String> = [
+        "aud", "bgn", "bhd", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf",
+        "ils", "inr", "isk", "jpy", "krw", "kwd", "mxn", "myr", "nok", "nzd", "pln", "ron", "sek",
+        "sgd", "thb", "twd", "usd", "zar",
+    ]
+    /// One currency of each number of decimal places.
+    private static let units = ["eur", "jpy", "bhd"]
+
+    /// Reads an amount; `nil` for what is none.
+    ///
+    /// - Parameters:
+    ///   - text: what was typed.
+    ///   - isField: whether it is known to be an amount. Elsewhere a number without a currency and without
+    ///     decimal places is a word.
+    init?(_ text: String, isField: Bool = false) {
+        let (digits, currencies) = Self.parted(text.lowercased().filter { !$0.isWhitespace })
+        guard let number = Self.number(digits, of: currencies) else { return nil }
+        let hasPoint = number.contains(".")
+        guard hasPoint || !currencies.isEmpty || isField else { return nil }
+        self.number = number
+        self.currencies = currencies
+        isMinor = !hasPoint && currencies.isEmpty
+        guard !amounts.isEmpty else { return nil }
+    }
+
+    /// Whether a text is a currency's sign or code alone, as in `49,90 €`.
+    static func isCurrency(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return codes.contains(text) || signs.contains { $0.sign == text }
+    }
+
+    /// The amount in the smallest unit of a payment's currency; `nil` where it is of another one, or none.
+    func amount(in currency: String?) -> Amount? {
+        if isMinor { return Amount(decimal: number) }
+        let currency = currency?.lowercased() ?? "eur"
+        guard currencies.isEmpty || currencies.contains(currency) else { return nil }
+        return (CurrencyUnit(currency)?.minorUnits(decimal: number)).flatMap { Amount($0) }
+    }
+
+    /// Every amount that may be meant, each once.
+    var amounts: [Amount] {
+        let all = (currencies.isEmpty ? Self.units : currencies).compactMap { amount(in: $0) }
+        var seen: Set<Amount> = []
+        return all.filter { seen.insert($0).inserted }
+    }
+
+    /// The number and the currencies that its sign or code names, before it or behind it.
+    private static func parted(_ text: String) -> (number: Substring, currencies: [String]) {
+        let isOfNumber = { (character: Character) in
+            character.isASCII && character.isNumber || ".,'’".contains(character)
+        }
+        let name = text.filter { !isOfNumber($0) }
+        guard !name.isEmpty, text.hasPrefix(name) || text.hasSuffix(name) else {
+            return (name.isEmpty ? text[...] : "", [])
+        }
+        let digits = text.hasPrefix(name) ? text.dropFirst(name.count) : text.dropLast(name.count)
+        if let sign = signs.first(where: { $0.sign == name }) { return (digits, sign.currencies) }
+        return codes.contains(name) ? (digits, [name]) : ("", [])
+    }
+
+    /// The digits with at most one point; `nil` for what is no number.
+    ///
+    /// The last point or comma is the decimal one where one or two digits follow it; of three digits a point alone is,
+    /// unless the currency has two decimal places. All other separators are between groups of three digits, and alike.
+    private static func number(_ text: Substring, of currencies: [String]) -> String? {
+        let isSeparator = { (character: Character) in ".,'’".contains(character) }
+        let parts = text.split(omittingEmptySubsequences: false, whereSeparator: isSeparator)
+        guard parts.allSatisfy({ !$0.isEmpty }), let first = parts.first, let last = parts.last
+        else { return nil }
+        guard parts.count > 1 else { return String(first) }
+        let separators = Array(text.filter(isSeparator))
+        let hasThree = currencies.isEmpty || CurrencyUnit.threeDecimal.isSuperset(of: currencies)
+        let mayBeDecimal = separators.last == "." || separators.last == ","
+        let isDecimal =
+            mayBeDecimal
+            && (last.count <= 2 || (last.count == 3 && separators == ["."] && hasThree))
+        let groups = isDecimal ? parts.dropLast() : parts[...]
+        let between = isDecimal ? separators.dropLast() : separators[...]
+        guard Set(between).count <= 1, groups.dropFirst().allSatisfy({ $0.count == 3 }),
+            groups.count == 1 || first.count <= 3, !isDecimal || between.last != separators.last
+        else { return nil }
+        let whole = groups.joined(separator: "")
+        if isDecimal { return "\(whole).\(last)" }
+        return currencies.isEmpty ? nil : whole
+    }
+}

@@ -1,0 +1,219 @@
+import Logging
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// The sorted index of words, of which beginnings are found.
+@Suite("the index of words in Redis", .timeLimit(.minutes(2)))
+struct WordIndexTests {
+    private static let count = 900
+
+    @Test(
+        "a beginning that many share is found page by page, each watch once, and gone with its watches"
+    )
+    func many() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let keys = (0..<Self.count).map { RedisHarness.key($0) }
+            _ = try await harness.watches.enqueue(
+                try keys.enumerated().map { number, key in
+                    try NewWatch(
+                        key: key,
+                        metadata: #"{"order":"ORD-\#(number)","customer":"Ord \#(number % 7)"}"#
+                    )
+                }
+            )
+            for (text, wanted, limit) in [
+                ("ord", Self.count, 100), ("ord-", Self.count, 500), ("ord-12", 11, 50),
+                ("ord-899", 1, 50),
+                ("order=ord-12", 1, 50), ("order=ORD-12*", 11, 3), ("ord-9999", 0, 50),
+            ] {
+                let found = try await Self.found(text, limit, in: harness)
+                #expect(Set(found).count == wanted, "\(text)")
+                #expect(found.count == wanted, "\(text) finds each once")
+            }
+            for key in keys { _ = try await harness.watches.cancel(key) }
+            #expect(
+                try await Self.found("ord-12", 50, in: harness).count == 11,
+                "also those that have ended"
+            )
+            try await harness.advance(by: .seconds(86_400))
+            for partition in 0..<RedisHarness.partitionCount {
+                while try await harness.watches.purge(
+                    partition: partition,
+                    retention: .seconds(3600)
+                ) {}
+            }
+            #expect(try await harness.keys(of: .words).isEmpty)
+            #expect(try await harness.keys(of: .searchBucket).isEmpty)
+        }
+    }
+
+    @Test("a long order that is pasted is found alone, and its beginning finds all that begin so")
+    func long() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            for number in 0..<20 {
+                let order = OrderID(unchecked: "order-2026-11-27-0000\(number + 10)")
+                _ = try await harness.watches.enqueue([
+                    try NewWatch(key: RedisHarness.key(number), order: order)
+                ])
+            }
+            #expect(
+                try await Self.found("order-2026-11-27-000013", 3, in: harness) == [
+                    RedisHarness.key(3)
+                ]
+            )
+            #expect(
+                try await Self.found("order=ORDER-2026-11-27-000013", 3, in: harness) == [
+                    RedisHarness.key(3)
+                ]
+            )
+            #expect(try await Self.found("order-2026-11-27-00001", 3, in: harness).count == 10)
+            #expect(try await Self.found("order-2026", 7, in: harness).count == 20)
+        }
+    }
+
+    @Test("words of any script and sign are filed and found, also before all others")
+    func signs() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let names = [
+                "+49 170", "#1", "_x", "{y}", "~z", "Ωmega", "李小龙", "0", "a|b", "100%", "жук",
+            ]
+            for (number, name) in names.enumerated() {
+                let metadata = #"{"customer":"\#(name)"}"#
+                _ = try await harness.watches.enqueue([
+                    try NewWatch(key: RedisHarness.key(number), metadata: metadata)
+                ])
+            }
+            for (number, name) in names.enumerated() {
+                let found = try await Self.found("customer=\"\(name)\"", 50, in: harness)
+                #expect(found == [RedisHarness.key(number)], "\(name)")
+                #expect(
+                    try await Self.found("\"\(name)\"", 50, in: harness).contains(
+                        RedisHarness.key(number)
+                    )
+                )
+            }
+            #expect(try await Self.found("李小", 50, in: harness) == [RedisHarness.key(6)])
+        }
+    }
+
+    @Test("a watch keeps a bounded number of words, whoever joins it, and its record stays compact")
+    func bounded() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let key = RedisHarness.key(1)
+            for number in 0..<40 {
+                let metadata =
+                    #"{"order":"word-of-16-chars\#(number)","customer":"Jane\#(number) Doe\#(number)"}"#
+                _ = try await harness.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
+            }
+            let item = harness.layout.watchKeys.item(
+                key.id.description,
+                harness.partition(of: key.lane)
+            )
+            for field in [ItemField.words, .moreWords] {
+                let value = try await client.send(
+                    RedisCommand(
+                        "HGET",
+                        [.string(item), .string(String(Character(field.rawValue)))]
+                    )
+                )
+                #expect((1...64).contains(value.bytes?.count ?? 0), "\(field)")
+            }
+            let encoding = try await client.send(
+                RedisCommand("OBJECT", ["ENCODING", .string(item)])
+            )
+            #expect(encoding.string == "listpack" || encoding.string == "ziplist")
+            #expect(
+                try await Self.found("word-of-16-chars0", 50, in: harness).isEmpty,
+                "the record tells"
+            )
+        }
+    }
+
+    @Test("a place of another search is refused or harmless")
+    func places() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let map = harness.layout.watchKeys.map
+            var place = EntryPlace(of: map)
+            for scan in ["zz", "0x41", "é", String(repeating: "6", count: 300)] {
+                place.scan = scan
+                #expect(
+                    WatchPlace(cursor: WatchPlace.found(place).cursor, of: map) == nil,
+                    "\(scan)"
+                )
+            }
+            place.scan = "6162"
+            let cursor = WatchPlace.found(place).cursor
+            let query = try SearchQuery("order=a77", keys: .standard, now: Timestamp(ms: 0))
+            let page = try await harness.watches.list(ListQuery(search: query, cursor: cursor))
+            #expect(page.items.isEmpty)
+        }
+    }
+
+    /// The guide *Growth* has the figures.
+    @Test("a word takes 90 bytes of Redis at most")
+    func weight() async throws {
+        let bare = try await Self.bytes(search: [])
+        let sorted = try await Self.bytes(search: ["order", "customer"])
+        let word = (sorted - bare) / 2
+        print("bytes of a word in the index: \(word)")
+        #expect((30...90).contains(word))
+    }
+
+    private static func bytes(search names: [String]) async throws -> Int {
+        var bytes = 0
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
+            let store = RedisWatchStore(
+                client: client,
+                layout: layout,
+                search: try SearchKeys(names),
+                masterKeys: .none,
+                logger: Logger(label: "weight")
+            )
+            _ = try await store.enqueue(
+                (0..<5000).map { number in
+                    let mixed = (number &* 7919) % 5000 + 100_000
+                    return try NewWatch(
+                        key: RedisHarness.key(number),
+                        metadata: #"{"order":"A\#(mixed)","customer":"c\#(mixed)@shop.de"}"#
+                    )
+                }
+            )
+            let keys = try await client.send(RedisCommand("KEYS", ["t:*"])).array ?? []
+            let replies = try await client.pipeline(
+                keys.compactMap(\.string).map {
+                    RedisCommand("MEMORY", ["USAGE", .string($0), "SAMPLES", "0"])
+                }
+            )
+            bytes = replies.reduce(0) { $0 + ($1.int ?? 0) } / 5000
+        }
+        return bytes
+    }
+
+    private static func found(
+        _ text: String,
+        _ limit: Int,
+        in harness: RedisHarness
+    ) async throws -> [WatchKey] {
+        let query = try SearchQuery(text, keys: .standard, now: Timestamp(ms: 0))
+        var found: [WatchKey] = []
+        var cursor: String?
+        repeat {
+            let page = try await harness.watches.list(
+                ListQuery(search: query, limit: limit, cursor: cursor)
+            )
+            found += page.items.map(\.watch.key)
+            cursor = page.next
+        } while cursor != nil
+        return found
+    }
+}
