@@ -225,7 +225,9 @@ def result(operation: dict) -> tuple[str, bool]:
             conditional = True
         elif "$ref" not in answer and status[0] in "23":
             content = answer.get("content", {})
-            for kind, body in content.items():
+            # Another form is answered to who asks for it by a parameter, such as format=csv of a list.
+            told = {"application/json": content["application/json"]} if "application/json" in content else content
+            for kind, body in told.items():
                 if kind not in ANSWERS:
                     fail(f"{operation['operationId']} answers {kind}, which is not known here")
                 types.append(typed(body["schema"], "    ") if ANSWERS[kind] == "json" else "string")

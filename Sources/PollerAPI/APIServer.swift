@@ -145,6 +145,7 @@ package struct APIServer: Service {
                 reader: reader,
                 tracing: tracing
             ).routes,
+            WatchSummaryRoutes(watches: backend.watches, scans: scans, now: keys.now).routes,
             SelectionRoutes(
                 watches: backend.watches,
                 scans: scans,

@@ -13,16 +13,19 @@ extension PollerClient {
     /// A page of an account's orders, the newest first.
     ///
     /// - `state`: only those of which this is true: `paid`, `awaiting_customer`, …
+    /// - `isPaidTwice`: only those that several tries have paid.
     /// - `limit`: 1–100.
     /// - `cursor`: ``Page/next`` of the page before.
     public func orders(
         state: String? = nil,
         account: String? = nil,
+        isPaidTwice: Bool = false,
         limit: Int = 50,
         cursor: String? = nil
     ) async throws -> Page<Order> {
         let query: [(String, String?)] = [
-            ("state", state), ("account", account), ("limit", String(limit)), ("cursor", cursor),
+            ("state", state), ("account", account), ("paid_twice", isPaidTwice ? "true" : nil),
+            ("limit", String(limit)), ("cursor", cursor),
         ]
         return try Page(try await send(.GET, "/v1/orders", query: query))
     }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+package import JSONText
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -53,6 +54,22 @@ extension PollerClient {
         }
         return Answer(status: status, body: bytes)
     }
+
+    /// Reads what a route answers, for commands that show it as it is.
+    package func read(
+        _ path: String,
+        query: [(String, String?)] = []
+    ) async throws -> RawJSON {
+        try await send(.GET, path, query: query).json
+    }
+
+    /// Deletes what a path names; the answer says what it was.
+    package func delete(_ path: String) async throws -> RawJSON {
+        try await send(.DELETE, path).json
+    }
+
+    /// A segment of a path, in percent form.
+    package static func segment(_ text: String) -> String { percentEncoded(text) }
 
     private func exchange(
         _ request: HTTPClientRequest,

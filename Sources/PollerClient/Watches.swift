@@ -32,6 +32,7 @@ extension PollerClient {
     ///
     /// - `state`: `open` or `closed`; nil for both, open ones first.
     /// - `payment`: what is true of the money, such as `paid`; nil for whatever is.
+    /// - `createdAfter`, `createdBefore`: a day, a time or an age, such as `2026-11-23` and `2d`.
     /// - `words`: what somebody looks for, such as `order=A77 status=failed`; nil for everything.
     /// - `limit`: 1–500.
     /// - `cursor`: ``Page/next`` of the page before.
@@ -42,6 +43,8 @@ extension PollerClient {
         payment: String? = nil,
         account: String? = nil,
         kind: String? = nil,
+        createdAfter: String? = nil,
+        createdBefore: String? = nil,
         matching words: String? = nil,
         limit: Int = 50,
         cursor: String? = nil,
@@ -49,10 +52,32 @@ extension PollerClient {
     ) async throws -> Page<Watch> {
         let query: [(String, String?)] = [
             ("state", state), ("status", status), ("payment", payment), ("account", account),
-            ("kind", kind), ("q", words), ("limit", String(limit)), ("cursor", cursor),
+            ("kind", kind), ("created_after", createdAfter), ("created_before", createdBefore),
+            ("q", words), ("limit", String(limit)), ("cursor", cursor),
             ("memory", hasMemory ? "true" : nil),
         ]
         return try Page(try await send(.GET, "/v1/watches", query: query))
+    }
+
+    /// How many watches a filter finds, and the sums of their payments: of the newest 10,000 at most.
+    ///
+    /// The filters are those of ``list(state:status:payment:account:kind:createdAfter:createdBefore:matching:limit:cursor:hasMemory:)``.
+    public func summary(
+        state: String? = nil,
+        status: String? = nil,
+        payment: String? = nil,
+        account: String? = nil,
+        kind: String? = nil,
+        createdAfter: String? = nil,
+        createdBefore: String? = nil,
+        matching words: String? = nil
+    ) async throws -> Received<WatchSummary> {
+        let query: [(String, String?)] = [
+            ("state", state), ("status", status), ("payment", payment), ("account", account),
+            ("kind", kind), ("created_after", createdAfter), ("created_before", createdBefore),
+            ("q", words),
+        ]
+        return try await send(.GET, "/v1/watches/summary", query: query).received("a summary")
     }
 
     /// Makes an open watch due now.

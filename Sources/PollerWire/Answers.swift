@@ -317,6 +317,7 @@ package enum Components {
         [
             ("Kind", Kind.schema), ("Span", Span.component), ("Time", Time.component),
             named(WatchRequest.self), named(Watch.self), named(Page<Watch>.self),
+            named(WatchSummary.self),
             named(Order.self), named(Page<Order>.self),
             named(BatchResult.self), named(WatchSelection.self), named(SelectionResult.self),
             named(ArchiveLine.self), named(RestoreResult.self),

@@ -154,7 +154,8 @@ struct OpenAPI {
             members.append(("headers", .object(headers.map { ($0.key, $0.value) })))
         }
         if let content = answer.content {
-            members.append(("content", [content.type: ["schema": content.schema]]))
+            let all = [content] + answer.others
+            members.append(("content", .object(all.map { ($0.type, ["schema": $0.schema]) })))
         }
         return .object(members)
     }

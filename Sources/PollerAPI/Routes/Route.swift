@@ -242,6 +242,8 @@ struct RouteAnswer: Sendable {
     let description: String
     /// The media type with what it holds; nil for an answer without a body.
     var content: (type: String, schema: SchemaNode)?
+    /// Further media types, for those who ask for them.
+    var others: [(type: String, schema: SchemaNode)] = []
     /// Headers worth a client's attention.
     var headers: [String: SchemaNode] = [:]
 
@@ -260,6 +262,13 @@ struct RouteAnswer: Sendable {
     /// 200 with JSON of a shape.
     static func ok(_ description: String, _ shape: String) -> Self {
         json(200, description, shape)
+    }
+
+    /// The same, or a CSV file for who asks for that.
+    var alsoCSV: Self {
+        var answer = self
+        answer.others.append(("text/csv", ["type": "string"]))
+        return answer
     }
 
     /// A page for people.

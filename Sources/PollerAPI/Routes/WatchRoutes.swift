@@ -46,8 +46,8 @@ struct WatchRoutes {
         looked tells how many, and next goes on from there, also behind an empty page.
         """,
         access: .key(.readWatches),
-        input: .all(.search, .memory) { (search: $0, isArchive: $1) },
-        answers: [.ok("A page of watches.", "WatchPage")]
+        input: .all(.search, .memory, .format) { (search: $0, isArchive: $1, format: $2) },
+        answers: [.ok("A page of watches.", "WatchPage").alsoCSV]
     )
     private static let get = Route(
         .get,
@@ -197,11 +197,16 @@ struct WatchRoutes {
 
     @Sendable
     private func list(
-        _ wanted: (search: WatchSearch, isArchive: Bool),
+        _ wanted: (search: WatchSearch, isArchive: Bool, format: ListFormat),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let query = try wanted.search.query(among: watches.searchKeys, at: now())
+        guard wanted.format == .json else {
+            let csv = WatchCSV(metadata: watches.searchKeys.names)
+            return try await WatchExport(scans: scans, csv: csv)
+                .response(query, for: context.caller)
+        }
         let page = try await scans.list(query, for: context.caller)
         return Response(
             page.wire(for: context) { snapshot in

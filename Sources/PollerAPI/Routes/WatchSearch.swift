@@ -7,16 +7,26 @@ struct WatchSearch {
     let text: String
     /// What the metadata are to say, by name.
     let metadata: [(name: String, value: String)]
+    /// When they were created.
+    var created = CreatedRange()
+
+    /// What the parameter `state` is told to do.
+    static let stateDescription =
+        "Open ones, closed ones, or those of the closed ones that a person must look at."
 
     /// The query; ages in it are counted from an instant.
     func query(among keys: SearchKeys, at now: Timestamp) throws(Problem) -> ListQuery {
-        guard !text.isEmpty || !metadata.isEmpty else { return base }
+        let (from, before) = try created.instants(at: now)
+        guard !text.isEmpty || !metadata.isEmpty || from != nil || before != nil else {
+            return base
+        }
         let search = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
             try SearchQuery(
                 text,
                 metadata: metadata,
                 keys: keys,
-                now: now
+                now: now,
+                created: (from, before)
             )
         }
         return base.searching(for: search)
@@ -26,17 +36,17 @@ struct WatchSearch {
 extension RouteInput where Value == WatchSearch {
     /// The words of a search, the filters, and the place.
     static var search: Self {
-        .all(
-            .words,
-            .metadata,
-            .list(
-                .choice(
-                    "state",
-                    "Open ones, closed ones, or those of the closed ones that a person must look at."
-                )
-            )
-        ) { text, metadata, base in
-            WatchSearch(base: base, text: text ?? "", metadata: metadata)
+        searching(.list(.choice("state", WatchSearch.stateDescription)))
+    }
+
+    /// The words of a search and the filters, for what has no pages; `state` says which ones it is about.
+    static func selected(_ state: RouteInput<ListQuery.State?>) -> Self {
+        searching(.filters(state))
+    }
+
+    private static func searching(_ list: RouteInput<ListQuery>) -> Self {
+        .all(.words, .metadata, list, .created) { text, metadata, base, created in
+            WatchSearch(base: base, text: text ?? "", metadata: metadata, created: created)
         }
     }
 }
@@ -57,10 +67,10 @@ extension RouteInput where Value == String? {
         text(
             "q",
             """
-            Words that must all hold: A77 (source, order, charge or metadata that are searched), order=A77, \
-            status=failed,pending, payment=paid, account=shop, customer="Jane Doe", metadata.colour=red, \
-            kind!=charge, amount>=1000, amount=49.90, created>2d (longer ago), closed>=2026-11-01, \
-            error=any, endpoint=shop.example.
+            Words that must all hold: A77 (a source, a charge, or what an order or searched metadata begin \
+            with), 49.90 or €49.90, order=A77, status=failed,pending, payment=paid, account=shop, \
+            customer="Jane Doe", customer=Mül*, metadata.colour=red, kind!=charge, amount>=1000, \
+            amount=49.90, created>2d (longer ago), closed>=2026-11-01, error=any, endpoint=shop.example.
             """,
             ["type": "string", "minLength": 1, "maxLength": .number(SearchQuery.bytesMax)]
         )
@@ -97,6 +107,13 @@ extension RouteInput where Value == [(name: String, value: String)] {
 extension RouteInput where Value == ListQuery {
     /// The filters and the place of a list of watches; `state` says which ones it holds.
     static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
+        .all(.filters(state), .limit("Watches a page."), .checkedCursor) { query, limit, cursor in
+            query.page(limit: limit, after: cursor)
+        }
+    }
+
+    /// The filters alone.
+    static func filters(_ state: RouteInput<ListQuery.State?>) -> Self {
         .all(
             state,
             .query(
@@ -107,18 +124,14 @@ extension RouteInput where Value == ListQuery {
             ),
             .choice("payment", "Only those of whose money this is true."),
             .accounts("Of this account only."),
-            .choice("kind", "Of this kind only.", .shape("Kind")),
-            .limit("Watches a page."),
-            .checkedCursor
-        ) { state, status, payment, accounts, kind, limit, cursor in
+            .choice("kind", "Of this kind only.", .shape("Kind"))
+        ) { state, status, payment, accounts, kind in
             ListQuery(
                 state: state,
                 status: status,
                 payment: payment,
                 accounts: accounts,
-                kind: kind,
-                limit: limit,
-                cursor: cursor
+                kind: kind
             )
         }
     }

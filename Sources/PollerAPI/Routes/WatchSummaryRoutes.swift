@@ -1,0 +1,79 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// How many watches a filter finds, and what their payments come to.
+///
+/// *Limits.* No index has counts or sums, since every poll would have to write them: the records are read, the newest
+/// first. So ``countMax`` are counted, and ``looksMax`` are looked at where the index does not say which ones match:
+/// a second of work at most, in the queue of searches among all records (``ScanGate``). `capped` says that there
+/// may be more.
+struct WatchSummaryRoutes {
+    static let countMax = 10_000
+    static let looksMax = 20_000
+    /// Watches read at a time: as many as a page has.
+    private static let pageMax = 500
+
+    private static let summarise = Route(
+        .get,
+        "/v1/watches/summary",
+        "summariseWatches",
+        "How many watches a filter finds, and the sums of their payments",
+        """
+        The filters are those of GET /v1/watches. At most 10,000 watches are counted, the newest first, and at \
+        most 20,000 are looked at for that; capped says that there are more, or may be.
+        """,
+        access: .key(.readWatches),
+        input: .selected(.choice("state", WatchSearch.stateDescription)),
+        answers: [.ok("The count and the sums.", "WatchSummary")]
+    )
+
+    let watches: any WatchStore
+    let scans: Scans
+    /// What ages in a search are counted from.
+    let now: @Sendable () -> Timestamp
+
+    var routes: [AnsweredRoute] { [Self.summarise.answered(by: summarise)] }
+
+    @Sendable
+    private func summarise(
+        _ search: WatchSearch,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let query = try search.query(among: watches.searchKeys, at: now())
+        var summary = WatchSummary()
+        var sums: [String: Amount] = [:]
+        var (cursor, looked): (String?, Int) = (nil, 0)
+        repeat {
+            let limit = min(Self.pageMax, Self.countMax - summary.count)
+            let page = try await scans.count(
+                query.page(limit: limit, after: cursor),
+                for: context.caller
+            )
+            summary.count += page.items.count
+            looked += max(page.looked, page.items.count)
+            for payment in page.items.compactMap(\.payment) {
+                guard let amount = payment.amount, let currency = payment.currency else { continue }
+                sums[currency.lowercased(), default: .zero] += amount
+            }
+            cursor = page.next
+        } while cursor != nil && summary.count < Self.countMax && looked < Self.looksMax
+        summary.isCapped = cursor != nil
+        summary.sums = sums.sorted { $0.key < $1.key }.map { currency, amount in
+            WatchSummary.Sum(currency: currency, amount: amount.minorUnits)
+        }
+        return Response(summary)
+    }
+}
+
+extension Scans {
+    /// A page that is only counted: each waits for its turn, whatever the filter.
+    func count(_ query: ListQuery, for caller: Caller) async throws -> ListPage<WatchSnapshot> {
+        let page = try await gate.run(for: caller.name) { try await watches.list(query) }
+        if caller != .local {
+            rates.charge(key: caller.name, records: max(page.looked, page.items.count))
+        }
+        return page
+    }
+}
