@@ -91,4 +91,28 @@ package enum MoneyText {
         let number = CurrencyUnit(currency)?.text(of: minorUnits) ?? "\(minorUnits)"
         return "\(number) \(currency)"
     }
+
+    /// An amount as people write it in English: `€10.99`, `£1,234.50`, `¥5,000`, `CHF 10.99`.
+    ///
+    /// A currency whose sign several have is written with its country (`CA$10.99`), one without a sign with its code.
+    package static func shown(_ minorUnits: Int, _ currency: String?) -> String {
+        guard let currency, let unit = CurrencyUnit(currency) else {
+            return text(minorUnits, currency)
+        }
+        let digits = unit.text(of: Int(clamping: minorUnits.magnitude))
+        let whole = digits.prefix { $0 != "." }
+        var grouped = ""
+        for (place, digit) in whole.enumerated() {
+            if place > 0, (whole.count - place) % 3 == 0 { grouped += "," }
+            grouped.append(digit)
+        }
+        let sign = signs[unit.code] ?? "\(unit.code.uppercased()) "
+        return "\(minorUnits < 0 ? "-" : "")\(sign)\(grouped)\(digits.dropFirst(whole.count))"
+    }
+
+    private static let signs = [
+        "eur": "€", "gbp": "£", "usd": "$", "jpy": "¥", "inr": "₹", "krw": "₩", "ils": "₪",
+        "php": "₱", "vnd": "₫", "try": "₺", "cad": "CA$", "aud": "A$", "nzd": "NZ$", "hkd": "HK$",
+        "sgd": "S$", "twd": "NT$", "mxn": "MX$", "brl": "R$", "cny": "CN¥",
+    ]
 }

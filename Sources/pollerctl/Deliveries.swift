@@ -15,8 +15,8 @@ struct DeliveryCommand: AsyncParsableCommand {
             there was nothing yet).
             """,
         subcommands: [
-            DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryRetry.self,
-            DeliveryReplay.self, DeliveryDismiss.self,
+            DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryMessage.self,
+            DeliveryRetry.self, DeliveryReplay.self, DeliveryDismiss.self,
         ],
         defaultSubcommand: DeliveryList.self
     )

@@ -86,7 +86,17 @@ struct EndpointOptions: ParsableArguments {
 extension Endpoint: Shown {
     /// The columns of ``row``.
     static var table: Table {
-        Table("ENDPOINT", "STATE", "ACCOUNT", "URL", "TYPES", optional: ["TYPES", "ACCOUNT"])
+        // Behind those of the first release, which scripts know by their place.
+        Table(
+            "ENDPOINT",
+            "STATE",
+            "ACCOUNT",
+            "URL",
+            "TYPES",
+            "FAILING SINCE",
+            "LAST ERROR",
+            optional: ["TYPES", "ACCOUNT", "LAST ERROR", "FAILING SINCE"]
+        )
     }
 
     /// The endpoint as a row of a list.
@@ -94,6 +104,8 @@ extension Endpoint: Shown {
         [
             .init(id, .strong), .init(stateShown, colour),
             .init(account), .init(url), .init(typesShown, .faint),
+            health?.failingSince?.cell(.bad) ?? .init("-"),
+            .init(health?.lastError ?? "-", .careful),
         ]
     }
 

@@ -112,8 +112,15 @@ struct EndpointList: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let empty =
+            account.map {
+                "No endpoints of account \($0) yet: pollerctl endpoint add URL --account \($0)"
+            }
+            ?? "No endpoints yet: pollerctl endpoint add URL"
         try await server.perform { client in
-            try await server.list(Endpoint.table, limit: limit, \.row) { limit, cursor in
+            try await server.list(Endpoint.table, limit: limit, whenEmpty: empty, \.row) {
+                limit,
+                cursor in
                 try await client.endpoints(account: account, limit: limit, cursor: cursor)
             }
         }

@@ -28,7 +28,7 @@ struct Enqueue: AsyncParsableCommand {
 
     @Option(
         help: """
-            How often to look: auto (the default) as long as the payer is likely to be there every \
+            How often to poll: auto (the default) as long as the payer is likely to be there every \
             15 s and then ever slower; interactive every 15 s for 10 minutes; standard every 5 \
             minutes for a day; patient every hour for 30 days. Each goes on beyond that, slower, \
             until the timeout.

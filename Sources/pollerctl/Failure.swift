@@ -87,6 +87,7 @@ extension PollerProblem {
     /// Members whose options are called something else here.
     private static let options = [
         "headers": "header", "sources": "source", "expires_in": "expires", "accounts": "account",
+        "created_after": "since", "created_before": "until",
     ]
 
     /// Whether who answered is none of ours: we always say which problem it is.
@@ -99,7 +100,8 @@ extension PollerProblem {
     ///
     /// Titles speak of bodies and URLs; what is wrong, the detail says.
     var told: String {
-        guard code != "not_found" else {
+        // What the router says; a route says itself what there is not.
+        guard code != "not_found" || !(detail.isEmpty || detail.contains("/openapi.json")) else {
             return "The server does not know of this: it may be older than this program."
         }
         guard items.isEmpty else { return toldOfItems }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONText
 import PollerClient
 import PollerWire
 
@@ -7,7 +8,7 @@ struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
         abstract: "See why somebody gets no mails, and send them again.",
-        subcommands: [MailSuppressed.self, MailLift.self]
+        subcommands: [MailList.self, MailSuppressed.self, MailLift.self]
     )
 }
 
@@ -16,7 +17,7 @@ struct MailSuppressed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "suppressed",
         abstract: "Tell whether mails to an address are held back, and why.",
-        discussion: "Addresses are kept as digests, so there is no list of them."
+        discussion: "pollerctl mail list shows all of them, with masked addresses."
     )
 
     @Argument(help: "The addresses.")
@@ -44,19 +45,39 @@ struct MailLift: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lift",
         abstract: "Send mails to an address again.",
-        discussion: "For who has unsubscribed by mistake, or whose mailbox works again."
+        discussion: """
+            For a customer who has unsubscribed by mistake, or whose mailbox works again.
+
+            pollerctl mail lift jane@example.com
+            pollerctl mail lift --entry pT0m3x…      by its ID in pollerctl mail list
+            """
     )
 
     @Argument(help: "The addresses.")
-    var recipients: [String]
+    var recipients: [String] = []
+
+    @Option(help: "An entry of pollerctl mail list, by its ID; may be repeated.")
+    var entry: [String] = []
 
     @Option(help: "Whose mails; default when absent.")
     var account: String?
 
     @OptionGroup var server: ServerOptions
 
+    func validate() throws {
+        guard recipients.isEmpty != entry.isEmpty else {
+            throw ValidationError("name addresses, or entries of pollerctl mail list with --entry")
+        }
+    }
+
     func run() async throws {
         try await server.perform { client in
+            try await server.each(entry) { id in
+                let lifted = try await client.delete("/v1/mail/entries/\(PollerClient.segment(id))")
+                if server.json { return Terminal.printJSON("\(lifted)") }
+                let name = lifted.member("recipient")?.string ?? id
+                Terminal.printLine("\(Terminal.clean(name)) is sent mails again")
+            }
             try await server.each(recipients) { recipient in
                 try await client.liftSuppression(of: recipient, account: account)
                     .show(change: "is sent mails again", json: server.json)

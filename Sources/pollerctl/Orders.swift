@@ -45,6 +45,9 @@ struct OrderList: AsyncParsableCommand {
     @Option(help: "Only those of which this is true: paid, awaiting_customer, failed, ….")
     var state: String?
 
+    @Flag(help: "Only those that several tries have paid.")
+    var paidTwice = false
+
     @Option(help: "At most so many.")
     var limit = 100
 
@@ -71,6 +74,7 @@ struct OrderList: AsyncParsableCommand {
                 try await client.orders(
                     state: state,
                     account: account,
+                    isPaidTwice: paidTwice,
                     limit: min(limit, 100),
                     cursor: cursor
                 )
@@ -138,7 +142,7 @@ extension Order: Shown {
         ]
     }
 
-    private func sum(_ amount: Int) -> String { MoneyText.text(amount, payment.currency) }
+    private func sum(_ amount: Int) -> String { Sums.text(amount, payment.currency) }
 
     /// What a word means, at a glance.
     private static func colour(_ payment: Payment) -> Terminal.Colour? {

@@ -4,6 +4,15 @@ import SafeNumbers
 
 // How a payment, and what the customer must do next, are shown to people.
 
+/// Amounts as commands print them: `€10.99` for people, `10.99 eur` for programs, whose scripts know it.
+enum Sums {
+    /// An amount with its currency.
+    static func text(_ amount: Int, _ currency: String?) -> String {
+        Terminal.isInteractive
+            ? MoneyText.shown(amount, currency) : MoneyText.text(amount, currency)
+    }
+}
+
 extension Payment {
     /// The sums with method, reason and an unfinished refund: `10.99 eur, ideal`,
     /// `5.00 of 10.99 eur, sepa_credit_transfer`, `10.99 eur, card, refund of 10.99 eur pending`.
@@ -18,7 +27,7 @@ extension Payment {
     var amountShown: String? {
         let unit = currency.flatMap(CurrencyUnit.init)
         func number(_ amount: Int) -> String { unit?.text(of: amount) ?? "\(amount)" }
-        func sum(_ amount: Int) -> String { MoneyText.text(amount, currency) }
+        func sum(_ amount: Int) -> String { Sums.text(amount, currency) }
         var parts: [String] = []
         switch (amountReceived, amount) {
         case (0, let amount?): parts.append(sum(amount))
@@ -33,7 +42,7 @@ extension Payment {
 
     /// What the customer was shown in their own currency, such as `1634 jpy to the customer`.
     private var presented: String? {
-        presentment.map { "\(MoneyText.text($0.amount, $0.currency)) to the customer" }
+        presentment.map { "\(Sums.text($0.amount, $0.currency)) to the customer" }
     }
 
     /// What it means for money, at a glance.
@@ -56,7 +65,7 @@ extension Payment {
 extension Payment.Refund {
     /// The refund in words, such as `refund of 10.99 eur failed`.
     fileprivate func shown(_ currency: String?) -> String {
-        "refund of \(MoneyText.text(amount, currency)) \(status.rawValue)"
+        "refund of \(Sums.text(amount, currency)) \(status.rawValue)"
     }
 }
 
@@ -80,7 +89,7 @@ extension Watch {
             return nil
         }
         let currency = object?.member("currency")?.string
-        return Int(safe: text).map { MoneyText.text($0, currency) }
+        return Int(safe: text).map { Sums.text($0, currency) }
             ?? [text, currency].compactMap(\.self).joined(separator: " ")
     }
 
@@ -109,7 +118,7 @@ extension Facts {
         add("link", step.url)
         add("app", step.appURL)
         for account in step.accounts ?? [] { add("transfer to", account.line) }
-        add("missing", step.amountMissing.map { MoneyText.text($0, step.currency) })
+        add("missing", step.amountMissing.map { Sums.text($0, step.currency) })
         add("entity", step.entity)
         add("number", step.number)
         add("reference", step.reference)

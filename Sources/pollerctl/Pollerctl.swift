@@ -21,7 +21,7 @@ package struct Pollerctl: AsyncParsableCommand {
         version: "0.4.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
-            Batch.self, EventsCommand.self, Listen.self, Explain.self,
+            Batch.self, EventsCommand.self, Listen.self, Explain.self, Late.self,
             ShowTimeline.self, Export.self, Import.self, OrderCommand.self,
             EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
             Audit.self,
@@ -78,7 +78,7 @@ package struct Pollerctl: AsyncParsableCommand {
 
     /// What to say of a span without its unit, which the parser calls invalid and no more; nil of other mistakes.
     private static func spanRule(_ message: String) -> String? {
-        let spans = ["timeout", "interval", "overlap", "expires", "notify-by", "since"]
+        let spans = ["timeout", "interval", "overlap", "expires", "notify-by", "since", "over"]
         guard let found = message.firstMatch(of: /The value '(.*)' is invalid for '--([a-z-]+) </),
             spans.contains(String(found.2))
         else { return nil }

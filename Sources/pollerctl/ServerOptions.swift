@@ -67,12 +67,14 @@ extension ServerOptions {
 
     /// Prints a list page by page: one JSON object a line, or a table.
     ///
-    /// `page`: asks for at most so many items behind a cursor. Returns how many there were.
+    /// `page`: asks for at most so many items behind a cursor; `whenEmpty`: what a person is told who gets an empty
+    /// list. Returns how many there were.
     @discardableResult
     func list<Item>(
         _ table: Table,
         limit: Int,
         looksMax: Int = .max,
+        whenEmpty: String = "nothing matches",
         _ row: (Item) -> [Table.Cell],
         page: (Int, String?) async throws -> Page<Item>
     ) async throws -> Int {
@@ -99,7 +101,7 @@ extension ServerOptions {
         }
         guard Terminal.isErrorInteractive else { return limit - left }
         if hasMore { Terminal.printError("there are more; see --limit") }
-        if !self.json, table.rows.isEmpty { Terminal.printError("nothing matches") }
+        if !self.json, table.rows.isEmpty { Terminal.printError(whenEmpty) }
         return limit - left
     }
 }

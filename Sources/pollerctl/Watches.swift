@@ -4,6 +4,8 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
+import struct PollerClient.Page
+
 /// `pollerctl get`: some watches.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,17 +37,20 @@ struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Find watches, or list all of them, the newest first.",
         discussion: """
-            pollerctl list A77                       a source, an order, a charge, a customer
+            pollerctl list A77                       a source, a charge, or what an order or a name begins with
+            pollerctl list €49.90                    an amount, also as 49.90 or 49,90
             pollerctl list order=A77 payment=failed  all of it
             pollerctl list status=pending 'created>2d' account=shop
             pollerctl list 'customer=Jane Doe' amount=49.90
-            pollerctl list error=any 'closed>2026-11-01'
+            pollerctl list error=any --since 7d --until 2026-11-30
+            pollerctl list payment=authorised --summary
+            pollerctl list account=shop --csv > payments.csv
 
             What it knows: source, order, account, kind, status, payment, state, ended, method, amount, \
             currency, endpoint, error, created, closed, the metadata that are searched (option search of \
             pollerd) by their names, and any other as metadata.NAME. With = and !=, where it makes sense \
-            < and >; several values by comma. What is not in the index is looked for among 20,000 \
-            watches, and with --everything among all. With --json one watch a line.
+            < and >; several values by comma; Mül* for what begins so. What is not in the index is looked for among \
+            20,000 watches, and with --everything among all. With --json one watch a line.
             """
     )
 
@@ -67,14 +72,19 @@ struct List: AsyncParsableCommand {
     @Option(help: "Only those of whose money this is true: authorised, paid, refunded, ….")
     var payment: String?
 
-    @Option(help: "At most so many.")
-    var limit = 100
+    @Option(help: "At most so many; --csv has no limit unless one is given.")
+    var limit: Int?
 
+    @OptionGroup var output: ListOutput
+    @OptionGroup var created: CreatedOptions
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+        guard limit ?? 1 >= 1 else { throw ValidationError("--limit must be at least 1") }
+        guard !server.json || !output.csv else {
+            throw ValidationError("--json and --csv exclude each other")
+        }
         // A search is sent in a URL.
         if let secret = words.lazy.compactMap({ SecretShape($0, isName: true) }).first {
             throw ValidationError("this \(secret.advice)")
@@ -100,21 +110,42 @@ struct List: AsyncParsableCommand {
         )
         try await server.perform { client in
             let words = SearchWords.text(of: words)
-            let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
-            let count = try await server.list(table, limit: limit, looksMax: looksMax, \.row) {
-                limit,
-                cursor in
+            if output.summary {
+                let summary = try await client.summary(
+                    state: state,
+                    status: status,
+                    payment: payment,
+                    account: names.account,
+                    kind: names.kind,
+                    createdAfter: created.after,
+                    createdBefore: created.before,
+                    matching: words.isEmpty ? nil : words
+                )
+                return summary.show(json: server.json)
+            }
+            func page(_ limit: Int, _ cursor: String?) async throws -> Page<Watch> {
                 try await client.list(
                     state: state,
                     status: status,
                     payment: payment,
                     account: names.account,
                     kind: names.kind,
+                    createdAfter: created.after,
+                    createdBefore: created.before,
                     matching: words.isEmpty ? nil : words,
                     limit: limit,
                     cursor: cursor
                 )
             }
+            guard !output.csv else { return try await output.writeCSV(limit: limit, page: page) }
+            let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
+            let count = try await server.list(
+                table,
+                limit: limit ?? 100,
+                looksMax: looksMax,
+                \.row,
+                page: page
+            )
             if count == 0, let advice = status.flatMap(KnownWords.advice(onStatus:)) {
                 Terminal.printError(advice)
             }

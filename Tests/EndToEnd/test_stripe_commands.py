@@ -66,6 +66,12 @@ def test_every_method_is_created_by_its_name_and_says_what_comes_next(calm: Clus
         assert made["next"]["address"] and made["next"]["amount_missing"] == 1099
 
 
+@pytest.mark.parametrize("method", ["ideal", "sepa_debit", "card", "alipay"])
+def test_every_method_takes_the_address_for_mails(calm: Cluster, method: str):
+    made = read(calm, "source", "create", method, *METHODS[method][0], "--email", "zoe@example.com")
+    assert made["object"]["owner"]["email"] == "zoe@example.com", made
+
+
 @pytest.mark.parametrize("method", [m for m, (options, _) in METHODS.items() if options])
 def test_a_missing_option_is_named_and_nothing_is_sent(calm: Cluster, method: str):
     done = ctl(calm, "source", "create", method, status=64, POLLER_STRIPE_API_BASE="http://127.0.0.1:1")

@@ -53,4 +53,20 @@ struct CurrencyUnitTests {
         #expect(CurrencyUnit(text) == nil)
         #expect(MoneyText.text(5, text) == (text.isEmpty ? "5" : "5 \(text)"))
     }
+
+    @Test(
+        "an amount is written for people with the sign of its currency",
+        arguments: [
+            (1099, "eur", "€10.99"), (5, "EUR", "€0.05"), (123_450, "gbp", "£1,234.50"),
+            (5000, "jpy", "¥5,000"),
+            (1_234_567_800, "usd", "$12,345,678.00"), (1099, "cad", "CA$10.99"),
+            (1099, "chf", "CHF 10.99"),
+            (1500, "kwd", "KWD 1.500"), (50_000, "isk", "ISK 500"), (-1099, "eur", "-€10.99"),
+            (0, "eur", "€0.00"),
+            (100_000, "eur", "€1,000.00"), (7, "", "7"), (7, "points", "7 points"),
+        ]
+    )
+    func shown(_ amount: Int, _ currency: String, _ text: String) {
+        #expect(MoneyText.shown(amount, currency) == text)
+    }
 }

@@ -33,7 +33,7 @@ extension Dispute {
     }
 
     /// Seconds since 1970 as a day, in UTC.
-    private static func day(_ seconds: Int) -> String {
+    fileprivate static func day(_ seconds: Int) -> String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 }
@@ -55,10 +55,13 @@ struct DisputeCommand: AsyncParsableCommand {
         commandName: "dispute",
         abstract: "See disputes, and answer them.",
         discussion: """
-            Talks to Stripe itself: STRIPE_API_KEY is the key, POLLER_STRIPE_API_BASE another \
-            address such as a sandbox's.
+            due asks the cluster. All others talk to Stripe itself: STRIPE_API_KEY is the key, \
+            POLLER_STRIPE_API_BASE another address such as a sandbox's.
             """,
-        subcommands: [DisputeList.self, DisputeGet.self, DisputeAnswer.self, DisputeClose.self]
+        subcommands: [
+            DisputesDue.self, DisputeList.self, DisputeGet.self, DisputeAnswer.self,
+            DisputeClose.self,
+        ]
     )
 }
 
@@ -98,12 +101,13 @@ struct DisputeList: AsyncParsableCommand {
             for dispute in found { try dispute.showJSON() }
             return
         }
-        var table = Table("DISPUTE", "STATUS", "AMOUNT", "REASON", "CHARGE")
+        var table = Table("DISPUTE", "STATUS", "AMOUNT", "REASON", "CHARGE", "ANSWER UNTIL")
         table.rows = found.map { dispute in
             [
                 .init(dispute.id, .strong), .init(dispute.status.rawValue, dispute.status.colour),
                 .init(Money.text(dispute.amount, dispute.currency)), .init(dispute.reason ?? ""),
                 .init(dispute.charge ?? ""),
+                .init(dispute.evidenceDetails?.dueBy.map(Dispute.day) ?? "", .careful),
             ]
         }
         table.print()

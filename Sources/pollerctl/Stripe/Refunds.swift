@@ -6,7 +6,7 @@ import StripeAPI
 enum Money {
     /// An amount with its currency, such as `10.99 eur`; empty without an amount.
     static func text(_ amount: Int?, _ currency: String?) -> String {
-        amount.map { MoneyText.text($0, currency) } ?? ""
+        amount.map { Sums.text($0, currency) } ?? ""
     }
 }
 

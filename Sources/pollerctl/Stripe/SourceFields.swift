@@ -8,7 +8,7 @@ struct SourceFields: ParsableArguments {
     var currency: String?
     @Option(help: "The customer's name, at least 3 letters.")
     var name: String?
-    @Option(help: "The customer's address for mail.")
+    @Option(help: "The customer's email address; for every payment method.")
     var email: String?
     @Option(help: "The customer's telephone number.")
     var phone: String?

@@ -64,6 +64,22 @@ extension SourceMethod {
     /// Errors: a usage error that names every option missing or out of place.
     func params(_ fields: SourceFields) throws -> SourceParams {
         try check(fields)
+        var params = try ownParams(fields)
+        guard let email = fields.email, params.owner?.email == nil, self != .klarna else {
+            return params
+        }
+        let owner = params.owner
+        params.owner = SourceOwner(
+            name: owner?.name,
+            email: email,
+            phone: owner?.phone,
+            address: owner?.address
+        )
+        return params
+    }
+
+    /// What it has that no other method has.
+    private func ownParams(_ fields: SourceFields) throws -> SourceParams {
         let amount = fields.amount ?? 0
         let (currency, returnURL) = (fields.currency ?? "", fields.returnURL ?? "")
         let (name, email) = (fields.name ?? "", fields.email ?? "")
@@ -165,7 +181,7 @@ extension SourceMethod {
         guard missing.isEmpty else {
             throw ValidationError("\(rawValue) needs \(Self.list(missing)) too; \(usage)")
         }
-        let foreign = given.subtracting(needs).subtracting(takes).sorted()
+        let foreign = given.subtracting(needs).subtracting(options).sorted()
         guard foreign.isEmpty else {
             throw ValidationError("\(rawValue) takes no \(Self.list(foreign)); \(usage)")
         }
@@ -174,10 +190,15 @@ extension SourceMethod {
         }
     }
 
+    /// The options it takes, and the customer's address for mail, which every source may have.
+    private var options: [String] {
+        needs.contains("email") || takes.contains("email") ? takes : takes + ["email"]
+    }
+
     /// What it needs and takes, in one line.
     private var usage: String {
         let needed = needs.isEmpty ? "it needs nothing" : "it needs \(Self.list(needs))"
-        return takes.isEmpty ? needed : "\(needed) and takes \(Self.list(takes))"
+        return options.isEmpty ? needed : "\(needed) and takes \(Self.list(options))"
     }
 
     private static func list(_ options: [String]) -> String {

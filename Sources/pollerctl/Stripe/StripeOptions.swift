@@ -69,7 +69,7 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
     var neverCharge = false
 
-    @Option(help: "How often to look: interactive, standard or patient.")
+    @Option(help: "How often to poll: auto (the default), interactive, standard or patient.")
     var policy: String?
 
     @Option(help: "How far to follow: left_pending, settled (the default) or final.")

@@ -1,0 +1,82 @@
+import ArgumentParser
+import JSONText
+import PollerClient
+import PollerWire
+import SafeNumbers
+
+/// `pollerctl delivery message`: the text of an email, or the body of a webhook.
+struct DeliveryMessage: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "message",
+        abstract: "Show what a recipient was sent: the email's text or the webhook's body.",
+        discussion: """
+            pollerctl delivery message dlv_…           the newest event that was sent
+            pollerctl delivery message dlv_… --seq 3   another one; delivery attempts has their numbers
+
+            The server composes the message from the event again and says whether it is the one that was sent.
+            """
+    )
+
+    @Argument(help: "The delivery: dlv_….")
+    var id: String
+
+    @Option(help: "The event, by its seq; the newest that was sent when absent.")
+    var seq: Int?
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard seq ?? 1 >= 1 else { throw ValidationError("--seq must be at least 1") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            let seq = if let seq { seq } else { try await newest(client) }
+            let path = "/v1/deliveries/\(PollerClient.segment(id))/messages/\(seq)"
+            let message = try await client.read(path)
+            guard !server.json else { return Terminal.printJSON("\(message)") }
+            show(message)
+        }
+    }
+
+    private func newest(_ client: PollerClient) async throws -> Int {
+        if let attempt = try await client.attempts(of: id).last { return attempt.value.seq }
+        throw ValidationError("\(id) was not tried yet: name an event with --seq")
+    }
+
+    private func show(_ message: RawJSON) {
+        var facts = Facts()
+        for name in ["event", "to", "subject", "type"] {
+            facts.add(name, message.member(name)?.string)
+        }
+        facts.add("sent at", at: message.time("sent_at"))
+        if message.time("sent_at") == nil { facts.add("sent at", "not yet", .careful) }
+        if message.member("as_sent")?.bool == false {
+            facts.add(
+                "differs",
+                "from what was sent: a template or the endpoint has changed",
+                .careful
+            )
+        }
+        facts.print()
+        Terminal.printLine("")
+        let text = message.member("text")?.string ?? ""
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            Terminal.printLine(Terminal.clean(String(line)))
+        }
+    }
+}
+
+extension RawJSON {
+    /// A member that is a time.
+    func time(_ name: String) -> Time? {
+        // What is no time is not shown.
+        member(name)?.string.flatMap { Time($0) }
+    }
+
+    /// A member that is a whole number.
+    func integer(_ name: String) -> Int? { member(name)?.number.flatMap { Int(safe: $0) } }
+
+    /// A member that is a text; `-` where there is none.
+    func text(_ name: String) -> String { member(name)?.string ?? "-" }
+}
