@@ -58,6 +58,22 @@ def test_what_runs_beside_it_inherits_no_secret(tmp_path: Path):
         role.end()
 
 
+@pytest.mark.parametrize("exported, said", [
+    ({"POLLER_STRIPE_API_BASE": "http://127.0.0.1:1"}, "because POLLER_STRIPE_API_BASE is set; unset it"),
+    ({"POLLER_STRIPE_API_BASE": "http://127.0.0.1:1", "STRIPE_API_KEY": "sk_test_x"},
+     "because STRIPE_API_KEY and POLLER_STRIPE_API_BASE are set; unset them"),
+])
+def test_it_says_when_no_sandbox_is_started(tmp_path: Path, exported: dict, said: str):
+    command = [program("pollerd"), "all", "--embedded", "--data-dir", str(tmp_path / "data")]
+    role = Role("pollerd", command, tmp_path, ENV | exported).start()
+    try:
+        role.wait_ready()
+        role.line(rf"^pollerd starts no stripe-sandbox, {said}")
+        assert not any("stripe-sandbox" in Path(f"/proc/{pid}/cmdline").read_text() for pid in role.leftovers())
+    finally:
+        role.end()
+
+
 def test_sigterm_ends_all_of_it(embedded: Role):
     url = redis_url(embedded)
     assert embedded.terminate() == 0, embedded.tail()

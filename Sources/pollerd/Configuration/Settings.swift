@@ -302,6 +302,19 @@ struct Settings: Sendable {
         Set(sections.accounts.filter(\.value.refundsDuplicates).keys)
     }
 
+    /// The options that say which Stripe is meant; with one of them no sandbox is started.
+    var namesOfOtherStripe: [String] {
+        var names: [String] = []
+        if stripeAPIKey != nil {
+            names.append("STRIPE_API_KEY")
+        } else if stripeKeys[.main] != nil {
+            names.append("the key of account \(AccountID.main)")
+        }
+        let standard = Option.all.first { $0.key == "stripe_api_base" }?.standard
+        if stripeAPIBase != standard { names.append("POLLER_STRIPE_API_BASE") }
+        return names
+    }
+
     /// Refuses keys that may not go to where Stripe is said to be.
     func checkKeys() throws(ConfigurationError) {
         let wrong = stripeKeys.filter { !$0.value.maySend(to: stripeAPIBase) }

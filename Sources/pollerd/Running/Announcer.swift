@@ -42,6 +42,17 @@ struct Announcer: Sendable {
         say("export \(name)=\(value)")
     }
 
+    /// `pollerd starts no stripe-sandbox, because POLLER_STRIPE_API_BASE is set; unset it for one`: an export of an
+    /// earlier try is easily forgotten.
+    func noSandbox(because names: [String]) {
+        let (them, verb) = names.count == 1 ? ("it", "is") : ("them", "are")
+        let list = names.joined(separator: " and ")
+        say(
+            "pollerd starts no stripe-sandbox, because \(list) \(verb) set; unset \(them) for one",
+            ["variables": names.joined(separator: ",")]
+        )
+    }
+
     /// `pollerd dashboard at http://127.0.0.1:8080/`: for people, who open it.
     func dashboard(at url: String) {
         say("pollerd dashboard at \(url)/", ["url": "\(url)/"])

@@ -67,12 +67,11 @@ struct NodeProcess {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         // From here on it asks for another look at the configuration, also while the rest starts.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let otherStripe = settings.namesOfOtherStripe
         let embedded =
             isEmbedded
-            ? try EmbeddedPrograms(
-                dataFolder: dataFolder,
-                withSandbox: settings.stripeKeys[.main] == nil
-            ) : nil
+            ? try EmbeddedPrograms(dataFolder: dataFolder, withSandbox: otherStripe.isEmpty) : nil
+        if isEmbedded, !otherStripe.isEmpty { announcer.noSandbox(because: otherStripe) }
         defer { embedded?.stop() }
         let shutdown = Shutdown(embedded: embedded, announcer: announcer, logger: logger)
         let listeners = OwnListeners()
@@ -273,7 +272,7 @@ struct NodeProcess {
 /// The programs that `--embedded` runs beside this one.
 struct EmbeddedPrograms: Sendable {
     let redis: EmbeddedRedis
-    /// Nil when a Stripe key says that Stripe itself is meant.
+    /// `nil` when a key or an address says which Stripe is meant.
     let sandbox: EmbeddedSandbox?
 
     /// Starts both, and returns when Redis accepts connections; the sandbox starts meanwhile.
