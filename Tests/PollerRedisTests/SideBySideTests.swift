@@ -14,14 +14,15 @@ struct ReleasedScripts: Sendable {
     /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
     /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
     private static let calledOtherwise: [String: Set<ScriptName>] = [
-        // Its index of searches had no words, and took fingerprints alone.
-        "0.3.0": [.lane, .mark, .endpointList, .enqueue, .restore, .index, .search]
+        // Its index of searches took fingerprints alone, and could not be asked for words.
+        "0.3.0": [.lane, .mark, .endpointList, .restore, .index, .search]
     ]
 
     /// Behaviours that a store has only in a newer form than a release makes.
     private static let ofNewerForms: [Int: Set<String>] = [
         2: [
             "watches are listed the newest first, whatever filters are given",
+            "a range of days is listed alone, the newest first, page by page",
             "a list continues where it was while watches are added, closed and polled",
             "a watch that begins again is the newest, and one that is forgotten is in no list",
             "deliveries are listed the newest first, and keep their places",
@@ -33,6 +34,13 @@ struct ReleasedScripts: Sendable {
     /// Behaviours of today's scripts that those of a release do not have, by that release.
     private static let ofLaterReleases: [String: Set<String>] = [
         "0.3.0": [
+            // It filed no words, so what it enqueues is not found by them.
+            "watches are found by source, order and the metadata that are searched",
+            "watches are found however people write and type, and by who gets mail",
+            "what is found by a word is listed the newest first, page by page",
+            "an order is found by its whole name, and by the words of it",
+            "who has many watches finds all of them, page by page and each once",
+            "a source that is somebody's order too is found once",
             // It left out what was too many.
             "a join with more endpoints than a watch can have changes nothing",
             // It gave a watch up after five answers that made no sense, whatever its lane answered.

@@ -52,7 +52,8 @@ struct WatchSummaryRoutes {
                 for: context.caller
             )
             summary.count += page.items.count
-            looked += max(page.looked, page.items.count)
+            // Without a filter every record that is looked at is counted.
+            if query.isSelective { looked += page.looked }
             for payment in page.items.compactMap(\.payment) {
                 guard let amount = payment.amount, let currency = payment.currency else { continue }
                 sums[currency.lowercased(), default: .zero] += amount

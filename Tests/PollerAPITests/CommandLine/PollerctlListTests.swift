@@ -55,7 +55,8 @@ struct PollerctlListTests {
     func range() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
-            let today = Date().formatted(.iso8601.year().month().day())
+            let watch = try await api.get("/v1/watches/src_1")
+            let today = String(try #require(watch["created_at"]).prefix(10))
             for (arguments, isFound) in [
                 (["--since", "1d"], true), (["--until", today], true), (["--until", "1d"], false),
                 (["--since", today, "--until", today], true), (["--since", "2999-01-01"], false),
