@@ -276,7 +276,7 @@ let package = Package(
                 "ProgramOutput",
                 "SafeNumbers",
                 "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StandardWebhooks",
-                "StripeAPI", arguments, crypto, httpClient, nioCore, nioHTTP1,
+                "StripeAPI", arguments, crypto, httpClient, nioCore, nioHTTP1, nioPosix,
             ],
             swiftSettings: settings
         ),
@@ -314,6 +314,23 @@ let package = Package(
             dependencies: ["ProgramOutput", "pollerd", "pollerctl", "stripe-sandbox"],
             path: "Sources/Programs/poller",
             swiftSettings: settings
+        ),
+
+        // The programs of the guide to PollerClient, compiled as its readers compile them: with no settings of ours.
+        .executableTarget(
+            name: "example-watch-payment",
+            dependencies: ["PollerClient"],
+            path: "Sources/Examples/WatchPayment"
+        ),
+        .executableTarget(
+            name: "example-follow-events",
+            dependencies: ["PollerClient"],
+            path: "Sources/Examples/FollowEvents"
+        ),
+        .executableTarget(
+            name: "example-register-endpoint",
+            dependencies: ["PollerClient"],
+            path: "Sources/Examples/RegisterEndpoint"
         ),
 
         // Clocks, stores in memory, scripted peers, and the suite every store must pass.

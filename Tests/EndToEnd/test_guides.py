@@ -8,13 +8,13 @@ output, the wire) is in blocks of another kind. Each ```yaml block passes `polle
 import os
 import re
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from harness.cluster import Role, program
+from harness.process import Process
+from harness.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = ROOT / "Sources/Poller/Poller.docc/Guides"
@@ -25,47 +25,43 @@ def blocks(page: Path, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", page.read_text(), re.M | re.S)
 
 
-class Receiver(BaseHTTPRequestHandler):
-    """Takes every webhook."""
+class Shell:
+    """Runs a script as a reader's second shell would: with the addresses that were printed."""
 
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.send_response(204)
-        self.end_headers()
+    def __init__(self, folder: Path, env: dict[str, str], receiver: Process):
+        self.folder, self.env, self.receiver = folder, env, receiver
 
-    def log_message(self, *_):
-        pass
+    def __call__(self, script: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["bash", "-euxo", "pipefail", "-c", script], cwd=self.folder, env=self.env,
+            capture_output=True, text=True, timeout=180,
+        )
 
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory):
-    """Runs a script as a reader's second shell would: with the addresses that were printed."""
+    """A cluster of the Tutorial's first command, and its second command as the receiver of every webhook."""
     folder = tmp_path_factory.mktemp("guides")
-    receiver = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=receiver.serve_forever, daemon=True).start()
     binds = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     role = Role("pollerd", [program("pollerd"), "all", "--embedded"], folder, binds).start()
     role.wait_ready()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
+    path = {"PATH": f"{Path(program('pollerd')).parent}:{os.environ['PATH']}"}
+    receiver = Process(
+        "receiver", [program("pollerctl"), "listen", "--print", "--port", "0"], folder, {"POLLER_URL": role.address("api")}
+    ).start()
+    wait_until(lambda: "prints what arrives" in receiver.stderr(), 20, "the receiver listens")
+    hook = re.search(r"http://127[.]0[.]0[.]1:\d+/", receiver.stderr())[0]
     addresses = {
         "POLLER_URL": role.address("api"),
         "GATEWAY": role.address("gateway"),
         "ADMIN": role.address("admin"),
         "SANDBOX": role.address("sandbox"),
-        "HOOK": f"http://127.0.0.1:{receiver.server_port}/hook",
+        "HOOK": f"{hook}hook",
     }
-    path = {"PATH": f"{Path(program('pollerd')).parent}:{os.environ['PATH']}"}
-
-    def run(script: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            ["bash", "-euxo", "pipefail", "-c", script], cwd=folder, env=inherited | addresses | path,
-            capture_output=True, text=True, timeout=180,
-        )
-
-    yield run
+    yield Shell(folder, inherited | addresses | path, receiver)
+    receiver.end()
     role.end()
-    receiver.shutdown()
-    receiver.server_close()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.stem)
@@ -100,3 +96,65 @@ def test_the_variables_are_those_of_the_tutorial(shell):
     used = set(re.findall(r"\$([A-Z]\w+)", script)) - {"PATH", "TAG"}
     assert used <= told, used - told
     assert shell("echo " + " ".join(f"${name}" for name in sorted(told))).returncode == 0
+
+
+# The Tutorial's ten commands, each with what it prints.
+
+TUTORIAL = GUIDES / "Tutorial.md"
+# Lines of a block that set something and are not counted.
+SETTINGS = re.compile(r"export |[A-Z]=|source <")
+
+
+def steps() -> dict[int, list[tuple[str, str]]]:
+    """The blocks below each numbered command, as kind and text."""
+    parts = re.split(r"^\*\*(\d+)\.\*\* ", TUTORIAL.read_text().split("### Let the cluster charge")[0], flags=re.M)
+    return {
+        int(number): re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
+        for number, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def shape(text: str) -> list[str]:
+    """Output without what is another each time: IDs, times, sums of milliseconds, blanks of columns."""
+    text = re.sub(r"\b(src|evt|ch|py)_\w+(-\w+)*", r"\1_ID", text)
+    text = re.sub(r"https?://\S+", "URL", text)
+    text = re.sub(r"€?\d+[.]\d\d( eur)?", "SUM", text)
+    text = re.sub(r"\d+", "N", text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def test_the_tutorial_has_ten_commands_with_their_output():
+    found = steps()
+    assert list(found) == list(range(1, 11))
+    for number, parts in found.items():
+        kind, text = parts[0]
+        commands = [line for line in text.splitlines() if line and not SETTINGS.match(line)]
+        assert kind in ("sh", "console") and len(commands) == 1, (number, commands)
+        # A click prints nothing.
+        assert number == 6 or parts[1][0] == "text", number
+
+
+def test_the_tutorial_s_commands_print_what_stands_below_them(shell):
+    script, wanted = "", {}
+    for number, parts in steps().items():
+        if parts[0][0] == "sh":
+            script += f"echo '@@{number}'\n{parts[0][1]}"
+            wanted[number] = shape(parts[1][1]) if number != 6 else []
+    done = shell(script)
+    assert done.returncode == 0, done.stderr[-1500:]
+    printed = {int(part.split("\n", 1)[0]): part.split("\n", 1)[1] for part in done.stdout.split("@@")[1:]}
+    for number, lines in wanted.items():
+        told = shape(printed[number])
+        if number == 5:
+            # It may be asked in the middle of a poll, and says so.
+            told, lines = told[:2], lines[:2]
+        assert told == lines, f"command {number} prints\n{printed[number]}"
+    [source] = set(re.findall(r"src_\w+", printed[10]) or re.findall(r"src_\w+", printed[3]))
+    webhooks = re.findall(r"^```text\n(source\.pending.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
+    told = shape(webhooks[-1])
+
+    def arrived() -> list[str]:
+        return shape("\n".join(line for line in shell.receiver.stdout().splitlines() if source in line))
+
+    wait_until(lambda: len(arrived()) >= len(told), 20, "the webhooks arrive")
+    assert arrived() == told

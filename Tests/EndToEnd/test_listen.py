@@ -42,6 +42,44 @@ class Listener(Process):
         return [line.split("\t")[2] for line in self.stdout().splitlines()]
 
 
+def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, tmp_path: Path):
+    port = free_port()
+    env = {"POLLER_URL": calm.api.url, "XDG_STATE_HOME": str(tmp_path)}
+    command = [program("pollerctl"), "listen", "--print", "--port", str(port)]
+    receiver = Process("print", command, calm.logs, env).start()
+    calm.processes.append(receiver)
+    wait_until(lambda: "prints what arrives" in receiver.stderr(), 20, "it listens")
+    hook = f"http://127.0.0.1:{port}/hook"
+    source = calm.sandbox.create_source()
+    calm.enqueue(source, notify=[hook])
+    calm.wait_status(source, "pending")
+    calm.sandbox.set_status(source, "failed")
+    wait_until(lambda: "source.failed" in receiver.stdout(), 20, "the webhooks arrive")
+    mine = [line.split("  ") for line in receiver.stdout().splitlines() if source in line]
+    assert [(line[0], line[2]) for line in mine] == [
+        (event["type"], f"seq {event['seq']}") for event in calm.api.events(source)
+    ]
+    assert {line[-1] for line in mine} == {"signature verified"}
+    # An endpoint signs with a secret of its own.
+    made = calm.api.request("POST", "/v1/endpoints", json={"url": hook, "types": ["order.paid_twice"]}).json()
+    assert calm.api.request("POST", f"/v1/endpoints/{made['id']}/test").json()["delivered"]
+    wait_until(lambda: "endpoint.test" in receiver.stdout(), 10, "the test arrives")
+    assert "signed with another secret" in receiver.stdout().splitlines()[-1]
+    calm.api.request("DELETE", f"/v1/endpoints/{made['id']}")
+    unsigned = requests.post(hook, data="no event", timeout=10)
+    assert unsigned.status_code == 204
+    assert requests.get(hook, timeout=10).status_code == 405
+    wait_until(lambda: "no event of ours" in receiver.stdout(), 10, "what is no event is said")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--print", "--forward-to", "http://127.0.0.1:1/"], ["--port", "1"], ["--print", "--since", "1h"]]
+)
+def test_a_receiver_takes_no_options_of_a_forwarder(arguments: list[str]):
+    done = run("pollerctl", "listen", *arguments)
+    assert done.returncode == 64 and "--print" in done.stderr
+
+
 @pytest.fixture
 def sink():
     sink = WebhookSink(SECRET)

@@ -3,11 +3,18 @@
 //     npm install redis@5
 //     node ops/examples/subscribe.mjs src_123 …
 //
+// It needs Node 18 and the package redis 5, and says so before anything else where it finds another.
+//
 // Pub/sub is quick and forgets: what is published while nobody listens is gone. But every event
 // carries `seq`, which counts 1, 2, 3 … for each source, so a gap is seen, and
 // GET /v1/watches/{source}/events?after_seq=N fills it. Prints each event once, in order, and ends
 // when nothing more can come. REDIS_URL, POLLER_URL, POLLER_API_KEY, POLLER_NAMESPACE say where.
-import { createClient } from "redis";
+const redis = await import("redis").catch(() => null);
+// Version 4 has no `destroy`, and would only fail when the last event has come.
+if (typeof redis?.createClient().destroy !== "function") {
+  console.error("subscribe.mjs needs the package redis 5: npm install redis@5");
+  process.exit(69);
+}
 
 const api = process.env.POLLER_URL ?? "http://127.0.0.1:8080";
 const namespace = process.env.POLLER_NAMESPACE ?? "poller";
@@ -48,7 +55,7 @@ const then = (step) => {
   work = work.then(step).catch((error) => console.error("trying again later:", error.message));
 };
 
-const subscriber = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379/0" });
+const subscriber = redis.createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379/0" });
 subscriber.on("error", (error) => console.error("connection lost:", error.message));
 await subscriber.connect();
 await subscriber.subscribe(

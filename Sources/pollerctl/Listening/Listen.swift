@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NIOCore
 import PollerClient
 import PollerWire
 import StandardWebhooks
@@ -14,8 +15,17 @@ struct Listen: AsyncParsableCommand {
             started again it goes on where it was, and at most the event that was under way comes \
             twice, with the same webhook-id. Without --since a first start begins now. On a \
             terminal, r sends the last event once more.
+
+            With --print it is a receiver itself, for trying things out: it takes the webhooks that \
+            are sent to http://127.0.0.1:8000/ and prints each, with what its signature is worth.
             """
     )
+
+    @Flag(name: .customLong("print"), help: "Receive webhooks on this machine and print them.")
+    var isPrinting = false
+
+    @Option(help: "The port of 127.0.0.1 to receive at, with --print; 0 for a free one.")
+    var port: Int?
 
     @OptionGroup var forwarding: ForwardingOptions
 
@@ -41,12 +51,35 @@ struct Listen: AsyncParsableCommand {
     func validate() throws {
         try types.check()
         if since != nil { _ = try EventStart(since: since) }
+        if isPrinting {
+            let isAlone =
+                forwarding.forwardTo == nil && since == nil && resend.isEmpty
+                && skip.isEmpty && types.list.isEmpty && !printSecret
+            guard isAlone else {
+                throw ValidationError(
+                    "--print receives what is sent to it: leave --forward-to, --types, --since, "
+                        + "--resend, --skip and --print-secret out"
+                )
+            }
+            guard (0...65_535).contains(port ?? Self.port) else {
+                throw ValidationError("--port must be a port, 0 to 65535")
+            }
+            return
+        }
+        guard port == nil else { throw ValidationError("--port goes with --print") }
         guard printSecret || forwarding.forwardTo != nil else {
-            throw ValidationError("--forward-to must name a URL such as http://localhost:3000/hook")
+            throw ValidationError(
+                "--forward-to must name a URL such as http://localhost:3000/hook; --print receives "
+                    + "webhooks and prints them"
+            )
         }
     }
 
+    /// The port of the guides.
+    private static let port = 8000
+
     func run() async throws {
+        if isPrinting { return try await receive() }
         do {
             let files = try ListenFiles(ProcessInfo.processInfo.environment)
             let (key, path) = try forwarding.key(files)
@@ -55,6 +88,30 @@ struct Listen: AsyncParsableCommand {
         } catch let error as UnusableFiles {
             Terminal.printError(error.message)
             throw ExitCode(1)
+        }
+    }
+
+    /// Prints webhooks; those of watches' own URLs are checked with the account's secret.
+    private func receive() async throws {
+        try await server.perform { client in
+            var secrets = [forwarding.secret].compactMap(\.self)
+            // A key that may not see it, or no server yet: then signatures are not checked.
+            if secrets.isEmpty, let secret = try? await client.inlineSecret(account: account) {
+                secrets = [secret]
+            }
+            let printer = WebhookPrinter(
+                keys: secrets.compactMap { SigningKey($0) },
+                isJSON: server.json
+            )
+            do {
+                try await printer.run(port: port ?? Self.port)
+            } catch let error as IOError {
+                Terminal.printError(
+                    "port \(port ?? Self.port) cannot be had: \(error)\nName another one with --port, "
+                        + "0 for a free one."
+                )
+                throw ExitCode(1)
+            }
         }
     }
 

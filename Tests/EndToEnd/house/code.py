@@ -18,6 +18,7 @@ LAYERS = [
     {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI", "PollerTracing"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},
+    {"example-watch-payment", "example-follow-events", "example-register-endpoint"},
 ]
 # What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
 POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}

@@ -1,0 +1,126 @@
+import Foundation
+import JSONText
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import PollerClient
+import PollerWire
+import SafeNumbers
+import StandardWebhooks
+
+/// A receiver for trying things out: takes every webhook on a port of this machine, answers 204 and prints it.
+///
+/// It is a real receiver, unlike `--forward-to`: the notifier connects to it, and what it prints has arrived. A signature
+/// is checked with the secrets it was given; one of an endpoint with a secret of its own is reported as such, and the
+/// webhook is accepted all the same. It listens on 127.0.0.1 alone.
+struct WebhookPrinter: Sendable {
+    /// Larger than any webhook; what is longer is cut and then no JSON.
+    private static let bytesMax = 2 * 1024 * 1024
+    /// How far the sender's clock may be from ours, as Standard Webhooks has it.
+    private static let toleranceSeconds = 300.0
+
+    /// A request that somebody has sent.
+    private struct Delivery {
+        let head: HTTPRequestHead
+        let body: String
+    }
+
+    let keys: [SigningKey]
+    let isJSON: Bool
+
+    /// Takes webhooks until the task is cancelled; `port` 0 is a free one.
+    func run(port: Int) async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    return try NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>(
+                        wrappingChannelSynchronously: channel
+                    )
+                }
+            }
+        let bound = server.channel.localAddress?.port ?? port
+        Terminal.printError("prints what arrives at http://127.0.0.1:\(bound)/ (Ctrl-C ends it)")
+        try await withThrowingDiscardingTaskGroup { group in
+            try await server.executeThenClose { clients in
+                for try await client in clients {
+                    group.addTask {
+                        // A sender that hangs up in the middle has sent nothing.
+                        try? await serve(client)
+                    }
+                }
+            }
+        }
+    }
+
+    private func serve(
+        _ client: NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+    ) async throws {
+        try await client.executeThenClose { inbound, outbound in
+            var head: HTTPRequestHead?
+            var body = ByteBuffer()
+            for try await part in inbound {
+                switch part {
+                case .head(let begun):
+                    head = begun
+                    body.clear()
+                case .body(var bytes):
+                    let room = Self.bytesMax - body.readableBytes
+                    if bytes.readableBytes <= room { body.writeBuffer(&bytes) }
+                case .end:
+                    guard let begun = head else { return }
+                    let isPost = begun.method == .POST
+                    if isPost { show(Delivery(head: begun, body: String(buffer: body))) }
+                    let status: HTTPResponseStatus = isPost ? .noContent : .methodNotAllowed
+                    let headers: HTTPHeaders = isPost ? [:] : ["content-length": "0"]
+                    try await outbound.write(
+                        .head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))
+                    )
+                    try await outbound.write(.end(nil))
+                }
+            }
+        }
+    }
+
+    private func show(_ delivery: Delivery) {
+        let headers = delivery.head.headers
+        let signature = verdict(on: delivery)
+        guard !isJSON else {
+            let body = RawJSON(delivery.body)?.description ?? JSONWriter.literal(delivery.body)
+            let id = JSONWriter.literal(headers.first(name: "webhook-id") ?? "")
+            return Terminal.printJSON(
+                #"{"id":\#(id),"signature":\#(JSONWriter.literal(signature)),"event":\#(body)}"#
+            )
+        }
+        guard let json = RawJSON(delivery.body), let event = try? Event(reading: json) else {
+            return Terminal.printLine(
+                Terminal.clean(
+                    "\(delivery.head.uri)  no event of ours, \(delivery.body.utf8.count) bytes"
+                )
+            )
+        }
+        let money = event.payment?.amountShown.map { "  \($0)" } ?? ""
+        Terminal.printLine(
+            Terminal.clean("\(event.type)  \(event.source)  seq \(event.seq)\(money)  \(signature)")
+        )
+    }
+
+    /// What the signature is worth, in words.
+    private func verdict(on delivery: Delivery) -> String {
+        let headers = delivery.head.headers
+        guard let id = headers.first(name: "webhook-id"),
+            let signatures = headers.first(name: "webhook-signature"),
+            let timestamp = headers.first(name: "webhook-timestamp").flatMap({ Int64(safe: $0) })
+        else { return "not signed" }
+        guard !keys.isEmpty else { return "signature not checked" }
+        let age = Date().timeIntervalSince1970 - Double(timestamp)
+        let isNow = age.magnitude <= Self.toleranceSeconds
+        guard isNow else { return "signature too old" }
+        let sent = Set(signatures.split(separator: " ").map(String.init))
+        let isOurs = keys.contains { key in
+            sent.contains(key.signature(id: id, timestamp: timestamp, body: delivery.body))
+        }
+        return isOurs ? "signature verified" : "signed with another secret"
+    }
+}
