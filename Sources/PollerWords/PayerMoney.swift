@@ -28,16 +28,21 @@ package enum PayerMoney {
         )
     }
 
-    /// An instant to the minute, in UTC and saying so: nobody knows where its reader is.
-    package static func time(_ time: Timestamp, in language: PayerLanguage) -> String {
+    /// An instant to the minute, with its zone: that of its reader where somebody has said it, else UTC.
+    package static func time(
+        _ time: Timestamp,
+        in language: PayerLanguage,
+        at zone: PayerZone? = nil
+    ) -> String {
         let date = Date(timeIntervalSince1970: Double(time.ms) / 1000)
         let style = Date.FormatStyle(
             date: .long,
             time: .shortened,
             locale: locale(language, ""),
-            timeZone: .gmt
+            timeZone: zone?.zone ?? .gmt
         )
-        return "\(date.formatted(style)) UTC"
+        guard zone != nil else { return "\(date.formatted(style)) UTC" }
+        return date.formatted(style.timeZone(.specificName(.short)))
     }
 
     /// The place that a language is written as in; Brazil's for sums in its own money.
@@ -54,5 +59,22 @@ package enum PayerMoney {
             case .pt: code == "BRL" ? "pt_BR" : "pt_PT"
             }
         return Locale(identifier: name)
+    }
+}
+
+/// The time zone in which a payer reads times.
+package struct PayerZone: Hashable, Sendable {
+    /// Longer than any name of the time zone database.
+    private static let nameMax = 64
+
+    let zone: TimeZone
+
+    /// Reads a name of the time zone database, `Europe/Berlin`; nil for what is none.
+    package init?(_ name: String) {
+        // Offsets and abbreviations are ambiguous: what is meant is a place, with its summer time.
+        guard name.utf8.count <= Self.nameMax, name.contains("/"),
+            let zone = TimeZone(identifier: name)
+        else { return nil }
+        self.zone = zone
     }
 }

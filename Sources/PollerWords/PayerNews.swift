@@ -44,7 +44,7 @@ package struct PayerNews: Hashable, Sendable {
             values["method"].map { PayerFact(words("label.method"), $0) },
         ].compactMap(\.self)
         let isAsked = Self.asks(payment, step)
-        details = isAsked ? step.details(words) : []
+        details = isAsked ? step.details(words, payee: purchase.payee) : []
         links = isAsked && !(isFirst && Self.sendsAway(step)) ? step.links(words) : []
     }
 
@@ -115,6 +115,9 @@ package struct PayerNews: Hashable, Sendable {
         func sum(_ amount: Amount?, _ currency: String? = payment.currency) -> String? {
             amount.flatMap { PayerMoney.text($0, currency, in: words.language) }
         }
+        func time(_ instant: Timestamp) -> String {
+            PayerMoney.time(instant, in: words.language, at: purchase.zone)
+        }
         let sums = PayerSums(payment)
         var values = ["again": words("page.again")]
         values["amount"] = sum(sums.amount, sums.currency)
@@ -126,7 +129,7 @@ package struct PayerNews: Hashable, Sendable {
         values["order"] = purchase.order
         values["about"] =
             purchase.order.map { words("mail.about", ["order": $0]) } ?? purchase.note
-        values["until"] = step.until.map { PayerMoney.time($0, in: words.language) }
+        values["until"] = step.until.map(time)
         switch step {
         case .transfer(let transfer):
             values["missing"] = sum(
@@ -137,9 +140,9 @@ package struct PayerNews: Hashable, Sendable {
         case .enterCode(let left): values["attempts"] = left.map { "\($0)" }
         case .verifyMicrodeposits(let deposits):
             values["attempts"] = deposits.attemptsLeft.map { "\($0)" }
-            values["at"] = deposits.arrivesAt.map { PayerMoney.time($0, in: words.language) }
+            values["at"] = deposits.arrivesAt.map(time)
         case .awaitDebit(let at, _):
-            values["at"] = at.map { PayerMoney.time($0, in: words.language) }
+            values["at"] = at.map(time)
         default: break
         }
         if payment.state == .partiallyPaid, values["missing"] == nil, let amount = payment.amount,

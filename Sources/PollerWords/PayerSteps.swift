@@ -2,11 +2,14 @@ package import Poller
 
 extension NextStep {
     /// What the payer copies out: an account, numbers of a voucher.
-    func details(_ words: PayerWords) -> [PayerFact] {
+    ///
+    /// `payee` is who a transfer is made out to, where the upstream names nobody: banks ask for a name, and
+    /// compare it with the account's.
+    func details(_ words: PayerWords, payee: String?) -> [PayerFact] {
         switch self {
         case .transfer(let transfer):
             // Any of the accounts will do, and the first is the one the upstream shows first.
-            let account = transfer.accounts.first?.details(words) ?? []
+            let account = transfer.accounts.first?.details(words, payee: payee) ?? []
             let reference = transfer.reference.map {
                 PayerFact(words("label.reference"), $0, copied: $0)
             }
@@ -61,7 +64,7 @@ extension NextStep {
 }
 
 extension NextStep.BankAccount {
-    fileprivate func details(_ words: PayerWords) -> [PayerFact] {
+    fileprivate func details(_ words: PayerWords, payee: String?) -> [PayerFact] {
         let code =
             switch scheme {
             case "aba", "ach": "routing"
@@ -70,11 +73,18 @@ extension NextStep.BankAccount {
             }
         let number = scheme == "spei" ? "clabe" : "account"
         let rows: [(key: String, value: String?)] = [
-            ("holder", holder), ("iban", iban.map(Self.grouped)), ("bic", bic),
+            ("holder", holder ?? payee), ("iban", iban.map(Self.grouped)), ("bic", bic),
             (number, self.number), (code, bankCode), ("branch", branchCode), ("bank", bank),
         ]
         return rows.compactMap { key, value in
-            value.map { PayerFact(words("label.\(key)"), $0, copied: key == "iban" ? iban : $0) }
+            value.map { value in
+                PayerFact(
+                    words("label.\(key)"),
+                    value,
+                    copied: key == "iban" ? iban : value,
+                    isUnbroken: key == "iban"
+                )
+            }
         }
     }
 

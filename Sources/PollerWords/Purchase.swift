@@ -12,6 +12,10 @@ package struct Purchase: Hashable, Sendable {
     package let home: PayerHome?
     /// Nothing is paid: a way to pay is being kept.
     package let isSetup: Bool
+    /// Where its payer reads times: what the shop has said of the payer, else the shop's own; nil for UTC.
+    package let zone: PayerZone?
+    /// Who a transfer is made out to, where the upstream names nobody.
+    package let payee: String?
 
     /// Of a subject, and of a row on a phone.
     private static let charactersMax = 80
@@ -22,28 +26,33 @@ package struct Purchase: Hashable, Sendable {
         note: String? = nil,
         shop: String? = nil,
         home: PayerHome? = nil,
-        isSetup: Bool = false
+        isSetup: Bool = false,
+        zone: PayerZone? = nil,
+        payee: String? = nil
     ) {
         self.order = Self.line(order)
         self.note = Self.line(note)
         self.shop = Self.line(shop)
         self.home = home
         self.isSetup = isSetup
+        self.zone = zone
+        self.payee = Self.line(payee)
     }
 
     /// Reads what a shop has said of a watch.
     ///
     /// - Parameters:
     ///   - order: the watch's own order; without it `order` or `order_id` of the metadata.
-    ///   - metadata: of the watch, a JSON object; its `return_url` is where the payer goes back to.
+    ///   - metadata: of the watch, a JSON object; its `return_url` is where the payer goes back to, its `time_zone`
+    ///     where they read times.
     ///   - object: the upstream's, whose description is told where there is no order.
-    ///   - shop: the shop's name.
+    ///   - branding: the shop; nil for one that has not said who it is.
     ///   - kind: what is watched.
     package init(
         order: String? = nil,
         metadata: RawJSON?,
         object: SeenObject,
-        shop: String?,
+        branding: Branding?,
         kind: SourceKind
     ) {
         func said(_ name: String) -> String? {
@@ -52,9 +61,12 @@ package struct Purchase: Hashable, Sendable {
         self.init(
             order: order ?? [said("order"), said("order_id")].compactMap(Self.line).first,
             note: said("description") ?? object.note,
-            shop: shop,
+            shop: branding?.name,
             home: said("return_url").flatMap(PayerHome.init),
-            isSetup: kind == .setupIntent
+            isSetup: kind == .setupIntent,
+            zone: said("time_zone").flatMap(PayerZone.init)
+                ?? branding?.timeZone.flatMap(PayerZone.init),
+            payee: branding?.accountHolder ?? branding?.name
         )
     }
 
@@ -132,11 +144,14 @@ package struct PayerFact: Hashable, Sendable {
     package let value: String
     /// What is copied for a form of the bank's; nil for what is only read.
     package let copied: String?
+    /// Whether it stands on one line, as it is compared with another: an IBAN.
+    package let isUnbroken: Bool
 
-    init(_ label: String, _ value: String, copied: String? = nil) {
+    init(_ label: String, _ value: String, copied: String? = nil, isUnbroken: Bool = false) {
         self.label = label
         self.value = value
         self.copied = copied
+        self.isUnbroken = isUnbroken
     }
 }
 
@@ -145,7 +160,8 @@ package struct PayerLink: Hashable, Sendable {
     package let label: String
     package let url: String
 
-    init(_ label: String, _ url: String) {
+    /// A link with its words.
+    package init(_ label: String, _ url: String) {
         self.label = label
         self.url = url
     }

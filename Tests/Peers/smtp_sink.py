@@ -5,7 +5,7 @@ Prints one JSON object a line: first {"port": N}, then one for each mail:
 
 The recipient decides the answer: tempfail@… 451, permfail@… 550 because there is no such mailbox, policy@… 550
 for policy, each of REFUSALS what stands there, datafail@… 554 after the message,
-slow@… answers its RCPT after a minute; every other mail is accepted.
+slow@… answers its RCPT after a minute; every other mail is accepted. The sender refused@… is refused.
 """
 
 import argparse
@@ -32,6 +32,12 @@ REFUSALS = {
 
 
 class Sink:
+    async def handle_MAIL(self, server, session, envelope, address, options):
+        if address.startswith("refused@"):
+            return "553 5.7.1 sender address rejected: not owned by user shop"
+        envelope.mail_from = address
+        return "250 2.1.0 fine"
+
     async def handle_RCPT(self, server, session, envelope, address, options):
         local = address.split("@")[0]
         if local == "tempfail":

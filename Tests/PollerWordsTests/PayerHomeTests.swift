@@ -38,7 +38,8 @@ struct PayerHomeTests {
         func home(_ json: String) throws -> String? {
             let metadata = try #require(RawJSON(json))
             let object = SeenObject(nil)
-            return Purchase(metadata: metadata, object: object, shop: nil, kind: .source).home?.url
+            return Purchase(metadata: metadata, object: object, branding: nil, kind: .source).home?
+                .url
         }
         #expect(try home(#"{"return_url":"acme://A77"}"#) == "acme://A77")
         #expect(try home(#"{"return_url":"javascript:x"}"#) == nil)

@@ -53,7 +53,7 @@ struct HostileConfigurationTests {
             refund_duplicates: true
             authorisation: capture
             abandoned: cancel
-            branding: {name: Acme, url: https://s.example, support: h@s.example, colour: "#336699", logo: https://s.example/l.png, language: de}
+            branding: {name: Acme, url: https://s.example, support: h@s.example, colour: "#336699", logo: https://s.example/l.png, language: de, time_zone: Europe/Berlin, mail_from: Acme <pay@s.example>, account_holder: Acme GmbH}
             limits: {watches: 50000, endpoints: 20}
         upstreams:
           bank:

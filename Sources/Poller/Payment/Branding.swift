@@ -1,3 +1,5 @@
+import Foundation
+
 /// Whose payments these are, as customers see it: on the return page and in mails.
 ///
 /// *Shape* (`branding:` of an account in the configuration file):
@@ -9,6 +11,9 @@
 ///   colour: "#1a73e8"
 ///   logo: https://shop.example/logo.png
 ///   language: de
+///   time_zone: Europe/Berlin
+///   mail_from: Shop <payments@shop.example>
+///   account_holder: Shop GmbH
 /// ```
 /// Each value is checked for where it ends: in a mail's header, in an attribute of a tag, in a
 /// style. So none can leave its place, whoever writes the file.
@@ -25,6 +30,15 @@ package struct Branding: Hashable, Sendable {
     package let logoURL: String?
     /// What its customers are spoken to in when nobody says otherwise: a tag such as `de`.
     package let languageTag: String?
+    /// The sender of its mails; nil for the sender of all accounts.
+    ///
+    /// An address or `Name <address>`, which the relay must accept.
+    package let mailFrom: String?
+    /// Where its customers are when nobody says otherwise: a name of the time zone database, `Europe/Berlin`.
+    package let timeZone: String?
+    /// Who the accounts belong to that its customers transfer to, where the upstream does not say; nil for the shop's
+    /// name.
+    package let accountHolder: String?
 
     /// Checks a shop.
     ///
@@ -35,7 +49,10 @@ package struct Branding: Hashable, Sendable {
         support: String? = nil,
         colour: String? = nil,
         logoURL: String? = nil,
-        languageTag: String? = nil
+        languageTag: String? = nil,
+        mailFrom: String? = nil,
+        timeZone: String? = nil,
+        accountHolder: String? = nil
     ) throws(InvalidInput) {
         guard (1...80).contains(name.count), name.unicodeScalars.allSatisfy(Self.isShown) else {
             throw InvalidInput(
@@ -62,6 +79,27 @@ package struct Branding: Hashable, Sendable {
                 message: "must be the tag of a language, such as de"
             )
         }
+        if let accountHolder {
+            // As long as a transfer of the SEPA may name (ISO 20022, `Nm` of 70 characters).
+            guard (1...70).contains(accountHolder.count),
+                accountHolder.unicodeScalars.allSatisfy(Self.isShown)
+            else {
+                throw InvalidInput(
+                    field: "branding.account_holder",
+                    message: "must have 1 to 70 characters and no control characters"
+                )
+            }
+        }
+        // Offsets and abbreviations say nothing of summer time; a place does.
+        let isZone = timeZone.map {
+            $0 == "UTC" || ($0.contains("/") && TimeZone(identifier: $0) != nil)
+        }
+        if isZone == false {
+            throw InvalidInput(
+                field: "branding.time_zone",
+                message: "must be a name of the time zone database, such as Europe/Berlin"
+            )
+        }
         try Self.check(homeURL, field: "branding.url")
         try Self.check(logoURL, field: "branding.logo")
         self.name = name
@@ -72,6 +110,9 @@ package struct Branding: Hashable, Sendable {
         self.colour = colour?.lowercased()
         self.logoURL = logoURL
         self.languageTag = languageTag
+        self.mailFrom = mailFrom
+        self.timeZone = timeZone
+        self.accountHolder = accountHolder
     }
 
     /// An https address, or an http one of this machine.

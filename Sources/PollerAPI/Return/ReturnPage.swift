@@ -92,6 +92,7 @@ struct ReturnPage {
                 + "content=\"\(Self.refreshSeconds);url=\(HTMLText.escaped(next))\"></noscript>"
         }
         let rows = ReturnRows(words)
+        let onward = onward(news, words)
         let code = news.step.codeText.flatMap { news.said.details.isEmpty ? nil : QRCode($0) }
         return text(
             [
@@ -110,9 +111,9 @@ struct ReturnPage {
                 "form": news.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
                 "details": rows.details(news.said.details),
                 // What is filled in here needs no way to here.
-                "links": news.form == nil ? rows.links(news.said.links) : "",
+                "links": news.form == nil ? rows.links(onward.map { [$0] } ?? news.said.links) : "",
                 "facts": rows.facts(news.said.facts),
-                "footer": footer(words, news.home),
+                "footer": footer(words, news.home, hasWay: onward == nil),
             ],
             in: words
         )
@@ -179,13 +180,30 @@ struct ReturnPage {
         return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
     }
 
-    /// The way back, and whom to ask; `home` is this payment's own way.
-    private func footer(_ words: PayerWords, _ home: PayerHome? = nil) -> String {
-        let name = branding.map { HTMLText.escaped($0.name) }
+    /// The way back as the button of a page on which nothing else is left to do: paid, failed, expired.
+    ///
+    /// Before that a button would lead away from what is to be done here, and the way back is in the footer.
+    private func onward(_ news: ReturnNews, _ words: PayerWords) -> PayerLink? {
+        guard news.state.isFinal, news.form == nil, news.said.links.isEmpty else { return nil }
+        return wayBack(words, news.home)
+    }
+
+    /// The way back to the shop; `home` is this payment's own.
+    private func wayBack(_ words: PayerWords, _ home: PayerHome?) -> PayerLink? {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
-        let back = HTMLText.escaped(words("action.back", shop))
-        let way = (home?.url ?? branding?.homeURL).map {
-            "<a href=\"\(HTMLText.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
+        return (home?.url ?? branding?.homeURL).map { PayerLink(words("action.back", shop), $0) }
+    }
+
+    /// The way back unless it stands above, and whom to ask; `home` is this payment's own way.
+    private func footer(
+        _ words: PayerWords,
+        _ home: PayerHome? = nil,
+        hasWay: Bool = true
+    ) -> String {
+        let name = branding.map { HTMLText.escaped($0.name) }
+        let way = (hasWay ? wayBack(words, home) : nil).map { link in
+            "<a href=\"\(HTMLText.escaped(link.url))\" rel=\"noreferrer\">"
+                + "\(HTMLText.escaped(link.label))</a>"
         }
         var lines = [way ?? name].compactMap(\.self)
         if let support = branding?.support?.description {
@@ -239,7 +257,8 @@ struct ReturnRows {
         guard !facts.isEmpty else { return "" }
         let rows = facts.map { fact in
             "<div><dt>\(HTMLText.escaped(fact.label))</dt>"
-                + "<dd><span>\(HTMLText.escaped(fact.value))</span>\(after(fact))</dd></div>"
+                + "<dd><span\(fact.isUnbroken ? " class=\"unbroken\"" : "")>"
+                + "\(HTMLText.escaped(fact.value))</span>\(after(fact))</dd></div>"
         }
         return "<dl id=\"\(name)\">\(rows.joined())</dl>"
     }

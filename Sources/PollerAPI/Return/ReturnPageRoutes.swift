@@ -213,7 +213,7 @@ struct ReturnPageRoutes {
         return ReturnNews(
             snapshot,
             isFirst: isFirst,
-            shop: pages.shops[key.account]?.name,
+            shop: pages.shops[key.account],
             onward: ReturnPaths(key).onward,
             form: desk.form(of: snapshot),
             after: notice,

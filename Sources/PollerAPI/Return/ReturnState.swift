@@ -102,14 +102,15 @@ struct ReturnNews: Hashable {
         said = news(isFirst: isFirst)
         let later = isFirst ? news(isFirst: false) : said
         self.form = PayerNews.asks(payment, step) ? form : nil
+        let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
+        // At the end the way back is a button.
         let shown =
-            (self.form.map { ["\($0)"] } ?? [])
+            (then.isFinal ? ["final"] : []) + (self.form.map { ["\($0)"] } ?? [])
             + (later.facts + later.details).flatMap { [$0.label, $0.value] }
             + later.links.map(\.url)
         // No text has a line break in it, so none can be taken for two.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
-        let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
         leadsOn = state == .confirming && then == .action
     }
 
@@ -120,7 +121,7 @@ struct ReturnNews: Hashable {
     init(
         _ snapshot: WatchSnapshot,
         isFirst: Bool,
-        shop: String? = nil,
+        shop: Branding? = nil,
         onward: String = "",
         form: PayerForm? = nil,
         after notice: PayerNotice? = nil,
@@ -139,7 +140,7 @@ struct ReturnNews: Hashable {
             order: snapshot.watch.order?.description,
             metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
             object: object,
-            shop: shop,
+            branding: shop,
             kind: snapshot.watch.key.kind
         )
         self.init(payment, step, of: purchase, isFirst: isFirst, form: form, in: words)

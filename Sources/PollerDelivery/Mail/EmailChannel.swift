@@ -46,7 +46,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///
     /// - Parameters:
     ///   - relay: the mail server that takes our mail.
-    ///   - sender: who it comes from; an account with a name of its own goes before.
+    ///   - sender: who it comes from; an account has its own name and may have its own address (``Branding/mailFrom``).
     ///   - branding: tells whose payments they are, by account.
     ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
     ///   - publicURL: where payers find our pages; nil where they do not.
@@ -253,7 +253,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             event,
             content,
             to: recipient,
-            from: shop.map { MailSender(name: $0.name, address: sender.address) } ?? sender,
+            from: sender.sender(of: shop),
             endpoint: endpoint,
             replyTo: shop?.support,
             unsubscribe: link(recipient, account, news)
@@ -293,7 +293,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             func send(isFresh: Bool) -> SMTPReply {
                 session.send(
                     message,
-                    from: sender.address,
+                    from: message.sender,
                     through: relay,
                     isFresh: isFresh,
                     // Not 0, which libcurl takes for no limit.

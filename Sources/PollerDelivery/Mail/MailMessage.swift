@@ -13,6 +13,8 @@ import SafeNumbers
 /// in one.
 struct MailMessage: Hashable, Sendable {
     let recipient: MailAddress
+    /// Whom it comes from; where it cannot be delivered the relay writes there.
+    let sender: MailAddress
     /// Headers and body with CRLF line ends, every line at most 998 bytes (RFC 5322 §2.1.1).
     let text: String
 
@@ -27,6 +29,7 @@ struct MailMessage: Hashable, Sendable {
         unsubscribe: String? = nil
     ) {
         self.recipient = recipient
+        self.sender = sender.address
         let domain = sender.address.domain
         let thread = "<thread.\(event.key.id).\(endpoint)@\(domain)>"
         // A quoted-printable body never holds "=_", so never the boundary.

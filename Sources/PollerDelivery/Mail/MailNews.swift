@@ -135,8 +135,8 @@ struct MailNews: Hashable, Sendable {
     }
 
     /// What is paid, as far as the shop has said.
-    func purchase(of shop: String?) -> Purchase {
-        Purchase(order: order, metadata: metadata, object: object, shop: shop, kind: kind)
+    func purchase(of shop: Branding?) -> Purchase {
+        Purchase(order: order, metadata: metadata, object: object, branding: shop, kind: kind)
     }
 
     /// How the news looks at the first glance.

@@ -12,6 +12,15 @@ package struct MailSender: Hashable, Sendable {
         self.address = address
     }
 
+    /// The sender of a shop's mails: the shop's own where it has one, else this one under the shop's name.
+    func sender(of shop: Branding?) -> MailSender {
+        guard let shop else { return self }
+        // Checked when the file was read.
+        let own = shop.mailFrom.flatMap { try? MailSender($0) }
+        let name = own.flatMap { $0.name.isEmpty ? nil : $0.name } ?? shop.name
+        return MailSender(name: name, address: own?.address ?? address)
+    }
+
     /// Reads a sender.
     package init(_ text: String) throws(InvalidInput) {
         guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {

@@ -10,7 +10,7 @@ package import PollerWords
 ///
 /// *What a template is given*: `language`, `title`, `text`, `tone` and `mark` (a colour and a sign for the
 /// state), `colour` and `ink` (the shop's, and what can be read on it), `footer`, the list `facts` of
-/// `label` and `value`, always; the lists `details` (`label`, `value`) and `links` (`label`, `url`) with
+/// `label` and `value`, always; the lists `details` (`label`, `value`, and `unbroken` where it must stand on one line) and `links` (`label`, `url`) with
 /// the flags `hasDetails` and `hasLinks` when the payer has something to do; `test` (a sentence, when no
 /// real money is meant), `unsubscribe` with `unsubscribeLabel`, `masthead` with `name`, `home` with
 /// `back`, `logo`, `support`, when there are any.
@@ -66,11 +66,14 @@ package struct MailTemplates: Sendable {
     /// `unsubscribe` is where the customer stops such mails, if they can.
     func content(_ news: MailNews, branding: Branding?, unsubscribe: String?) -> MailContent {
         let words = words[news.language ?? branding?.language ?? .en]
-        let purchase = news.purchase(of: branding?.name)
+        let purchase = news.purchase(of: branding)
         let said =
             news.notice.map { PayerNews($0, shownAt: news.mandateURL, of: purchase, in: words) }
             ?? PayerNews(news.payment, news.step, of: purchase, for: .mail, in: words)
         var values = Self.values(news, said, words, branding, unsubscribe)
+        let time = PayerMoney.time(news.time, in: words.language, at: purchase.zone)
+        values["facts"] =
+            Self.rows(said.facts) + [["label": words("label.time"), "value": time]]
         if let home = purchase.home, home.isOnTheWeb {
             values["home"] = home.url
             values["back"] = values["back"] ?? words("action.back")
@@ -105,11 +108,6 @@ package struct MailTemplates: Sendable {
             "footer": support.map { words("mail.support", ["support": $0]) }
                 ?? words("mail.no_answers"),
         ]
-        func rows(_ facts: [PayerFact]) -> [[String: String]] {
-            facts.map { ["label": line($0.label), "value": line($0.value)] }
-        }
-        let time = PayerMoney.time(news.time, in: words.language)
-        values["facts"] = rows(said.facts) + [["label": words("label.time"), "value": time]]
         values["details"] = rows(said.details)
         values["links"] = said.links.map { ["label": line($0.label), "url": $0.url] }
         if !said.details.isEmpty { values["hasDetails"] = true }
@@ -128,6 +126,14 @@ package struct MailTemplates: Sendable {
             values["logo"] = branding.logoURL
         }
         return values
+    }
+
+    /// What a template makes a table of; `unbroken` is there for what stands on one line.
+    private static func rows(_ facts: [PayerFact]) -> [[String: String]] {
+        facts.map { fact in
+            let row = ["label": line(fact.label), "value": line(fact.value)]
+            return fact.isUnbroken ? row.merging(["unbroken": "yes"]) { $1 } : row
+        }
     }
 
     /// Text of one line.

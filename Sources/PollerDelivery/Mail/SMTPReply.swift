@@ -63,6 +63,14 @@ struct SMTPReply: Sendable {
         return .relayTrouble(excerpt.isEmpty ? message : excerpt)
     }
 
+    /// What the relay said when it refused a sender; nil where it accepted, or said nothing about the sender.
+    var refusalOfSender: String? {
+        // An answer that is no success ends a command of ours with this verdict.
+        let isAnswer = code == CURLE_OK.rawValue || code == CURLE_WEIRD_SERVER_REPLY.rawValue
+        guard isAnswer, (500...599).contains(status) else { return nil }
+        return excerpt.isEmpty ? "\(status)" : excerpt
+    }
+
     /// Whether the relay has only ended a connection that was kept: the mail is worth another one at once.
     ///
     /// A relay may take so many mails a connection, and end it with 421 (RFC 5321 §3.8) or without a word. Nothing of the

@@ -89,9 +89,32 @@ import Synchronization
         }
     }
 
+    /// Asks the relay whether it takes mail from a sender; blocks for at most `timeoutMs`.
+    ///
+    /// It is told `MAIL FROM` and nothing else, then the connection ends: no mail is begun. A relay that decides
+    /// only when it is told the recipient, or the message, accepts here.
+    func ask(
+        about sender: MailAddress,
+        at relay: SMTPRelay,
+        timeoutMs: Int
+    ) -> SMTPReply {
+        configure(relay, helo: sender.domain, timeoutMs: timeoutMs)
+        set(CURLOPT_FRESH_CONNECT, 1)
+        // Without it libcurl prints the relay's answer.
+        set(CURLOPT_NOBODY, 1)
+        // libcurl decodes percent signs here.
+        let address = sender.description.replacing("%", with: "%25")
+        set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(address)>")
+        var reply = unsafe perform(nil)
+        reply.hidden = relay.confidences
+        return reply
+    }
+
     /// Runs the transfer with room for libcurl's own words, which it writes while it runs.
-    private func perform(_ upload: UnsafeMutablePointer<ccurl_upload>) -> SMTPReply {
-        _ = unsafe ccurl_set_upload(handle, upload)
+    ///
+    /// `upload` is nil for a command without a message.
+    private func perform(_ upload: UnsafeMutablePointer<ccurl_upload>?) -> SMTPReply {
+        if let upload = unsafe upload { _ = unsafe ccurl_set_upload(handle, upload) }
         var words = ccurl_words()
         return unsafe withUnsafeMutablePointer(to: &words) { words in
             _ = unsafe ccurl_set_words(handle, words)
@@ -100,7 +123,7 @@ import Synchronization
     }
 
     private func perform(
-        _ upload: UnsafeMutablePointer<ccurl_upload>,
+        _ upload: UnsafeMutablePointer<ccurl_upload>?,
         _ words: UnsafeMutablePointer<ccurl_words>
     ) -> SMTPReply {
         let code = unsafe ccurl_perform(handle)
@@ -110,10 +133,11 @@ import Synchronization
         _ = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         var connects = 0
         _ = unsafe ccurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connects)
+        let isSent = unsafe upload.map { unsafe $0.pointee.offset == $0.pointee.length } ?? false
         return SMTPReply(
             code: code.rawValue,
             status: status,
-            isBodySent: unsafe upload.pointee.offset == upload.pointee.length,
+            isBodySent: isSent,
             message: unsafe String(cString: ccurl_explain(code)),
             account: unsafe String(cString: ccurl_error(words)),
             line: unsafe String(cString: ccurl_reply(words)),

@@ -199,6 +199,15 @@ struct FileMember: Sendable {
         ("colour", "#rrggbb", "not set", "that of headings and buttons"),
         ("logo", "https:// URL", "not set", "a picture in place of the name"),
         ("language", "tag such as de", "en", "for payers of whom nobody knows theirs"),
+        ("time_zone", "such as Europe/Berlin", "UTC", "for payers of whom nobody knows theirs"),
+        (
+            "mail_from", "address or Name <address>", "the option mail_from",
+            "who its mails come from; the relay must accept it"
+        ),
+        (
+            "account_holder", "1 to 70 characters", "the shop's name",
+            "the payee of transfers where the upstream names none"
+        ),
     ]
 }
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerDelivery
 import PollerUpstreams
 
 /// What only the configuration file can say: further Stripe accounts, HTTP upstreams, and
@@ -250,8 +251,12 @@ extension YAMLNode {
         let name = try required("name").text()
         let texts = try (
             url: optional("url"), support: optional("support"), colour: optional("colour"),
-            logo: optional("logo"), language: optional("language")
+            logo: optional("logo"), language: optional("language"),
+            zone: optional("time_zone"), holder: optional("account_holder")
         )
+        // Read as it is used, so that a broken address is an error of the file.
+        let sender = try optional("mail_from")
+        if let sender { _ = try checked { () throws(InvalidInput) in try MailSender(sender) } }
         return try checked { () throws(InvalidInput) in
             try Branding(
                 name: name,
@@ -259,7 +264,10 @@ extension YAMLNode {
                 support: texts.support,
                 colour: texts.colour,
                 logoURL: texts.logo,
-                languageTag: texts.language
+                languageTag: texts.language,
+                mailFrom: sender,
+                timeZone: texts.zone,
+                accountHolder: texts.holder
             )
         }
     }

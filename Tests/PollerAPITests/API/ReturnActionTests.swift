@@ -1,0 +1,125 @@
+import Foundation
+import Poller
+import PollerWords
+import Testing
+
+@testable import PollerAPI
+
+/// The button of a page on which a payment has ended, and the account of a transfer.
+@Suite("What a payer does next on the return page")
+struct ReturnActionTests {
+    private static func shop(holder: String? = nil) throws -> Branding {
+        try Branding(
+            name: "Shop & Co",
+            homeURL: "https://shop.example/orders",
+            accountHolder: holder
+        )
+    }
+
+    private static func page(
+        _ state: PaymentState,
+        _ step: NextStep = .none,
+        branding: Branding?
+    ) -> (html: String, news: ReturnNews) {
+        let words = PayerWords.in(.en)
+        let news = ReturnNews(
+            Payment(state: state, amount: 1099, currency: "eur"),
+            step,
+            of: Purchase(
+                order: "A77",
+                shop: branding?.name,
+                payee: branding?.accountHolder ?? branding?.name
+            ),
+            isFirst: false,
+            in: words
+        )
+        let html = ReturnPage(branding).text(
+            news,
+            in: words,
+            seq: 1,
+            isLive: true,
+            path: ReturnPaths(
+                WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
+            ),
+            loads: 3
+        )
+        return (html, news)
+    }
+
+    private static let button =
+        "<p id=\"links\"><a href=\"https://shop.example/orders\" rel=\"noreferrer\">"
+        + "Back to Shop &amp; Co</a></p>"
+
+    @Test(
+        "the way back is the brand's button once the payment has ended, and once on the page",
+        arguments: [PaymentState.paid, .failed, .expired, .cancelled, .refunded]
+    )
+    func ended(state: PaymentState) throws {
+        let html = Self.page(state, branding: try Self.shop()).html
+        #expect(html.contains(Self.button), "\(html)")
+        #expect(html.components(separatedBy: "https://shop.example/orders").count == 2)
+    }
+
+    @Test("before that it stays in the footer, and what is to be done is the button")
+    func open() throws {
+        let shop = try Self.shop()
+        for state in [PaymentState.processing, .authorised, .awaitingCustomer] {
+            let html = Self.page(state, branding: shop).html
+            #expect(!html.contains("id=\"links\""), "\(state)")
+            #expect(html.contains("Back to Shop &amp; Co</a>"), "\(state)")
+        }
+        #expect(!Self.page(.paid, branding: nil).html.contains("id=\"links\""))
+    }
+
+    @Test("a page that is open learns that the button has come: it is loaded again")
+    func view() throws {
+        let shop = try Self.shop()
+        let waiting = Self.page(.processing, branding: shop).news
+        #expect(waiting.view != Self.page(.paid, branding: shop).news.view)
+    }
+
+    @Test(
+        "a transfer names who it is made out to: the upstream's word, else the file's, else the shop"
+    )
+    func payee() throws {
+        var account = NextStep.BankAccount(scheme: "iban")
+        account.iban = "DE89370400440532013000"
+        var transfer = NextStep.Transfer()
+        transfer.accounts = [account]
+        let unnamed = Self.page(
+            .awaitingCustomer,
+            .transfer(transfer),
+            branding: try Self.shop()
+        ).html
+        #expect(unnamed.contains("<dt>Payee</dt><dd><span>Shop &amp; Co</span>"), "\(unnamed)")
+        let configured = Self.page(
+            .awaitingCustomer,
+            .transfer(transfer),
+            branding: try Self.shop(holder: "Shop Holding GmbH")
+        ).html
+        #expect(configured.contains("<span>Shop Holding GmbH</span>"))
+        account.holder = "Stripe Technology Europe Limited"
+        transfer.accounts = [account]
+        let said = Self.page(
+            .awaitingCustomer,
+            .transfer(transfer),
+            branding: try Self.shop(holder: "Shop Holding GmbH")
+        ).html
+        #expect(said.contains("<span>Stripe Technology Europe Limited</span>"))
+        #expect(!said.contains("Shop Holding"))
+    }
+
+    @Test("an IBAN stands on one line, in groups, and is copied without spaces")
+    func iban() throws {
+        var account = NextStep.BankAccount(scheme: "iban")
+        account.iban = "DE89370400440532013000"
+        account.bic = "COBADEFFXXX"
+        var transfer = NextStep.Transfer()
+        transfer.accounts = [account]
+        let html = Self.page(.awaitingCustomer, .transfer(transfer), branding: nil).html
+        #expect(html.contains("<span class=\"unbroken\">DE89 3704 0044 0532 0130 00</span>"))
+        #expect(html.contains("data-copy=\"DE89370400440532013000\""))
+        #expect(html.contains("<span>COBADEFFXXX</span>"))
+        #expect(html.contains(".unbroken { white-space: nowrap;"))
+    }
+}

@@ -1,0 +1,89 @@
+import Logging
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerDelivery
+
+@Suite(
+    "Who a shop's mails come from",
+    .enabled(
+        if: PythonPeer.has("aiosmtpd"),
+        "needs the PyPI package aiosmtpd (see Tests/Peers/requirements.txt)"
+    )
+)
+struct SenderCheckTests {
+    private let sink: PythonPeer
+
+    init() throws {
+        sink = try PythonPeer("smtp_sink.py")
+    }
+
+    @Test("a shop with an address of its own sends from it, also to the relay")
+    func own() async throws {
+        let (mine, named) = (try AccountID("acct_1"), try AccountID("acct_2"))
+        let shops = [
+            mine: try Branding(name: "Shop", mailFrom: "payments@own.example"),
+            named: try Branding(name: "Shop", mailFrom: "Shop Billing <billing@own.example>"),
+        ]
+        let channel = EmailChannel(
+            relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
+            sender: try MailSender("Poller <pay@shop.example>"),
+            branding: { shops },
+            wallClock: { VirtualTime.start }
+        )
+        let url = try NotifyURL("mailto:kunde@example.org")
+        for account in [mine, named, .main] {
+            let event = Samples.event(account: account)
+            #expect(await channel.deliver(event, to: url, attempt: 1).outcome == .delivered)
+        }
+        try await eventually("three mails") { sink.lines.count { $0["raw"] != nil } == 3 }
+        let mails = sink.lines.filter { $0["raw"] != nil }
+        let senders = ["payments@own.example", "billing@own.example", "pay@shop.example"]
+        #expect(mails.map { $0["from"]?.string } == senders)
+        #expect(
+            mails.map { $0["headers"]?["from"]?.string } == [
+                "Shop <payments@own.example>", "Shop Billing <billing@own.example>",
+                "Poller <pay@shop.example>",
+            ]
+        )
+        #expect(mails[0]["headers"]?["message-id"]?.string?.hasSuffix("@own.example>") == true)
+        await channel.close()
+    }
+
+    @Test("a sender that the relay refuses is found without a mail, and others are not reported")
+    func refused() async throws {
+        let time = VirtualTime()
+        let troubles = MemoryRelayTroubles()
+        let shops = [
+            try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "refused@own.example"),
+            try AccountID("acct_2"): try Branding(name: "Shop", mailFrom: "fine@own.example"),
+        ]
+        let check = SenderCheck(
+            relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
+            sender: try MailSender("pay@shop.example"),
+            branding: { shops },
+            troubles: troubles,
+            clock: ManualClock(),
+            wallClock: { time.now },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let running = Task { await check.run() }
+        try await eventually("the refusal is noted") {
+            try await troubles.relayTrouble() != nil
+        }
+        let trouble = try #require(try await troubles.relayTrouble())
+        #expect(trouble.answer.hasPrefix("sender refused@own.example: 553 5.7.1"))
+        #expect(trouble.count == 1)
+        running.cancel()
+        await running.value
+        #expect(sink.lines.allSatisfy { $0["raw"] == nil })
+    }
+
+    @Test("an address that is none is an error of the configuration file, not of the first mail")
+    func broken() {
+        for text in ["", "shop", "Shop <shop>", "a@b.example\r\nBcc: c@d.example"] {
+            #expect(throws: InvalidInput.self, "\(text)") { try MailSender(text) }
+        }
+    }
+}
