@@ -146,6 +146,8 @@ public struct EndpointUpdate: Hashable, Sendable {
     public var signing: Endpoint.Signing?
     /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
     public var url: String?
+    /// What people call it, unique within the account; `""` removes the name.
+    public var name: String?
     /// Event types such as `source.chargeable` or `source.*`; empty for all.
     public var types: [String]?
     /// Sources; empty for all of the account.
@@ -198,6 +200,7 @@ public struct EndpointUpdate: Hashable, Sendable {
     var json: String {
         var change = EndpointChange()
         change.url = url
+        change.name = name == "" ? .standard : Change(name)
         change.types = Change(types)
         change.sources = Change(sources)
         change.metadata = Change(metadata.map { Texts($0) })

@@ -136,6 +136,7 @@ package struct RedisAuditTrail: AuditTrail {
         let action: String
         let kind: String
         let id: String
+        let name: String?
         let account: String?
         let before: String?
         let after: String?
@@ -154,6 +155,7 @@ package struct RedisAuditTrail: AuditTrail {
             action: change.action,
             kind: change.target.kind.rawValue,
             id: change.target.id,
+            name: change.target.name,
             account: change.account?.description,
             before: change.before?.description,
             after: change.after?.description,
@@ -187,7 +189,11 @@ package struct RedisAuditTrail: AuditTrail {
             request: wire.request,
             action: wire.action,
             // A kind of a later release has no name here.
-            target: AuditTarget(AuditTarget.Kind(rawValue: wire.kind) ?? .store, wire.id),
+            target: AuditTarget(
+                AuditTarget.Kind(rawValue: wire.kind) ?? .store,
+                wire.id,
+                name: wire.name
+            ),
             account: wire.account.map(AccountID.init(unchecked:)),
             before: wire.before.flatMap { RawJSON($0) },
             after: wire.after.flatMap { RawJSON($0) },

@@ -94,6 +94,7 @@ package struct RedisEndpointStore: EndpointStore {
                 .string(try json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
                 RedisArgument(EndpointRequest.span.ms), RedisArgument(accountMax),
+                .string(endpoint.name ?? ""),
             ],
             isDurable: true
         )
@@ -110,6 +111,9 @@ package struct RedisEndpointStore: EndpointStore {
         case "exists": return .exists
         case "full": return .tooMany
         case "crowded": return .tooManyOfAccount
+        case "named":
+            guard reply.count == 2, let holder = reply[1].string else { break }
+            return .nameTaken(by: EndpointID(unchecked: holder))
         default: break
         }
         throw .corrupt("endpoint_write answered nonsense")
@@ -135,20 +139,26 @@ package struct RedisEndpointStore: EndpointStore {
     package func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint? {
+    ) async throws(StoreError) -> EndpointReplacement {
         let reply = try await run(
             redis.scripts[.endpointWrite],
             [
                 "replace", .string(endpoint.id.description),
                 .string(try json(endpoint)), RedisArgument(version),
+                .string(endpoint.name ?? ""),
             ],
             isDurable: true
         )
-        if reply.first?.string == "changed" { return nil }
-        guard reply.count == 2, let value = reply[1].string,
-            let replaced = try understood(endpoint.id.description, value)
-        else { throw .corrupt("endpoint_write answered nonsense") }
-        return replaced
+        let word = reply.first?.string
+        if word == "changed" { return .changed }
+        guard reply.count == 2, let value = reply[1].string else {
+            throw .corrupt("endpoint_write answered nonsense")
+        }
+        if word == "named" { return .nameTaken(by: EndpointID(unchecked: value)) }
+        guard let replaced = try understood(endpoint.id.description, value) else {
+            throw .corrupt("endpoint_write answered nonsense")
+        }
+        return .replaced(replaced)
     }
 
     package func remove(

@@ -102,6 +102,8 @@ enum KeyKind: String, CaseIterable {
     /// Hash, in partition 0 of the deliveries only: account → how many endpoints it has registered; right as
     /// long as the registry's `counted` is its `version`.
     case endpointCounts = "G"
+    /// Hash, in partition 0 of the deliveries only: names of endpoints, `account name` → id.
+    case endpointNames = "Y"
     /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
     case auditTrail = "C"
     /// Hash, in the partition of incidents only: what operators are told of, and whose turn it is to look

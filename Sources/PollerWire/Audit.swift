@@ -36,12 +36,19 @@ public struct AuditEntry: WireObject, Hashable {
         public var kind = ""
         /// As the API names it.
         public var id = ""
+        /// What people called it when it was changed; nil for what has no name.
+        public var name: String?
 
         package init() {}
 
         package static let shape = Shape<Target> {
             Field("kind", \.kind)
             Field("id", \.id)
+            Field(
+                "name",
+                \.name,
+                note: "Its name at the time of the change; left out for what has none."
+            )
         }
     }
 

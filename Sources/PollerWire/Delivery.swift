@@ -16,6 +16,8 @@ public struct Delivery: WireObject, Hashable {
     public var id = ""
     /// The endpoint's id, `ep_…`.
     public var endpoint = ""
+    /// What people call the endpoint; nil where it has no name, or is the URL of a watch.
+    public var endpointName: String?
     /// The URL of an inline `notify`; nil for a registered endpoint.
     public var url: String?
     /// The account at the upstream.
@@ -54,6 +56,11 @@ public struct Delivery: WireObject, Hashable {
     package static let shape = Shape<Delivery>("Delivery") {
         Field("id", \.id)
         Field("endpoint", \.endpoint)
+        Field(
+            "endpoint_name",
+            \.endpointName,
+            note: "What people call the endpoint; left out where it has no name."
+        )
         Field(nullable: "url", \.url, note: "Of an inline notify.")
         Field("account", \.account)
         Field("source", \.source)

@@ -5,6 +5,14 @@ public struct Endpoint: WireObject, Hashable {
     /// Whether it is told anything.
     public enum State: String, Word { case enabled, disabled }
 
+    /// Where an endpoint is described.
+    public enum Origin: String, Word {
+        /// It was created through this API.
+        case api
+        /// The server's configuration file describes it.
+        case file
+    }
+
     /// What the body of a message is.
     public enum Payload: String, Word {
         /// The event as it was recorded.
@@ -25,8 +33,10 @@ public struct Endpoint: WireObject, Hashable {
     public var id = ""
     /// Whose events it is told.
     public var account = ""
-    /// What it is called in the server's configuration file; nil when it was made through the API.
+    /// What people call it, unique within the account; nil for none.
     public var name: String?
+    /// Where it is described, and so where it can be changed.
+    public var origin = Open(Origin.api)
     /// `https://…`, `mailto:…` or `redis+stream:NAME`.
     public var url = ""
     /// What signs its webhooks; only in the answers to its creation and rotation.
@@ -148,8 +158,15 @@ public struct Endpoint: WireObject, Hashable {
         Field(
             nullable: "name",
             \.name,
-            note: "What it is called in the server's configuration file; null when it was made "
-                + "through this API."
+            note: "What people call it, unique within the account; null for none."
+        )
+        Field(
+            "origin",
+            \.origin,
+            .added,
+            note:
+                "Where it is described: by this API, or by the server's configuration file, which alone "
+                + "can change it."
         )
         Field("url", \.url)
         Field(
@@ -207,6 +224,7 @@ public enum EndpointRetry: Hashable, Sendable, CustomStringConvertible {
 
 extension EndpointRetry: WireValue {
     package static var schema: Schema {
+        // In place: beside an array OpenAPI Generator makes code of a reference that does not compile.
         var name = String.schema
         Facet.words("default", "fast", "none").apply(&name)
         var waits = [Span].schema

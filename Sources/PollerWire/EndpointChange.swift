@@ -4,6 +4,8 @@ package import JSONText
 public struct EndpointChange: WireObject, Hashable {
     /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
     public var url: String?
+    /// What people call it, unique within the account.
+    public var name = Change<String>.keep
     /// Event types such as `source.chargeable` or `source.*`; empty for all.
     public var types = Change<[String]>.keep
     /// Sources; empty for all of the account.
@@ -47,6 +49,16 @@ public struct EndpointChange: WireObject, Hashable {
             note:
                 "https://…, mailto:name@host or redis+stream:NAME. It may be changed, but not from "
                 + "webhook to another scheme or back."
+        )
+        Field(
+            "name",
+            \.name,
+            .length(1...64),
+            .pattern(LineText.pattern(64)),
+            .examples("Warehouse"),
+            note:
+                "What people call it on screens and in logs: unique within the account, one line, not "
+                + "beginning with ep_. Upper and lower case differ."
         )
         Field(
             "types",
@@ -145,7 +157,6 @@ public struct NewEndpoint: WireObject, Hashable {
         Field(
             "signing",
             \.signing,
-            .words("hmac", "ed25519"),
             .standard("\"hmac\""),
             note:
                 "Of a webhook: hmac with a secret that is in the answer, or ed25519, whose public key "

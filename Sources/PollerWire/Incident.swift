@@ -16,6 +16,8 @@ public struct Incident: WireObject, Hashable {
     public var status = Open(Status.open)
     /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
     public var subject: String?
+    /// What people call the endpoint; nil for what has no name.
+    public var subjectName: String?
     /// How many there were when it was seen last: lanes, deliveries, watches.
     public var count = 0
     /// When it was seen first.
@@ -77,6 +79,11 @@ public struct Incident: WireObject, Hashable {
             "subject",
             \.subject,
             note: "The one endpoint, lane or key; left out for the whole cluster, and for several."
+        )
+        Field(
+            "subject_name",
+            \.subjectName,
+            note: "What people call the endpoint; left out for what has no name."
         )
         Field("count", \.count, .count, note: "How many there were when it was seen last.")
         Field("since", \.since, note: "When it was seen first.")

@@ -10,3 +10,14 @@ package enum OrderNames {
     package static let pattern =
         "^(?!\\.{1,2}$)[^\(invisible)\(spaces)]([^\(invisible)]{0,253}[^\(invisible)\(spaces)])?$"
 }
+
+/// Names for people, as a pattern: one line of printable characters, no space at either end.
+package enum LineText {
+    /// Controls, ends of lines, and marks that turn the text around them.
+    private static let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
+
+    /// The pattern of a line of 1 to `lengthMax` characters.
+    package static func pattern(_ lengthMax: Int) -> String {
+        "^[^\\s\(hidden)]([^\(hidden)]{0,\(lengthMax - 2)}[^\\s\(hidden)])?$"
+    }
+}

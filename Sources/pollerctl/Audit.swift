@@ -146,7 +146,7 @@ extension AuditEntry {
     var row: [Table.Cell] {
         [
             at.cell(.faint), .init(by, .strong), .init(action),
-            .init("\(target.kind) \(target.id)"),
+            .init("\(target.kind) \(target.name.map { "\($0) (\(target.id))" } ?? target.id)"),
             .init(changeShown, refused == nil ? nil : .careful),
             .init(account ?? "-"), .init(address ?? "-", .faint),
         ]

@@ -30,7 +30,7 @@ struct DeliveryList: AsyncParsableCommand {
         discussion: "With --json one delivery a line."
     )
 
-    @Option(help: "Only those to this endpoint: ep_….")
+    @Option(help: "Only those to this endpoint: its ID, ep_…, or its name.")
     var endpoint: String?
 
     @Option(help: "Only those about this source.")
@@ -58,9 +58,12 @@ struct DeliveryList: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
+            var id: String?
+            if let endpoint { id = try await client.endpointID(endpoint) }
+            let only = id
             try await server.list(Delivery.table, limit: limit, \.row) { limit, cursor in
                 try await client.deliveries(
-                    endpoint: endpoint,
+                    endpoint: only,
                     source: source.map(names.name),
                     state: state,
                     limit: limit,
@@ -245,7 +248,9 @@ extension Delivery: Shown {
     /// The delivery as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(id, .strong), .init(source), .init(endpoint), .init(state.rawValue, colour),
+            .init(id, .strong), .init(source),
+            .init(people: endpointName ?? endpoint, programs: endpoint),
+            .init(state.rawValue, colour),
             .init("\(lastSeq)"), .init("\(attempts)"),
             .init(deadShown ?? "-", deadShown == nil ? nil : .bad),
             next ?? .init("-"), .init(lastError ?? "-"),
@@ -259,7 +264,7 @@ extension Delivery: Shown {
         facts.add("delivery", id, .strong)
         facts.add("source", source)
         facts.add("account", account)
-        facts.add("endpoint", endpoint)
+        facts.add("endpoint", endpointName.map { "\($0) (\(endpoint))" } ?? endpoint)
         facts.add("url", url)
         let isUntold = state == Open(.done) && attempts == 0
         facts.add(

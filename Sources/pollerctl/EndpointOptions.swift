@@ -4,6 +4,9 @@ import PollerWire
 
 /// What an endpoint is to be: the options that adding and changing share.
 struct EndpointOptions: ParsableArguments {
+    @Option(help: "What people call it, unique within the account; '' removes the name.")
+    var name: String?
+
     @Option(help: "Event types such as source.chargeable or source.*; may be repeated.")
     var types: [String] = []
 
@@ -46,7 +49,7 @@ struct EndpointOptions: ParsableArguments {
     @Option(help: "Tell --fallback what is not accepted within this span.")
     var notifyBy: Span?
 
-    @Option(help: "The id of the endpoint that --notify-by means.")
+    @Option(help: "The ID or the name of the endpoint that --notify-by means.")
     var fallback: String?
 
     func validate() throws {
@@ -64,6 +67,7 @@ struct EndpointOptions: ParsableArguments {
     /// What was asked for; what no option names is left out.
     func update(url: String? = nil, account: String? = nil) -> EndpointUpdate {
         var update = EndpointUpdate(url: url, account: account)
+        update.name = name
         update.types = types.isEmpty ? nil : types
         update.sources = sources.isEmpty ? nil : sources
         update.metadata = metadata.isEmpty ? nil : metadata.dictionary
@@ -102,14 +106,15 @@ extension Endpoint: Shown {
     /// The endpoint as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(id, .strong), .init(stateShown, colour),
+            .init(people: name.map { "\($0) (\(id))" } ?? id, programs: id, .strong),
+            .init(stateShown, colour),
             .init(account), .init(url), .init(typesShown, .faint),
             health?.failingSince?.cell(.bad) ?? .init("-"),
             .init(health?.lastError ?? "-", .careful),
         ]
     }
 
-    var title: String { id }
+    var title: String { name.map { "\($0) (\(id))" } ?? id }
 
     var facts: Facts {
         var facts = Facts()

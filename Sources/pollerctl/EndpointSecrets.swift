@@ -15,7 +15,7 @@ struct EndpointRotate: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The endpoint: ep_….")
+    @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
     @Option(help: "How long the old secrets go on signing, 0s to 7d.")
@@ -29,7 +29,7 @@ struct EndpointRotate: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             try await client.rotateEndpoint(
-                endpoint,
+                try await client.endpointID(endpoint),
                 overlap: overlap.duration,
                 idempotencyKey: idempotencyKey
             ).showOnce(json: server.json)

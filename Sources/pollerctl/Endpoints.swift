@@ -49,6 +49,7 @@ struct EndpointAdd: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             var update = options.update(url: target, account: account)
+            try await client.resolveFallback(of: &update)
             update.signing = signing?.wire
             let endpoint = try await client.createEndpoint(
                 update,
@@ -134,17 +135,18 @@ struct EndpointGet: AsyncParsableCommand {
         abstract: "Show an endpoint."
     )
 
-    @Argument(help: "The endpoint: ep_….")
+    @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
+            let endpoint = try await client.endpointID(endpoint)
             do {
                 try await client.endpoint(endpoint).show(json: server.json)
             } catch PollerError.problem(let problem) where problem.status == 404 {
-                guard let delivery = try await inline(client) else {
+                guard let delivery = try await inline(endpoint, client) else {
                     throw PollerError.problem(problem)
                 }
                 show(delivery)
@@ -155,7 +157,7 @@ struct EndpointGet: AsyncParsableCommand {
 
 extension EndpointGet {
     /// A delivery to it, when it is the URL of some watches and no registered endpoint.
-    private func inline(_ client: PollerClient) async throws -> Delivery? {
+    private func inline(_ endpoint: String, _ client: PollerClient) async throws -> Delivery? {
         let page = try? await client.deliveries(endpoint: endpoint, limit: 1)
         return page?.items.first.flatMap { $0.value.url == nil ? nil : $0.value }
     }
@@ -183,7 +185,7 @@ struct EndpointChange: AsyncParsableCommand {
         abstract: "Change an endpoint; what no option names stays as it is."
     )
 
-    @Argument(help: "The endpoint: ep_….")
+    @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
     @Option(help: "Where it is from now on.")
@@ -202,7 +204,9 @@ struct EndpointChange: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await client.changeEndpoint(endpoint, options.update(url: target))
+            var update = options.update(url: target)
+            try await client.resolveFallback(of: &update)
+            try await client.changeEndpoint(try await client.endpointID(endpoint), update)
                 .show(json: server.json)
         }
     }
@@ -215,14 +219,14 @@ struct EndpointProbe: AsyncParsableCommand {
         abstract: "Send a signed test event at once; exit 1 when it is not accepted."
     )
 
-    @Argument(help: "The endpoint: ep_….")
+    @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let result = try await client.testEndpoint(endpoint)
+            let result = try await client.testEndpoint(try await client.endpointID(endpoint))
             if server.json {
                 Terminal.printJSON(result.json)
             } else {
@@ -248,7 +252,7 @@ struct EndpointEnable: AsyncParsableCommand {
         abstract: "Tell an endpoint again; what waited for it comes first."
     )
 
-    @Argument(help: "The endpoints: ep_….")
+    @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
     @OptionGroup var server: ServerOptions
@@ -256,7 +260,7 @@ struct EndpointEnable: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             for id in endpoints {
-                try await client.enableEndpoint(id)
+                try await client.enableEndpoint(try await client.endpointID(id))
                     .show(change: "is told again", json: server.json)
             }
         }
@@ -270,7 +274,7 @@ struct EndpointDisable: AsyncParsableCommand {
         abstract: "Tell an endpoint nothing until it is enabled; what comes within a day waits."
     )
 
-    @Argument(help: "The endpoints: ep_….")
+    @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
     @Option(help: "Why, for whoever looks.")
@@ -281,7 +285,7 @@ struct EndpointDisable: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             for id in endpoints {
-                try await client.disableEndpoint(id, reason: reason)
+                try await client.disableEndpoint(try await client.endpointID(id), reason: reason)
                     .show(change: "is told nothing", json: server.json)
             }
         }
@@ -295,7 +299,7 @@ struct EndpointRemove: AsyncParsableCommand {
         abstract: "Forget an endpoint; what waits for it is not delivered any more."
     )
 
-    @Argument(help: "The endpoints: ep_….")
+    @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
     @OptionGroup var server: ServerOptions
@@ -303,7 +307,8 @@ struct EndpointRemove: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             for id in endpoints {
-                try await client.removeEndpoint(id).show(change: "is gone", json: server.json)
+                try await client.removeEndpoint(try await client.endpointID(id))
+                    .show(change: "is gone", json: server.json)
             }
         }
     }

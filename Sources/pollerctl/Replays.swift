@@ -17,7 +17,7 @@ struct DeliveryReplay: AsyncParsableCommand {
     /// Between two looks at the progress.
     private static let pause = Duration.milliseconds(500)
 
-    @Argument(help: "The endpoint: ep_….")
+    @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
     @Option(help: "Only events of the last so long, such as 2h; or since a time (RFC 3339).")
@@ -54,6 +54,7 @@ struct DeliveryReplay: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
+            let endpoint = try await client.endpointID(endpoint)
             if show {
                 try await client.replay(endpoint: endpoint).show(json: server.json)
                 return

@@ -156,10 +156,13 @@ package struct AuditTarget: Hashable, Sendable {
     package let kind: Kind
     /// As the API names it.
     package let id: String
+    /// What people called it when it was changed; nil for what has no name.
+    package let name: String?
 
     /// Names something.
-    package init(_ kind: Kind, _ id: String) {
+    package init(_ kind: Kind, _ id: String, name: String? = nil) {
         self.kind = kind
         self.id = id
+        self.name = name
     }
 }

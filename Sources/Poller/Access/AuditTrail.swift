@@ -43,7 +43,7 @@ package struct AuditQuery: Hashable, Sendable {
     /// By the holder of this key, by its name or id.
     package var by: String?
     package var action: String?
-    /// What was changed, by its id.
+    /// What was changed, by its id or its name.
     package var target: String?
     package var since: Timestamp?
     /// Before this instant.
@@ -62,7 +62,7 @@ package struct AuditQuery: Hashable, Sendable {
         if let account, change.account != account { return nil }
         if let by, change.by.name != by, change.by.key?.description != by { return nil }
         if let action, change.action != action { return nil }
-        if let target, change.target.id != target { return nil }
+        if let target, change.target.id != target, change.target.name != target { return nil }
         if let since, told.at < since { return nil }
         if let until, told.at >= until { return nil }
         return told
@@ -114,6 +114,7 @@ extension AuditedChange {
             "by": "\(by.name)", "action": "\(action)", "target.kind": "\(target.kind.rawValue)",
             "target": "\(target.id)",
         ]
+        if let name = target.name { metadata["target.name"] = "\(name)" }
         if let key = by.key { metadata["key"] = "\(key)" }
         if let role = by.role { metadata["role"] = "\(role.rawValue)" }
         if let address { metadata["address"] = "\(address)" }

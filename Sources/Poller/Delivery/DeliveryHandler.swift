@@ -196,18 +196,19 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     }
 
     private func call(_ fallback: EndpointID, _ event: Event) async throws(StoreError) {
+        let named = fallbacks?.logged(fallback) ?? ["endpoint": "\(fallback)"]
         do throws(StoreError) {
             try await fallbacks?.make(event, to: fallback)
         } catch {
             logger.warning(
                 "fallback not told yet",
-                metadata: ["endpoint": "\(fallback)", "error": "\(error)"]
+                metadata: named.merging(["error": "\(error)"]) { $1 }
             )
             throw error
         }
         logger.warning(
             "not accepted in time, the fallback is told",
-            metadata: ["endpoint": "\(fallback)", "event.id": "\(event.id)"]
+            metadata: named.merging(["event.id": "\(event.id)"]) { $1 }
         )
     }
 }

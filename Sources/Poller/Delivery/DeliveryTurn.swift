@@ -151,6 +151,7 @@ struct DeliveryTurn: Sendable {
             "endpoint": "\(leased.item.endpoint)", "host": "\(target.url.host)",
             "attempt": "\(state.failures + 1)", "class": "\(kind.rawValue)",
         ]
+        if let name = target.endpoint?.name { metadata["endpoint.name"] = "\(name)" }
         if let error { metadata["error"] = "\(error)" }
         metadata.add(trace ?? event.trace)
         if let wait = decision.wait { metadata["retry.ms"] = "\(wait.ms)" }

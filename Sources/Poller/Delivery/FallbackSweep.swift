@@ -160,7 +160,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     private func tell(_ error: StoreError, of endpoint: Endpoint) {
         logger.warning(
             "fallbacks not called yet",
-            metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"]
+            metadata: endpoint.logged.merging(["error": "\(error)"]) { $1 }
         )
     }
 
@@ -193,7 +193,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             try await call.make(event, to: notifyBy.fallback)
             logger.warning(
                 "not accepted in time, the fallback is told",
-                metadata: ["endpoint": "\(notifyBy.fallback)", "event.id": "\(event.id)"]
+                metadata: call.logged(notifyBy.fallback).merging(["event.id": "\(event.id)"]) { $1 }
             )
         }
         state.escalated = late.last?.seq ?? state.escalated
@@ -214,6 +214,11 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
 struct FallbackCall: Sendable {
     let directory: EndpointDirectory?
     let deliveries: any DeliveryQueue
+
+    /// The fields by which a log line names a fallback.
+    func logged(_ fallback: EndpointID) -> Logger.Metadata {
+        directory?.known(fallback)?.logged ?? ["endpoint": "\(fallback)"]
+    }
 
     /// Marks the fallback's delivery; it is told whatever it asked for.
     func make(_ event: Event, to fallback: EndpointID) async throws(StoreError) {

@@ -57,8 +57,9 @@ package struct Endpoint: Hashable, Sendable {
 
     package let id: EndpointID
     package let account: AccountID
-    /// What it is called in the configuration file; nil when it was made through the API.
-    package let name: String?
+    /// What people call it, unique within the account: its key in the configuration file (``isOfFile``), or the
+    /// name given through the API; nil for none.
+    package var name: String?
     package var url: NotifyURL
     package var scope = EndpointScope.everything
     /// After a failure only the newest of the events that wait is told, and the final one.
@@ -113,6 +114,7 @@ package struct Endpoint: Hashable, Sendable {
 
     /// Takes over all that an owner can choose but the URL and the secrets.
     package mutating func choose(from other: Endpoint) {
+        name = other.name
         scope = other.scope
         coalesces = other.coalesces
         retry = other.retry

@@ -34,10 +34,9 @@ final class EndpointHealth: Sendable {
             return
         }
         guard let verdict = EndpointVerdict(result, trouble, now: now) else { return }
-        let metadata: Logger.Metadata = [
-            "endpoint": "\(endpoint.id)", "host": "\(endpoint.url.host)",
-            "class": "\(result.kind.rawValue)",
-        ]
+        var metadata = endpoint.logged
+        metadata["host"] = "\(endpoint.url.host)"
+        metadata["class"] = "\(result.kind.rawValue)"
         switch verdict {
         case .warn(let warning, let why):
             let isNew = told.withLock { $0[endpoint.id, default: []].insert(warning).inserted }
@@ -77,7 +76,7 @@ final class EndpointHealth: Sendable {
             AuditedChange(
                 by: .pollerd,
                 action: "disableEndpoint",
-                target: AuditTarget(.endpoint, endpoint.id.description),
+                target: AuditTarget(endpoint),
                 account: endpoint.account,
                 before: before,
                 after: after

@@ -18,7 +18,8 @@ package protocol EndpointStore: Sendable {
     /// Registers an endpoint, with the store's time as that of its creation.
     ///
     /// Of any number of requests with the same key one creates; the others are told what it made.
-    /// `accountMax` is how many its account may have, 0 for no limit; it is never overshot.
+    /// `accountMax` is how many its account may have, 0 for no limit; it is never overshot. A name that another
+    /// endpoint of the account has is refused in the same step.
     func create(
         _ endpoint: Endpoint,
         request: EndpointRequest?,
@@ -33,12 +34,12 @@ package protocol EndpointStore: Sendable {
         of accounts: AccountSet
     ) async throws(StoreError) -> StoredEndpoint?
 
-    /// Stores a changed endpoint unless somebody else has changed it since `version`; nil then,
-    /// and when it is gone.
+    /// Stores a changed endpoint unless somebody else has changed it since `version`, or another endpoint of the
+    /// account has its name.
     func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint?
+    ) async throws(StoreError) -> EndpointReplacement
 
     /// Forgets an endpoint, unless somebody has changed it since `version`; nil for any version.
     func remove(
@@ -100,8 +101,10 @@ extension EndpointStore {
             var endpoint = stored.endpoint
             change(&endpoint, stored.now)
             if endpoint == stored.endpoint { return .edited(endpoint) }
-            if let replaced = try await replace(endpoint, version: stored.version) {
-                return .edited(replaced)
+            switch try await replace(endpoint, version: stored.version) {
+            case .replaced(let replaced): return .edited(replaced)
+            case .nameTaken(let holder): return .nameTaken(by: holder)
+            case .changed: continue
             }
         }
         throw .unavailable("the endpoint \(id) is being changed by many at once")
@@ -139,6 +142,23 @@ package enum EndpointEdit: Hashable, Sendable {
     case missing
     /// What is stored is another one.
     case refused
+    /// Another endpoint of its account has the name.
+    case nameTaken(by: EndpointID)
+}
+
+/// The result of storing a changed endpoint.
+package enum EndpointReplacement: Hashable, Sendable {
+    /// It is stored, with the store's time.
+    case replaced(Endpoint)
+    /// Somebody else has changed or removed it since the version that was named.
+    case changed
+    /// Another endpoint of its account has the name.
+    case nameTaken(by: EndpointID)
+
+    /// The endpoint as it is stored now; nil where nothing was.
+    package var endpoint: Endpoint? {
+        if case .replaced(let endpoint) = self { endpoint } else { nil }
+    }
 }
 
 /// What became of an endpoint that was to go.
@@ -196,6 +216,8 @@ package enum EndpointCreation: Hashable, Sendable {
     case tooMany
     /// Its account has as many as it may.
     case tooManyOfAccount
+    /// Another endpoint of its account has the name.
+    case nameTaken(by: EndpointID)
 }
 
 /// What has changed in the registry.

@@ -183,7 +183,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         }
         logger.info(
             isPaused ? "endpoint paused" : "endpoint goes on",
-            metadata: ["endpoint": "\(lane)"]
+            metadata: endpoint?.logged ?? ["endpoint": "\(lane)"]
         )
     }
 }

@@ -14,6 +14,8 @@ package struct FileEndpoints: Sendable {
         /// `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
         package let what: String
         package let id: EndpointID
+        /// What the file calls it.
+        package let name: String?
 
         /// Whether it is one there was no room for.
         package var isLeftOut: Bool { what == leftOut }
@@ -100,10 +102,10 @@ package struct FileEndpoints: Sendable {
         repeat {
             let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
             for endpoint in page.items
-            where endpoint.name != nil && endpoint.isEnabled && !ids.contains(endpoint.id) {
+            where endpoint.isOfFile && endpoint.isEnabled && !ids.contains(endpoint.id) {
                 let now = try await store.disable(endpoint.id, reason: Self.goneReason)
                 await note("disableEndpoint", from: endpoint, to: now)
-                tell(Change(what: "disabled", id: endpoint.id))
+                tell(Change(what: "disabled", id: endpoint.id, name: endpoint.name))
             }
             cursor = page.next
         } while cursor != nil
@@ -118,15 +120,7 @@ package struct FileEndpoints: Sendable {
 
     private func apply(_ wish: Endpoint) async throws(StoreError) -> Change? {
         guard let old = try await store.read(wish.id)?.endpoint else {
-            switch try await store.create(wish, request: nil) {
-            case .created(let made):
-                await note("createEndpoint", from: nil, to: made)
-                return Change(what: "created", id: wish.id)
-            case .tooMany:
-                return Change(what: Self.leftOut, id: wish.id)
-            // Another notifier was faster with the same file, which no account's limit bounds.
-            case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
-            }
+            return try await create(wish)
         }
         let new = try await store.update(wish.id) { endpoint, _ in
             endpoint.url = wish.url
@@ -139,7 +133,37 @@ package struct FileEndpoints: Sendable {
         guard let new, new != old else { return nil }
         let isBack = new.isEnabled && !old.isEnabled
         await note(isBack ? "enableEndpoint" : "changeEndpoint", from: old, to: new)
-        return Change(what: isBack ? "enabled again" : "changed", id: wish.id)
+        return Change(
+            what: isBack ? "enabled again" : "changed",
+            id: wish.id,
+            name: wish.name
+        )
+    }
+
+    /// Creates an endpoint of the file.
+    ///
+    /// The file has precedence where an endpoint of the API has its name: that one loses its name and keeps everything else, because a receiver of the file must not depend on what the
+    /// account's keys call theirs.
+    private func create(_ wish: Endpoint) async throws(StoreError) -> Change? {
+        // Twice when a name had to be freed; more often only if it is taken again each time.
+        for _ in 0..<4 {
+            switch try await store.create(wish, request: nil) {
+            case .created(let made):
+                await note("createEndpoint", from: nil, to: made)
+                return Change(what: "created", id: wish.id, name: wish.name)
+            case .tooMany:
+                return Change(what: Self.leftOut, id: wish.id, name: wish.name)
+            case .nameTaken(let holder):
+                let old = try await store.read(holder)?.endpoint
+                let now = try await store.update(holder) { endpoint, _ in
+                    if endpoint.name == wish.name { endpoint.name = nil }
+                }
+                if let now, now != old { await note("changeEndpoint", from: old, to: now) }
+            // Another notifier was faster with the same file, which no account's limit bounds.
+            case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
+            }
+        }
+        throw .unavailable("the name of the endpoint \(wish.id) is being taken by others")
     }
 
     /// Notes what the file has changed, as the routes call it.
@@ -150,7 +174,7 @@ package struct FileEndpoints: Sendable {
             AuditedChange(
                 by: .configuration,
                 action: action,
-                target: AuditTarget(.endpoint, endpoint.id.description),
+                target: AuditTarget(endpoint),
                 account: endpoint.account,
                 before: before,
                 after: after

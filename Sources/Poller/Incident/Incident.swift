@@ -41,6 +41,8 @@ package struct Incident: Hashable, Sendable {
     package let kindName: String
     /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
     package let subject: String?
+    /// What people call the subject; nil for what has no name.
+    package let subjectName: String?
     /// When it was seen first.
     package let since: Timestamp
     /// When it was told.
@@ -71,6 +73,7 @@ package struct Incident: Hashable, Sendable {
         id = SourceID(unchecked: "inc_" + Digest.base64url(of: named, bytes: 12))
         kindName = kind.rawValue
         subject = trouble.subject
+        subjectName = trouble.name
         self.since = since
         openedAt = now
         count = trouble.count
@@ -129,6 +132,7 @@ package struct Incident: Hashable, Sendable {
             $0.kind = Open(rawValue: kindName)
             $0.status = Open(resolvedAt == nil ? .open : .resolved)
             $0.subject = subject
+            $0.subjectName = subjectName
             $0.count = count
             $0.since = Time(ms: since.ms)
             $0.openedAt = Time(ms: openedAt.ms)
@@ -143,6 +147,7 @@ package struct Incident: Hashable, Sendable {
         id = SourceID(unchecked: wire.id)
         kindName = wire.kind.rawValue
         subject = wire.subject
+        subjectName = wire.subjectName
         since = Timestamp(ms: wire.since.ms)
         openedAt = Timestamp(ms: wire.openedAt.ms)
         resolvedAt = wire.resolvedAt.map { Timestamp(ms: $0.ms) }
@@ -269,6 +274,8 @@ package struct Sighting: Hashable, Sendable {
     package struct Trouble: Hashable, Sendable {
         /// The endpoint, lane or key; nil for the whole cluster.
         package let subject: String?
+        /// What people call it; nil for what has no name.
+        package let name: String?
         /// How many there are of it: deliveries, watches; 1 for what there is once.
         package let count: Int
         /// One sentence, no secrets.
@@ -279,11 +286,13 @@ package struct Sighting: Hashable, Sendable {
         /// Describes a trouble.
         package init(
             _ subject: String?,
+            name: String? = nil,
             count: Int = 1,
             _ message: String,
             since: Timestamp? = nil
         ) {
             self.subject = subject
+            self.name = name
             self.count = count
             self.message = message
             self.since = since

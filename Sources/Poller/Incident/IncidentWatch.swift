@@ -114,6 +114,7 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
             "what": "\(incident.message)",
         ]
         if let subject = incident.subject { metadata["subject"] = "\(subject)" }
+        if let name = incident.subjectName { metadata["subject.name"] = "\(name)" }
         logger.log(
             level: isOver ? .notice : .warning,
             isOver ? "an incident is over" : "an incident has begun",

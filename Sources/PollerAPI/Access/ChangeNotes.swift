@@ -31,7 +31,7 @@ final class ChangeNotes: Sendable {
     /// What people are not told of an endpoint, a key or a lane: secrets, and what changes by itself.
     private static let hidden: Set<String> = [
         "id", "account", "secret", "key", "client_secret", "headers", "health", "created_at",
-        "updated_at", "last_used_at", "disabled_at", "ordering",
+        "updated_at", "last_used_at", "disabled_at", "ordering", "origin",
     ]
 
     private let state = Mutex<(notes: [Note], isUnchanged: Bool)>(([], false))

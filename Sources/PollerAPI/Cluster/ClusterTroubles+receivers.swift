@@ -28,27 +28,34 @@ extension ClusterTroubles {
         var troubles: [Sighting.Trouble] = []
         for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
             let newest = isFew ? try await seams.deliveries.delivery(found.newest) : nil
-            let name = isFew ? try await name(of: endpoint, newest) : "\(endpoint)"
+            let known = isFew ? try await called(endpoint, newest) : nil
+            let title = known.map { "\($0.title) (\(endpoint))" } ?? "\(endpoint)"
             let count = found.count == 1 ? "1 delivery has" : "\(found.count) deliveries have"
             let last = newest?.lastError.map { ", the last one: \($0)" } ?? ""
             troubles.append(
                 Sighting.Trouble(
                     "\(endpoint)",
+                    name: known?.name,
                     count: found.count,
-                    "\(name): \(count) given up events\(last)"
+                    "\(title): \(count) given up events\(last)"
                 )
             )
         }
         var isWhole = dead.isWhole
-        let known = Set(troubles.compactMap(\.subject))
+        let found = Set(troubles.compactMap(\.subject))
         let named = Set(told.compactMap(\.subject))
-        for incident in told where incident.subject.map(known.contains) != true {
+        for incident in told where incident.subject.map(found.contains) != true {
             // Told together, it is of all whose incident is not their own.
-            guard incident.subject != nil || known.isSubset(of: named) else { continue }
-            switch try await lingering(incident, besides: known.union(named)) {
+            guard incident.subject != nil || found.isSubset(of: named) else { continue }
+            switch try await lingering(incident, besides: found.union(named)) {
             case .found(let endpoint):
                 troubles.append(
-                    Sighting.Trouble("\(endpoint)", count: incident.count, incident.message)
+                    Sighting.Trouble(
+                        "\(endpoint)",
+                        name: incident.subjectName,
+                        count: incident.count,
+                        incident.message
+                    )
                 )
             case .none: break
             case .unknown: isWhole = false
@@ -115,10 +122,11 @@ extension ClusterTroubles {
         let isFew = failing.count <= IncidentBoard.perKindMax
         var troubles: [Sighting.Trouble] = []
         for (lane, since) in failing {
-            let message = try await message(of: lane, since: since, isFew: isFew)
+            let (name, message) = try await told(of: lane, since: since, isFew: isFew)
             troubles.append(
                 Sighting.Trouble(
                     lane.lane.description,
+                    name: name,
                     count: max(lane.waiting + lane.inFlight, 1),
                     message,
                     since: since
@@ -128,28 +136,29 @@ extension ClusterTroubles {
         return Sighting(troubles, action: Remedy.failingReceivers, isWhole: cursor == nil)
     }
 
-    private func message(
+    private func told(
         of lane: LaneReport,
         since: Timestamp,
         isFew: Bool
-    ) async throws(StoreError) -> String {
+    ) async throws(StoreError) -> (name: String?, message: String) {
         let id = EndpointID(unchecked: lane.lane.description)
-        guard isFew else { return "\(id) accepts nothing since \(since)" }
+        guard isFew else { return (nil, "\(id) accepts nothing since \(since)") }
         let query = DeliveryQuery(endpoint: id, state: .failing, limit: 1)
         let newest = try await seams.deliveries.deliveries(query).items.first
-        let name = try await name(of: id, newest)
+        let known = try await called(id, newest)
+        let title = known.map { "\($0.title) (\(id))" } ?? "\(id)"
         let last = newest?.lastError.map { ": \($0)" } ?? ""
-        return "\(name) accepts nothing since \(since)\(last)"
+        return (known?.name, "\(title) accepts nothing since \(since)\(last)")
     }
 
-    /// What a receiver is called: its name or host, and its id.
-    private func name(
-        of endpoint: EndpointID,
+    /// What an endpoint is called in a sentence, and its name where it has one; nil for one that is gone.
+    private func called(
+        _ endpoint: EndpointID,
         _ delivery: DeliverySnapshot?
-    ) async throws(StoreError) -> String {
-        if let url = delivery?.delivery.url { return "\(url.host) (\(endpoint))" }
-        guard let found = try await endpoints.read(endpoint)?.endpoint else { return "\(endpoint)" }
-        return "\(found.name ?? String(found.url.host)) (\(endpoint))"
+    ) async throws(StoreError) -> (title: String, name: String?)? {
+        if let url = delivery?.delivery.url { return ("\(url.host)", nil) }
+        guard let registered = try await endpoints.read(endpoint)?.endpoint else { return nil }
+        return (registered.title, registered.name)
     }
 
     /// Accounts whose key the upstream refuses, whatever is polled.

@@ -286,8 +286,11 @@ extension Poller.Endpoint {
     /// What is told of it when it was disabled, and by no person; nil otherwise.
     fileprivate var disabledByUs: Sighting.Trouble? {
         guard case .disabled(let reason, _, .ourselves) = state else { return nil }
-        let name = name ?? "\(url.host)"
-        return Sighting.Trouble("\(id)", "\(name) (\(id)) is told nothing more: \(reason)")
+        return Sighting.Trouble(
+            "\(id)",
+            name: name,
+            "\(title) (\(id)) is told nothing more: \(reason)"
+        )
     }
 }
 

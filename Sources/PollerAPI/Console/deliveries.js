@@ -57,7 +57,7 @@ function nextOf(row) {
 /** What a receiver is called; null for one that is removed, undefined where that is not known. */
 function nameOfReceiver(row) {
   const endpoint = endpoints.get(row.endpoint);
-  return row.url ? place(row.url) : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
+  return row.url ? place(row.url) : row.endpoint_name ? row.endpoint_name : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
 }
 
 function receiver(row) {

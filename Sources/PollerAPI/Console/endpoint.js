@@ -68,7 +68,7 @@ async function replay(endpoint, refresh) {
   const done = await dialog({
     title: "Send them again?", submit: `Send ${counted(wish.job.events, "event", "events")}`,
     body: [h("p", { id: "dry-run" }, `${counted(wish.job.events, "event", "events")} of ${counted(wish.job.matched, "payment", "payments")} go to `,
-      h("strong", null, place(endpoint.url)), " again, under the same event ids: a receiver that dedupes takes each once."), bar],
+      h("strong", null, endpoint.name ?? place(endpoint.url)), " again, under the same event ids: a receiver that dedupes takes each once."), bar],
     done: async () => {
       bar.hidden = false;
       await post(path(endpoint, "replay"), wish.body);
@@ -84,12 +84,14 @@ async function edit(endpoint, refresh) {
     title: "Change the endpoint", submit: "Save",
     body: [
       labelled("URL", h("input", { name: "url", value: endpoint.url, required: true, maxlength: 2000 })),
+      labelled("Name", h("input", { name: "name", value: endpoint.name ?? "", maxlength: 64 }), "What people call it."),
       labelled("Types", h("input", { name: "types", value: endpoint.types.join(", ") }), "Which events; all when empty."),
       labelled("Retries", select("retry", [["", "As they are"], ["default", "default"], ["fast", "fast"], ["none", "none"]], "")),
     ],
     done: (form) => api(path(endpoint), {
       method: "PATCH", body: {
-        url: form.elements.url.value.trim(), types: form.elements.types.value.split(/[\s,]+/).filter(Boolean),
+        url: form.elements.url.value.trim(), name: form.elements.name.value.trim() || null,
+        types: form.elements.types.value.split(/[\s,]+/).filter(Boolean),
         ...(form.elements.retry.value ? { retry: form.elements.retry.value } : {}),
       },
     }),
@@ -102,7 +104,7 @@ function tools(endpoint, refresh) {
     return may("deliveries:replay") && h("button", { type: "button", "data-key": "replay", onclick: () => replay(endpoint, refresh) }, "Send again …");
   }
   const isOff = endpoint.state === "disabled";
-  const name = place(endpoint.url);
+  const name = endpoint.name ?? place(endpoint.url);
   return [
     act("Test", { run: () => test(endpoint, refresh), key: "test" }),
     may("deliveries:replay") && h("button", { type: "button", "data-key": "replay", onclick: () => replay(endpoint, refresh) }, "Send again …"),
@@ -167,7 +169,7 @@ export async function endpointPage({ id: name, query, refresh, stop }) {
     head(endpoint.name ?? place(endpoint.url), { back: ["#/endpoints", "Endpoints"], tools: tools(endpoint, refresh) }),
     h("section", { class: "outcome", "aria-label": "Health" }, health(endpoint, error),
       h("p", { class: "grow" }, note(endpoint, error) || (endpoint.health?.dead > 0 || page?.data.some((row) => row.dead_seqs.length)
-        ? "Nothing holds it up, but it was not told everything: some events were given up." : "Nothing holds it up.")), endpoint.name && badge("of the configuration file", "quiet")),
+        ? "Nothing holds it up, but it was not told everything: some events were given up." : "Nothing holds it up.")), endpoint.origin === "file" && badge("of the configuration file", "quiet")),
     h("div", { class: "columns" }, h("div", null, list), h("div", { class: "aside" }, card("About it", about(endpoint)))),
   ];
 }

@@ -68,11 +68,13 @@ async function add(refresh) {
     body: [
       labelled("URL", h("input", { name: "url", required: true, maxlength: 2000, placeholder: "https://shop.example.com/hook" }),
         "https://…, mailto:… or redis+stream:NAME"),
+      labelled("Name", h("input", { name: "name", maxlength: 64, placeholder: "Warehouse" }), "What people call it."),
       labelled("Types", h("input", { name: "types", placeholder: "payment.*" }), "Which events; all when empty."),
       labelled("Account", h("input", { name: "account", placeholder: bound?.[0] ?? "default" })),
     ],
     done: (form) => post("v1/endpoints", {
       url: form.elements.url.value.trim(), types: split(form.elements.types.value),
+      ...(form.elements.name.value.trim() ? { name: form.elements.name.value.trim() } : {}),
       ...(form.elements.account.value.trim() ? { account: form.elements.account.value.trim() } : {}),
     }),
   });

@@ -21,7 +21,10 @@ struct AuditRoutes {
         input: .all(
             .text("by", "By this key: its name or id."),
             .text("action", "Of this operation, as this description names it."),
-            .text("target", "Of this watch, endpoint, lane, key …, by its id."),
+            .text(
+                "target",
+                "Of this watch, endpoint, lane, key …, by its id; of an endpoint also by its name."
+            ),
             .query(AccountID.self, "account", "Of this account.", .name(64)),
             .time("since", "Not before this time."),
             .time("until", "Before this time."),
@@ -96,6 +99,7 @@ extension PollerWire.AuditEntry {
         target = Target {
             $0.kind = change.target.kind.rawValue
             $0.id = change.target.id
+            $0.name = change.target.name
         }
         account = change.account?.description
         beforeJSON = change.before

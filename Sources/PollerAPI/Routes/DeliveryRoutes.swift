@@ -133,10 +133,17 @@ struct DeliveryRoutes {
         let waiting = page.items.filter { $0.state == .waiting || $0.state == .failing }
         let lanes = try await backend.deliveries.stopped(Set(waiting.map(\.delivery.endpoint)))
         let last = try await backend.deliveries.lastAttempts(of: page.items.map(\.id))
+        let registered = page.items.filter { $0.delivery.url == nil }.map(\.delivery.endpoint)
+        let names = await backend.endpoints.store.names(of: Set(registered))
         return page.wire(for: context) { snapshot in
+            let endpoint = snapshot.delivery.endpoint
             let isWaiting = if case .waiting = snapshot.place { true } else { false }
-            let lane = isWaiting ? lanes[snapshot.delivery.endpoint] : nil
-            return PollerWire.Delivery(snapshot, lane: lane, lastAttempt: last[snapshot.id])
+            return PollerWire.Delivery(
+                snapshot,
+                lane: isWaiting ? lanes[endpoint] : nil,
+                name: names[endpoint],
+                lastAttempt: last[snapshot.id]
+            )
         }
     }
 
@@ -165,13 +172,7 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let snapshot = try await snapshot(id, context.caller)
-        return Response(
-            PollerWire.Delivery(
-                snapshot,
-                lane: try await lane(of: snapshot),
-                lastAttempt: try await backend.deliveries.lastAttempts(of: [id])[id]
-            )
-        )
+        return Response(try await shown(snapshot))
     }
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.
@@ -204,7 +205,7 @@ struct DeliveryRoutes {
                 of: found.delivery.watch.account
             )
             let revived = try await snapshot(id, context.caller)
-            return Response(PollerWire.Delivery(revived, lane: try await lane(of: revived)))
+            return Response(try await shown(revived))
         }
         throw Self.busy(id)
     }
@@ -222,7 +223,7 @@ struct DeliveryRoutes {
             state.dismiss()
             guard state != found.delivery.state else {
                 context.changes.nothing()
-                return Response(PollerWire.Delivery(found, lane: try await lane(of: found)))
+                return Response(try await shown(found))
             }
             if found.state == .inFlight { break }
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
@@ -238,7 +239,7 @@ struct DeliveryRoutes {
             await context.note("dismissDelivery", on: found.delivery.watch, in: backend.watches)
             await statusCache.forget()
             let rested = try await snapshot(id, context.caller)
-            return Response(PollerWire.Delivery(rested, lane: try await lane(of: rested)))
+            return Response(try await shown(rested))
         }
         throw Self.busy(id)
     }
@@ -277,8 +278,18 @@ struct DeliveryRoutes {
         return snapshot
     }
 
-    private func lane(of snapshot: DeliverySnapshot) async throws -> LaneReport? {
-        try await backend.deliveries.lane(LaneID(endpoint: snapshot.delivery.endpoint))
+    /// A delivery with how its endpoint stands and what it is called.
+    private func shown(_ snapshot: DeliverySnapshot) async throws -> PollerWire.Delivery {
+        let endpoint = snapshot.delivery.endpoint
+        let lane = try await backend.deliveries.lane(LaneID(endpoint: endpoint))
+        let isInline = snapshot.delivery.url != nil
+        let names = isInline ? [:] : await backend.endpoints.store.names(of: [endpoint])
+        return PollerWire.Delivery(
+            snapshot,
+            lane: lane,
+            name: names[endpoint],
+            lastAttempt: try await backend.deliveries.lastAttempts(of: [snapshot.id])[snapshot.id]
+        )
     }
 }
 

@@ -114,7 +114,7 @@ extension EndpointRoutes {
             )
         }
         context.changes.did(
-            AuditTarget(.endpoint, stored.endpoint.id.description),
+            AuditTarget(stored.endpoint),
             of: stored.endpoint.account
         )
         return Response(EndpointTest(result))

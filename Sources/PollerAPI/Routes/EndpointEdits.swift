@@ -32,6 +32,7 @@ extension EndpointRoutes {
     ) async throws -> Response {
         var problem: Problem?
         var old: Poller.Endpoint?
+        var named: String?
         let holds = { (stored: StoredEndpoint) in condition.holds(for: stored.revision) }
         let edit = try await backend.store.edit(id, while: holds) { endpoint, now in
             old = endpoint
@@ -39,6 +40,7 @@ extension EndpointRoutes {
                 var changed = endpoint
                 try change(&changed, now)
                 endpoint = changed
+                named = changed.name
                 problem = nil
             } catch {
                 problem = error
@@ -50,6 +52,7 @@ extension EndpointRoutes {
         case .edited(let edited): endpoint = edited
         case .missing: throw Problem.endpointNotFound(id)
         case .refused: throw Precondition.failed
+        case .nameTaken(let holder): throw Problem.endpointNameTaken(named, by: holder)
         }
         context.changes.changed(from: old, to: endpoint)
         return Response(PollerWire.Endpoint(endpoint))
@@ -69,7 +72,7 @@ extension EndpointRoutes {
     }
 
     static func checkNotOfFile(_ endpoint: Poller.Endpoint) throws(Problem) {
-        guard let name = endpoint.name else { return }
+        guard endpoint.isOfFile, let name = endpoint.name else { return }
         throw Problem(
             .endpointOfFile,
             "The endpoint is \(name) of the configuration file: change it there and start the "

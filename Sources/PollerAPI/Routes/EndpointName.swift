@@ -23,6 +23,16 @@ extension StoredEndpoint {
 }
 
 extension Problem {
+    /// "Another endpoint has this name", with its ID.
+    static func endpointNameTaken(_ name: String?, by holder: EndpointID) -> Problem {
+        Problem(
+            .endpointNameTaken,
+            "The endpoint \(holder) of this account is called \"\(name ?? "")\" already; choose another "
+                + "name, or rename that one first.",
+            field: "name"
+        )
+    }
+
     /// "There is no such endpoint", with what to do.
     static func endpointNotFound(_ id: EndpointID) -> Problem {
         Problem(

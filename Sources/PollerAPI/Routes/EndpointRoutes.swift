@@ -8,7 +8,7 @@ import PollerWire
 /// *Secrets* are told in the answer that made them and never again, and the values of headers never:
 /// who may list endpoints need not be able to sign as we do.
 ///
-/// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint has no name
+/// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint needs no name
 /// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation. Beneath
 /// (``RepeatMiddleware``) the registry notes which request has made an endpoint, in the step that makes it:
 /// a repeat after a crash, or at a server of a release that knew nothing else, finds it.
@@ -146,6 +146,7 @@ struct EndpointRoutes {
                     + "nobody needs, or have POLLER_ENDPOINTS_PER_ACCOUNT raised, or limits of the "
                     + "account in the configuration file."
             )
+        case .nameTaken(let holder): throw Problem.endpointNameTaken(endpoint.name, by: holder)
         case .exists: throw StoreError.corrupt("a random id was given twice")
         }
     }

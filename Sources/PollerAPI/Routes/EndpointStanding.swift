@@ -25,6 +25,24 @@ extension LaneControl {
     }
 }
 
+extension EndpointStore {
+    /// Endpoints of a page whose names are read: one read each, and a page of deliveries has few endpoints.
+    private static var namedMax: Int { 100 }
+
+    /// The names of some endpoints, by ID; those without a name are missing.
+    ///
+    /// An endpoint that cannot be read has no name here: a list that only shows names must not fail for it.
+    func names(of endpoints: Set<EndpointID>) async -> [EndpointID: String] {
+        let some = endpoints.sorted { "\($0)" < "\($1)" }.prefix(Self.namedMax)
+        return await withTaskGroup(of: (EndpointID, String?).self) { group in
+            for endpoint in some {
+                group.addTask { (endpoint, try? await self.read(endpoint)?.endpoint.name) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+}
+
 extension DeliveryBook where Self: LaneControl {
     /// Deliveries with events given up that are counted: two reads of a hundred each, or three.
     private static var deadMax: Int { 500 }

@@ -88,19 +88,25 @@ struct ReplayRoutes {
                 retryAfterSeconds: 10
             )
         }
-        note(job, of: account, context)
+        note(job, of: account, name: registered?.name, context)
         return Response(Replay(job), status: .accepted)
     }
 
     /// What the audit trail is told of a replay; one that only counts changes nothing.
-    private func note(_ job: ReplayJob, of account: AccountID, _ context: APIContext) {
+    private func note(
+        _ job: ReplayJob,
+        of account: AccountID,
+        name: String?,
+        _ context: APIContext
+    ) {
         guard !job.isDryRun else { return context.changes.nothing() }
         let (status, rate) = (job.choice.rawValue, "\(job.rate)")
         var told: KeyValuePairs<String, String> = ["status": status, "rate": rate]
         if let since = job.sinceMs.map(Timestamp.init(ms:)) {
             told = ["status": status, "rate": rate, "since": "\(since)"]
         }
-        context.changes.did(AuditTarget(.endpoint, job.endpoint), of: account, to: told)
+        let target = AuditTarget(.endpoint, job.endpoint, name: name)
+        context.changes.did(target, of: account, to: told)
     }
 
     @Sendable

@@ -39,6 +39,7 @@ enum ProblemCode: String, CaseIterable {
     case idempotencyKeyInUse = "idempotency_key_in_use"
     case preconditionFailed = "precondition_failed"
     case tooManyEndpoints = "too_many_endpoints"
+    case endpointNameTaken = "endpoint_name_taken"
     case tooManyKeys = "too_many_keys"
     case lastKey = "last_key"
     case endpointOfFile = "endpoint_of_file"
@@ -83,8 +84,8 @@ enum ProblemCode: String, CaseIterable {
         case .bodyTooSlow: .requestTimeout
         case .watchClosed, .orderMismatch, .watchNotQuarantined, .idempotencyKeyReused,
             .idempotencyKeyInUse,
-            .tooManyEndpoints, .tooManyKeys, .lastKey, .endpointOfFile, .endpointDisabled,
-            .tooManySecrets,
+            .tooManyEndpoints, .endpointNameTaken, .tooManyKeys, .lastKey, .endpointOfFile,
+            .endpointDisabled, .tooManySecrets,
             .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry, .replayRunning,
             .nothingAsked:
             .conflict
@@ -131,6 +132,7 @@ enum ProblemCode: String, CaseIterable {
         case .idempotencyKeyInUse: "The request of this Idempotency-Key is being carried out."
         case .preconditionFailed: "Somebody else has changed it."
         case .tooManyEndpoints: "There are too many endpoints."
+        case .endpointNameTaken: "Another endpoint of the account has this name."
         case .tooManyKeys: "There are too many keys."
         case .lastKey: "Without this key nobody could make keys."
         case .endpointOfFile: "The endpoint belongs to the configuration file."

@@ -2,12 +2,19 @@ import Poller
 import PollerWire
 
 extension PollerWire.Delivery {
-    /// A delivery as readers are told of it; `lane` is how its endpoint stands, `lastAttempt` when it was tried last.
-    init(_ snapshot: DeliverySnapshot, lane: LaneReport? = nil, lastAttempt: Timestamp? = nil) {
+    /// A delivery as readers are told of it; `lane` is how its endpoint stands, `name` is the endpoint's, `lastAttempt` is
+    /// when it was tried last.
+    init(
+        _ snapshot: DeliverySnapshot,
+        lane: LaneReport? = nil,
+        name: String? = nil,
+        lastAttempt: Timestamp? = nil
+    ) {
         let (watch, progress) = (snapshot.delivery.watch, snapshot.delivery.state)
         self.init()
         id = snapshot.id.description
         endpoint = snapshot.delivery.endpoint.description
+        endpointName = name
         url = snapshot.delivery.url?.description
         account = watch.account.description
         source = watch.source.description

@@ -17,6 +17,7 @@ extension PollerWire.Endpoint {
         id = endpoint.id.description
         account = endpoint.account.description
         name = endpoint.name
+        origin = Open(endpoint.isOfFile ? .file : .api)
         url = endpoint.url.description
         // Of an Ed25519 key nobody but us needs the secret half.
         self.secret = secret.flatMap { $0.signing == .hmac ? $0.reveal : nil }
@@ -66,7 +67,7 @@ extension ChangeNotes {
     func changed(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
         guard let target = new ?? old else { return }
         changed(
-            AuditTarget(.endpoint, target.id.description),
+            AuditTarget(target),
             of: target.account,
             from: old.map { PollerWire.Endpoint($0) },
             to: new.map { PollerWire.Endpoint($0) },
@@ -84,6 +85,9 @@ extension Poller.Endpoint {
         if let url = try change.checkedURL(for: backend) { self.url = url }
         let changed = try Problem.checked { [self] () throws(InvalidInput) in
             var endpoint = self
+            if change.name.isGiven {
+                endpoint.name = try change.name.value.map(Poller.Endpoint.checkedName)
+            }
             endpoint.scope = try EndpointScope(
                 types: change.types.or(scope.types, []),
                 sources: change.sources.or(scope.sources.map(\.description), []),

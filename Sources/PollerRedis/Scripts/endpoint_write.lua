@@ -5,13 +5,14 @@
 -- ARGV     what to do, id, then
 --            create: account, record (JSON), most endpoints there may be, request's key or '',
 --                    its fingerprint, span for which the request is known in ms, most endpoints the
---                    account may have, 0 for no limit
---            replace: record (JSON), version of the last change known
+--                    account may have, 0 for no limit, name or ''
+--            replace: record (JSON), version of the last change known, name or ''
 --            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
---          {conflict}, {exists}, {full}, {crowded}; {replaced, value}, {changed}; {removed}, {changed}, {gone}
+--          {conflict}, {exists}, {named, id that has the name}, {full}, {crowded};
+--          {replaced, value}, {changed}, {named, id}; {removed}, {changed}, {gone}
 -- USES     counting
--- COST     at most nine writes; O(endpoints) once after a release that does not count has changed the registry
+-- COST     at most eleven writes; O(endpoints) once after a release that does not count has changed the registry
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- A repetition writes nothing else: here is something that replicas can be waited for with.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
@@ -36,6 +37,28 @@ local function note_change(account, more)
   end
 end
 
+-- The name in a record; '' for none, and in a record that is not understood.
+local function name_of(json)
+  local known, record = pcall(cjson.decode, json or '')
+  return known and type(record) == 'table' and type(record.name) == 'string' and record.name or ''
+end
+
+-- The other endpoint of the account that has this name; nil when it is free.
+local function holder_of(account, name)
+  if name == '' then return nil end
+  local holder = call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
+  -- One that is gone holds nothing.
+  return holder and holder ~= id and call('HEXISTS', key(KEY.endpoints), holder) == 1 and holder or nil
+end
+
+local function note_name(account, old, new)
+  local names = key(KEY.endpointNames)
+  if old ~= '' and old ~= new and call('HGET', names, account .. ' ' .. old) == id then
+    call('HDEL', names, account .. ' ' .. old)
+  end
+  if new ~= '' then call('HSET', names, account .. ' ' .. new, id) end
+end
+
 if op == 'create' then
   if ARGV[6] ~= '' then
     local request = call('GET', key(KEY.endpointRequest, ARGV[6]))
@@ -48,6 +71,8 @@ if op == 'create' then
     end
   end
   if value then return { 'exists' } end
+  local holder = holder_of(ARGV[3], ARGV[10])
+  if holder then return { 'named', holder } end
   if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
   if ARGV[9] ~= '0' then
     ensure_counts(known)
@@ -59,6 +84,7 @@ if op == 'create' then
   call('ZADD', key(KEY.endpointOrder), 0, string.format('%015.0f ', now) .. id)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
   call('ZREM', key(KEY.endpointsRemoved), id)
+  note_name(ARGV[3], '', ARGV[10])
   if ARGV[6] ~= '' then
     local request = ARGV[7] .. ' ' .. id .. ' ' .. int(version)
     call('SET', key(KEY.endpointRequest, ARGV[6]), request, 'PX', ARGV[8])
@@ -67,12 +93,15 @@ if op == 'create' then
 end
 
 if not value then return { op == 'remove' and 'gone' or 'changed' } end
-local created, account = string.match(value, '^(%d+) %d+ (%S+) ')
+local created, account, json = string.match(value, '^(%d+) %d+ (%S+) (.*)$')
 if op == 'replace' then
   if tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
     return { 'changed' }
   end
+  local holder = holder_of(account, ARGV[5])
+  if holder then return { 'named', holder } end
   note_change(account, 0)
+  note_name(account, name_of(json), ARGV[5])
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
   call('HSET', key(KEY.endpoints), id, new)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
@@ -83,6 +112,7 @@ if ARGV[4] ~= '' and tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= 
   return { 'changed' }
 end
 note_change(account, -1)
+note_name(account, name_of(json), '')
 call('HDEL', key(KEY.endpoints), id)
 call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)
 call('ZREM', key(KEY.endpointVersions), id)

@@ -59,6 +59,17 @@ extension Node {
             )
             channels.append(email)
             services.append(email)
+            services.append(
+                SenderCheck(
+                    relay: mail.relay,
+                    sender: mail.sender,
+                    branding: { [live] in live.now.branding },
+                    troubles: relayTroubles,
+                    clock: clock,
+                    wallClock: WallClock.now,
+                    logger: log("mail")
+                )
+            )
         }
         return Channels(all: channels, services: services, inline: inline)
     }
@@ -195,7 +206,7 @@ extension Node {
                     log("endpoints").error(
                         "an endpoint of the configuration file is told nothing: there are too many",
                         metadata: [
-                            "endpoint": "\(change.id)",
+                            "endpoint": "\(change.id)", "endpoint.name": "\(change.name ?? "")",
                             "hint": "remove those nobody needs; it is made once there is room",
                         ]
                     )
@@ -203,7 +214,10 @@ extension Node {
                 }
                 log("endpoints").notice(
                     "endpoint of the configuration file",
-                    metadata: ["endpoint": "\(change.id)", "change": "\(change.what)"]
+                    metadata: [
+                        "endpoint": "\(change.id)", "endpoint.name": "\(change.name ?? "")",
+                        "change": "\(change.what)",
+                    ]
                 )
             }
         } catch StoreError.full {

@@ -7,7 +7,7 @@ package enum QueueConformance {
         + ahead
         + control + slowing
         + circuits + poison
-        + quarantine + doubt + explaining + fusing + members + registry + clocks + payments
+        + quarantine + doubt + explaining + fusing + members + registry + names + clocks + payments
         + afterlife
         + orders + news + notices + notes + accessKeys + searching + company + trail + spending
         + activity + incidents + namedRequests + accounts + fading + restoring + suspects

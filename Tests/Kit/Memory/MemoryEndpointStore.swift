@@ -23,6 +23,14 @@ package final class MemoryEndpointStore: EndpointStore {
         var removed: [EndpointID: Int64] = [:]
         var requests: [String: Made] = [:]
 
+        /// The other endpoint of its account that has the name of this one.
+        func holder(ofNameOf endpoint: Endpoint) -> EndpointID? {
+            guard let name = endpoint.name else { return nil }
+            return records.values.map(\.endpoint).first { other in
+                other.account == endpoint.account && other.name == name && other.id != endpoint.id
+            }?.id
+        }
+
         func count(of account: AccountID) -> Int {
             records.values.count { $0.endpoint.account == account }
         }
@@ -100,6 +108,9 @@ package final class MemoryEndpointStore: EndpointStore {
                 return .repeated(record.endpoint, isUntouched: record.version == made.version)
             }
             if state.records[endpoint.id] != nil { return .exists }
+            if let holder = state.holder(ofNameOf: endpoint), !flaws.contains(.forgetsNames) {
+                return .nameTaken(by: holder)
+            }
             if state.records.count >= countMax { return .tooMany }
             let isCrowded = state.count(of: endpoint.account) >= accountMax
             if accountMax > 0, isCrowded, !flaws.contains(.forgetsAccounts) {
@@ -141,12 +152,15 @@ package final class MemoryEndpointStore: EndpointStore {
     package func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint? {
+    ) async throws(StoreError) -> EndpointReplacement {
         let now = time.now
         return state.withLock { state in
             guard let old = state.records[endpoint.id],
                 old.version == version || flaws.contains(.takesStaleChanges)
-            else { return nil }
+            else { return .changed }
+            if let holder = state.holder(ofNameOf: endpoint), !flaws.contains(.forgetsNames) {
+                return .nameTaken(by: holder)
+            }
             var replaced = endpoint
             replaced.updatedAt = now
             let next = state.next(now)
@@ -154,7 +168,7 @@ package final class MemoryEndpointStore: EndpointStore {
                 endpoint: replaced,
                 version: flaws.contains(.hidesChanges) ? old.version : next
             )
-            return replaced
+            return .replaced(replaced)
         }
     }
 

@@ -146,4 +146,6 @@ package enum EndpointFlaw: String, Hashable, Sendable, CaseIterable {
     case neverBeginsAnew
     /// An account may have as many endpoints as it likes.
     case forgetsAccounts
+    /// Two endpoints of an account may have the same name.
+    case forgetsNames
 }

@@ -106,6 +106,42 @@ struct PollerctlEndpointTests {
         }
     }
 
+    @Test("an endpoint is named, shown by its name, and found by it in place of its ID")
+    func names() async throws {
+        try await LiveAPI.run { api in
+            let added = try await Self.run(
+                api,
+                "add",
+                "https://shop.example/",
+                "--name",
+                "Warehouse",
+                "--json"
+            )
+            let id = try #require(try Self.json(added.output)["id"] as? String)
+            let got = try await Self.run(api, "get", "Warehouse")
+            #expect(got.status == 0 && got.output.contains(id), "\(got.errors)")
+            #expect(got.output.contains("Warehouse"))
+            let off = try await Self.run(api, "disable", "Warehouse")
+            #expect(off.output == "Warehouse (\(id)) is told nothing\n", "\(off.errors)")
+            let other = try await Self.run(
+                api,
+                "add",
+                "https://b.example/",
+                "--notify-by",
+                "5m",
+                "--fallback",
+                "Warehouse",
+                "--json"
+            )
+            let fallback = try Self.json(other.output)["notify_by"] as? [String: String]
+            #expect(fallback?["endpoint"] == id, "\(other.errors)")
+            let bare = try await Self.run(api, "change", "Warehouse", "--name", "", "--json")
+            #expect(try Self.json(bare.output)["name"] is NSNull, "\(bare.errors)")
+            let unknown = try await Self.run(api, "get", "Warehouse")
+            #expect(unknown.status != 0)
+        }
+    }
+
     @Test("what cannot work is refused before anything is sent")
     func usage() async throws {
         for arguments in [

@@ -244,7 +244,7 @@ private struct SwappedStore: EndpointStore {
     func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint? {
+    ) async throws(StoreError) -> EndpointReplacement {
         try await current.value.replace(endpoint, version: version)
     }
 

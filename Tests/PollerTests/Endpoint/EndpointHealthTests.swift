@@ -98,7 +98,7 @@ private struct RemovingEndpointStore: EndpointStore {
     func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint? {
+    ) async throws(StoreError) -> EndpointReplacement {
         _ = try await base.remove(endpoint.id, version: nil)
         return try await base.replace(endpoint, version: version)
     }

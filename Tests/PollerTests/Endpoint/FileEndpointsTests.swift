@@ -52,6 +52,31 @@ struct FileEndpointsTests {
         )
     }
 
+    @Test(
+        "the file has precedence where an endpoint of the API has the name: that one loses its name"
+    )
+    func nameOfFile() async throws {
+        var chance = SeededGenerator(seed: 1)
+        let wish = try Self.endpoint("crm")
+        var mine = Endpoint(
+            id: EndpointID(using: &chance),
+            account: wish.account,
+            name: "crm",
+            url: try NotifyURL("https://mine.example/")
+        )
+        mine.coalesces = true
+        _ = try await store.create(mine, request: nil)
+        #expect(wish.isOfFile && !mine.isOfFile)
+        #expect(try await FileEndpoints([wish], store: store).applied().map(\.what) == ["created"])
+        #expect(try await store.read(wish.id)?.endpoint.name == "crm")
+        let left = try #require(try await store.read(mine.id)?.endpoint)
+        #expect(left.name == nil && left.coalesces && left.isEnabled)
+        // One that the API has named is not of the file, and stays when the file has others.
+        _ = try await store.update(mine.id) { endpoint, _ in endpoint.name = "mine" }
+        #expect(try await FileEndpoints([wish], store: store).applied() == [])
+        #expect(try await store.read(mine.id)?.endpoint.isEnabled == true)
+    }
+
     @Test("one there is no room for is left out and said so, and made once there is room")
     func noRoom() async throws {
         let store = MemoryEndpointStore(time: time, countMax: 1)
@@ -188,7 +213,7 @@ private struct FailingReads: EndpointStore {
     func replace(
         _ endpoint: Endpoint,
         version: Int64
-    ) async throws(StoreError) -> Endpoint? {
+    ) async throws(StoreError) -> EndpointReplacement {
         try await base.replace(endpoint, version: version)
     }
 

@@ -1,0 +1,76 @@
+import Foundation
+package import Logging
+
+// Names of endpoints.
+//
+// A name is for people: it stands where only `ep_…` stood, in lists, logs, the audit trail and incidents. It is unique
+// within an account, so that one name means one endpoint, and it may change: everything that must find an endpoint
+// again keeps the ID. Endpoints of the configuration file have their key in the file as name, and cannot be renamed
+// through the API.
+
+extension Endpoint {
+    /// Characters (Unicode scalars) that a name may have.
+    package static let nameLengthMax = 64
+
+    /// Checks a name from outside.
+    ///
+    /// - Returns: the name in Unicode's composed form, so that two that look the same are the same.
+    /// - Throws: ``InvalidInput`` for a name that is empty, too long, not printable or looks like an ID.
+    package static func checkedName(_ text: String) throws(InvalidInput) -> String {
+        func wrong(_ message: String) -> InvalidInput {
+            InvalidInput(field: "name", message: message)
+        }
+        try IdentifierSyntax.refuseSecret(text, field: "name", as: .name)
+        let scalars = text.unicodeScalars
+        guard let first = scalars.first, let last = scalars.last else {
+            throw wrong("must not be empty; null removes the name")
+        }
+        guard scalars.count <= nameLengthMax else {
+            throw wrong("has \(scalars.count) characters; at most \(nameLengthMax) are allowed")
+        }
+        guard scalars.allSatisfy(isPrintable) else {
+            throw wrong("has a character that is not printed; leave it out")
+        }
+        guard !first.properties.isWhitespace, !last.properties.isWhitespace else {
+            throw wrong("begins or ends with a space; leave that out")
+        }
+        // Commands and screens take a name or an ID in the same place.
+        guard !text.hasPrefix("ep_") else {
+            throw wrong("must not begin with ep_, which is how IDs begin")
+        }
+        return text.precomposedStringWithCanonicalMapping
+    }
+
+    /// Not what controls a terminal, ends a line, or turns the text around it (Unicode Standard Annex 9).
+    ///
+    /// `LineText` in PollerWire says the same as a pattern.
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: false
+        default: true
+        }
+    }
+
+    /// Whether the configuration file describes it: its ID follows from account and name there, and IDs of
+    /// others are random.
+    package var isOfFile: Bool {
+        name.map { id == EndpointID(account: account, name: $0) } ?? false
+    }
+
+    /// What people call it in a sentence: its name, or the host of its URL.
+    package var title: String { name ?? "\(url.host)" }
+
+    /// The fields by which a log line names it.
+    package var logged: Logger.Metadata {
+        var metadata: Logger.Metadata = ["endpoint": "\(id)"]
+        if let name { metadata["endpoint.name"] = "\(name)" }
+        return metadata
+    }
+}
+
+extension AuditTarget {
+    /// Names an endpoint.
+    package init(_ endpoint: Endpoint) {
+        self.init(.endpoint, endpoint.id.description, name: endpoint.name)
+    }
+}
