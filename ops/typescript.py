@@ -76,11 +76,6 @@ export class PollerError extends Error {
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
-/** The members whose names begin so. */
-function prefixed(input: object, prefix: string): Record<string, Parameter> {
-  return Object.fromEntries(Object.entries(input).filter(([name]) => name.startsWith(prefix)));
-}
-
 """
 
 CLASS = """\
@@ -242,12 +237,7 @@ def fields_of(parameters: list[dict]) -> str:
     for each in parameters:
         mark = "" if each.get("required") else "?"
         text += note(each.get("description"), "  ")
-        if "." in each["name"]:
-            # Others of the same prefix mean the same of something else.
-            prefix = each["name"].split(".")[0]
-            text += f"  [name: `{prefix}.${{string}}`]: string | undefined;\n"
-        else:
-            text += f"  {field_of(each)}{mark}: {typed(each['schema'], '  ')} | undefined;\n"
+        text += f"  {field_of(each)}{mark}: {typed(each['schema'], '  ')} | undefined;\n"
     return text
 
 
@@ -259,13 +249,9 @@ def sent(parameters: list[dict]) -> str:
     """An object of what is sent: names of the wire, values of the input."""
     parts = []
     for each in parameters:
-        if "." in each["name"]:
-            prefix = json.dumps(each["name"].split(".")[0] + ".")
-            parts.append(f"...prefixed(input, {prefix})")
-        else:
-            field = field_of(each)
-            value = f"input[{field}]" if field.startswith('"') else f"input.{field}"
-            parts.append(f"{name_of(each['name'])}: {value}")
+        field = field_of(each)
+        value = f"input[{field}]" if field.startswith('"') else f"input.{field}"
+        parts.append(f"{name_of(each['name'])}: {value}")
     return "{ " + ", ".join(parts) + " }" if parts else "{}"
 
 

@@ -212,7 +212,8 @@ package struct APIServer: Service {
             ConsoleRoutes().routes,
         ]
         let routes = groups.flatMap(\.self)
-        return routes + [OpenAPI.describing(routes)]
+        let server = OpenAPIServer(isTLS: tls != nil, publication: publication)
+        return routes + [OpenAPI.describing(routes, at: server)]
     }
 
     /// The router of these routes, with what every request goes through.

@@ -315,7 +315,7 @@ package struct ReturnNews: WireObject, Hashable {
 package enum Components {
     package static var all: [(name: String, schema: Schema)] {
         [
-            ("Kind", Kind.schema), ("Span", Span.component), ("Time", Time.component),
+            ("Span", Span.component), ("Time", Time.component),
             named(WatchRequest.self), named(Watch.self), named(Page<Watch>.self),
             named(WatchSummary.self),
             named(Order.self), named(Page<Order>.self),
@@ -344,7 +344,7 @@ package enum Components {
             named(LateWatches.self), named(Dispute.self), named(DisputeList.self),
             named(SuppressionListEntry.self), named(Page<SuppressionListEntry>.self),
             named(SetAsideEntry.self), named(Page<SetAsideEntry>.self),
-        ]
+        ] + enumerations
     }
 
     private static func named<Object: WireObject>(

@@ -160,49 +160,15 @@ public struct LaneLimitChange: WireObject, Hashable {
         "a limit",
         mustBe:
             #"The body must be a limit, an object such as {"rate":10,"burst":2,"concurrency":5}"#,
-        .alternatives
+        // No alternatives: generators make an untyped body of them.
+        .keyword(
+            "description",
+            #""Either parts of a limit, of which what is absent or null stays as it is, or default alone.""#
+        )
     ) {
         Field("rate", \.rate, .rate(0.001...1_000_000), note: "A second; 0 for no limit.")
         Field("burst", \.burst, .range(1...1_000_000))
         Field("concurrency", \.concurrency, .range(1...1_000_000))
         Field("default", \.usesDefault)
-    }
-}
-
-extension Facet {
-    /// Either at least one part of a limit, or the default alone.
-    fileprivate static let alternatives = Facet { schema in
-        guard case .members(let fields) = schema["properties"] else { return }
-        let null = Schema([("type", .text("null"))])
-        var parts = Schema([("type", .text("object")), ("additionalProperties", .raw("false"))])
-        parts["properties"] = .members(
-            fields.map { name, field in
-                name == "default" ? (name, Schema([("enum", .raw("[false,null]"))])) : (name, field)
-            }
-        )
-        parts["anyOf"] = .schemas(
-            fields.dropLast().map { name, _ in
-                Schema([
-                    ("required", .texts([name])),
-                    ("properties", .members([(name, Schema([("not", .schema(null))]))])),
-                ])
-            }
-        )
-        let alone = Schema([
-            ("type", .text("object")), ("additionalProperties", .raw("false")),
-            ("required", .texts(["default"])),
-            (
-                "properties",
-                .members(
-                    fields.map { name, _ in
-                        (name, name == "default" ? Schema([("const", .raw("true"))]) : null)
-                    }
-                )
-            ),
-        ])
-        schema = Schema([
-            ("description", .text("What is absent or null stays as it is.")),
-            ("oneOf", .schemas([parts, alone])),
-        ])
     }
 }

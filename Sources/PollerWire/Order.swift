@@ -86,9 +86,5 @@ public struct Order: WireObject, Hashable {
 
 extension Facet {
     /// What somebody may be told of: all that can be watched, orders, and incidents.
-    static let toldKind = Facet { schema in
-        schema["$ref"] = nil
-        schema["type"] = .text("string")
-        schema["enum"] = .texts(Kind.allCases.map(\.rawValue) + ["order", "incident"])
-    }
+    static let toldKind = Facet { $0 = Schema.component(Components.eventKind.name) }
 }

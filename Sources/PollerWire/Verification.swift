@@ -48,9 +48,11 @@ public struct RefundAccount: WireObject, Hashable {
         request: "RefundAccount",
         "an account",
         mustBe: #"The body must be an account, an object such as {"holder":"…","iban":"…"}"#,
+        .keyword("required", #"["holder"]"#),
+        // No anyOf of required: generators make an untyped body of it.
         .keyword(
-            "anyOf",
-            #"[{"required":["holder","iban"]},{"required":["holder","account_number","routing_number"]}]"#
+            "description",
+            #""An account to refund to: iban, or account_number with routing_number.""#
         )
     ) {
         Field("holder", \.holder, .length(1...255), note: "Whose account it is.")

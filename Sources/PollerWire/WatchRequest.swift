@@ -50,7 +50,8 @@ public struct WatchRequest: WireObject, Hashable {
         request: "NewWatch",
         "a watch",
         mustBe: "A watch must be an object such as {\"source\":\"src_…\"}",
-        .keyword("anyOf", #"[{"required":["source"]},{"required":["url"]}]"#)
+        // No anyOf of required: generators make an untyped body of it.
+        .keyword("description", #""What to watch: source or url is required.""#)
     ) {
         Field(
             "source",

@@ -192,7 +192,7 @@ extension Word {
 
 extension Open: WireValue {
     package static var schema: Schema {
-        Known.self == Kind.self ? Schema.component("Kind") : Known.schema
+        Schema.component(Known.componentName)
     }
 
     package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Open<Known> {

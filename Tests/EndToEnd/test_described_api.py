@@ -84,6 +84,6 @@ def things_that_are_there(role: Role) -> dict[str, str]:
 
 def described(role: Role, folder: Path) -> Path:
     """A folder with the description as the server tells it, for the fuzzer to work in."""
-    document = PollerAPI(role.address("api")).get("/openapi.json")
+    document = PollerAPI(role.address("api")).get("/openapi.json?pages=true")
     (folder / "openapi.json").write_text(json.dumps(document))
     return folder

@@ -2,11 +2,14 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import Poller
+import PollerWire
 
-/// `/openapi.json`: the routes as OpenAPI 3.1 tells them.
+/// `/openapi.json`: the routes as OpenAPI 3.1 describes them.
 ///
 /// Made once, from the routes that have a handler: a route that is added is described, and one that
-/// is described is there. Bodies and answers name their shapes among the components.
+/// is described is there. Bodies and answers name their shapes among the components; the server in it is the one
+/// that was asked (``OpenAPIServer``). Pages for people are left out, so that generators make no methods of them;
+/// `?pages=true` adds them, for tests that try every route.
 /// *Source*: <https://spec.openapis.org/oas/v3.1.0>.
 struct OpenAPI {
     static let route = Route(
@@ -15,7 +18,11 @@ struct OpenAPI {
         "openAPI",
         "This document",
         access: .anybody,
-        input: .anything,
+        input: RouteInput<Bool>.flag(
+            "pages",
+            "Whether to describe the pages of payers and of the console, too."
+        )
+        .lenient(),
         answers: [
             RouteAnswer(
                 status: 200,
@@ -26,15 +33,22 @@ struct OpenAPI {
     )
 
     /// The description of these routes and of itself, with what answers it.
-    static func describing(_ routes: [AnsweredRoute]) -> AnsweredRoute {
-        let text = document(of: routes.map(\.description) + [route.description]).text
-        return route.answered { _, _, _ in Response(json: text) }
+    static func describing(_ routes: [AnsweredRoute], at server: OpenAPIServer) -> AnsweredRoute {
+        let all = routes.map(\.description) + [route.description]
+        let (document, whole) = (
+            OpenAPIText(document(of: all)), OpenAPIText(document(of: all, withPages: true))
+        )
+        return route.answered { withPages, request, context in
+            let url = server.url(of: request, context)
+            return Response(json: (withPages ? whole : document).text(for: url))
+        }
     }
 
     /// The whole document.
-    static func document(of routes: [RouteDescription]) -> SchemaNode {
+    static func document(of routes: [RouteDescription], withPages: Bool = false) -> SchemaNode {
         var paths: [(name: String, methods: [(String, SchemaNode)])] = []
-        for route in routes {
+        let described = routes.filter { withPages || !$0.isPage }
+        for route in described {
             let method = (route.methodName.lowercased(), operation(route))
             if let index = paths.firstIndex(where: { $0.name == route.path }) {
                 paths[index].methods.append(method)
@@ -53,14 +67,15 @@ struct OpenAPI {
                 with milliseconds; spans are written 90s, 5m, 36h, 7d.
                 """,
             ],
-            "servers": [["url": "http://127.0.0.1:8080"]],
+            "servers": [["url": .text(OpenAPIText.placeholder)]],
             "security": [["key": []], [:]],
+            "tags": .list(OpenAPITag.all(of: described)),
             "paths": .object(paths.map { ($0.name, .object($0.methods)) }),
-            "components": components,
+            "components": components(withPages: withPages),
         ]
     }
 
-    private static var components: SchemaNode {
+    private static func components(withPages: Bool) -> SchemaNode {
         [
             "securitySchemes": [
                 "key": [
@@ -95,18 +110,17 @@ struct OpenAPI {
                             "schema": ["type": "integer"],
                         ],
                     ],
-                    "content": [
-                        "application/problem+json": ["schema": .shape("Problem")]
-                    ],
+                    "content": ["application/problem+json": media(.shape("Problem"))],
                 ]
             ],
-            "schemas": Schemas.all,
+            "schemas": Schemas.all(withPages: withPages),
         ]
     }
 
     private static func operation(_ route: RouteDescription) -> SchemaNode {
         var members: [(String, SchemaNode)] = [
             ("operationId", .text(route.operation)), ("summary", .text(route.summary)),
+            ("tags", [.text(OpenAPITag.name(of: route))]),
         ]
         if let details = route.details { members.append(("description", .text(details))) }
         // Without a word of its own an operation has the document's: a key, or none where there
@@ -116,8 +130,10 @@ struct OpenAPI {
         } else {
             members.append(("security", [[:]]))
         }
-        if !route.parameters.isEmpty {
-            members.append(("parameters", .list(route.parameters.map(parameter))))
+        // Of a parameter whose name each client chooses there is nothing that a generator could make.
+        let parameters = route.parameters.filter { $0.prefix == nil }
+        if !parameters.isEmpty {
+            members.append(("parameters", .list(parameters.map(parameter))))
         }
         if let body = route.body { members.append(("requestBody", request(body))) }
         let answers = route.answers.map { (String($0.status), answer($0)) }
@@ -142,7 +158,7 @@ struct OpenAPI {
             members.append(("description", .text(description)))
         }
         members.append(
-            ("content", .object(body.content.map { ($0.type, ["schema": $0.schema]) }))
+            ("content", .object(body.content.map { ($0.type, media($0.schema)) }))
         )
         return .object(members)
     }
@@ -155,9 +171,17 @@ struct OpenAPI {
         }
         if let content = answer.content {
             let all = [content] + answer.others
-            members.append(("content", .object(all.map { ($0.type, ["schema": $0.schema]) })))
+            members.append(("content", .object(all.map { ($0.type, media($0.schema)) })))
         }
         return .object(members)
+    }
+
+    /// A schema with an example of it, where there is one.
+    private static func media(_ schema: SchemaNode) -> SchemaNode {
+        let example = schema.componentName.flatMap { Examples.json(of: $0) }
+        return .object(
+            [("schema", schema)] + (example.map { [("example", SchemaNode.json($0))] } ?? [])
+        )
     }
 }
 
@@ -198,8 +222,21 @@ indirect enum SchemaNode: Sendable {
     /// A shape, by its name among the components.
     static func shape(_ name: String) -> Self { reference("schemas/\(name)") }
 
-    /// One of some words.
+    /// The name of the shape that it refers to; nil for any other schema.
+    var componentName: String? {
+        guard case .object(let members) = self, members.count == 1,
+            case ("$ref", .text(let path))? = members.first
+        else { return nil }
+        return path.split(separator: "/").last.map(String.init)
+    }
+
+    /// One of some words, by the name of the enumeration where there is one.
     static func choice(_ words: [String]) -> Self {
+        Components.name(ofWords: words).map(shape) ?? .words(words)
+    }
+
+    /// One of some words.
+    static func words(_ words: [String]) -> Self {
         ["type": "string", "enum": .list(words.map { .text($0) })]
     }
 
@@ -227,10 +264,7 @@ indirect enum SchemaNode: Sendable {
 
     /// A line of so many printable characters, without blanks at its ends.
     static func line(_ lengthMax: Int) -> Self {
-        let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
-        return matching(
-            "^[^\\s\(hidden)]([^\(hidden)]{0,\(lengthMax - 2)}[^\\s\(hidden)])?$"
-        )
+        matching(LineText.pattern(lengthMax))
     }
 
     /// The id of an endpoint.

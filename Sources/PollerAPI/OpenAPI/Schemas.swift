@@ -7,22 +7,28 @@ import PollerWire
 /// answer and reads a request also says what they look like, so a field that is added there is
 /// described. Two are of the API alone.
 enum Schemas {
-    /// Every schema, by its name among the components.
-    static let all: SchemaNode = {
+    /// Of pages alone, which clients do not ask for.
+    private static let ofPages: Set = ["ReturnNews", "ReturnNewsState"]
+
+    /// Every schema, by its name among the components; those of pages only where these are described.
+    static func all(withPages: Bool) -> SchemaNode {
         var members: [(String, SchemaNode)] = []
-        for (name, schema) in Components.all {
+        for (name, schema) in Components.all where withPages || !ofPages.contains(name) {
             members.append((name, .json(name == "Problem" ? problem.json : schema.json)))
         }
-        return .object(members + [("Wait", wait)])
-    }()
+        return .object(members + [("ProblemCode", codes), ("Wait", wait)])
+    }
 
-    /// A problem, with the codes of this server: the dictionary leaves them open for clients.
+    /// What a client decides on.
+    private static var codes: SchemaNode { .words(ProblemCode.allCases.map(\.rawValue)) }
+
+    /// A problem with the codes of this server: the dictionary leaves them open for clients.
     private static var problem: Schema {
         var problem = ProblemReport.shape.schema
         guard case .members(var members) = problem["properties"],
             let index = members.firstIndex(where: { $0.0 == "code" })
         else { return problem }
-        members[index].1["enum"] = .texts(ProblemCode.allCases.map(\.rawValue))
+        members[index].1 = Schema.component("ProblemCode")
         problem["properties"] = .members(members)
         return problem
     }

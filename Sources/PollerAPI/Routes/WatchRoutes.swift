@@ -41,6 +41,7 @@ struct WatchRoutes {
         """
         Watches are in the order of created_at, the latest first, whatever filters are given; those in \
         quarantine in the order in which they came there. What is added while you page shifts nothing. \
+        Besides the parameters here, metadata.NAME=VALUE finds watches by their metadata; q does the same. \
         What is in the index is found at once: a source, an order, a charge, a sum, and the metadata that \
         are searched. For anything else records are looked at, two thousand for a page and no more: \
         looked tells how many, and next goes on from there, also behind an empty page.

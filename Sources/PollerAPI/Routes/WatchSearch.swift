@@ -84,9 +84,9 @@ extension RouteInput where Value == [(name: String, value: String)] {
     /// What the metadata are to say, each name in a parameter of its own.
     fileprivate static var metadata: Self {
         let parameter = RouteParameter(
-            name: "metadata.order",
+            name: "metadata.NAME",
             place: .query,
-            description: "What the metadata say as order; any other name may stand in its place.",
+            description: "What the metadata say as NAME, which is any name.",
             schema: ["type": "string", "minLength": 1, "maxLength": .number(valueMax)],
             prefix: "metadata."
         )

@@ -21,7 +21,7 @@ struct WireDocuments {
 
     /// Makes one document of each.
     init() throws {
-        let components = try #require(JSONTree(Schemas.all.text))
+        let components = try #require(JSONTree(Schemas.all(withPages: true).text))
         let schemas = SchemaDocument(components: components)
         var event = try #require(schemas.document("Event")).with("kind", "source")
             .with("type", "payment.paid").with("account", "default").with("source", "src_1")

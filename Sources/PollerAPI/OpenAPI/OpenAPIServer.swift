@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+import JSONText
+import Poller
+import PollerNet
+
+/// The address of the API as the client that asks for the description knows it.
+///
+/// The host is that of the request, so a description read through a proxy names the proxy. The scheme is `https` where
+/// this server has certificates, or where a proxy that an operator has named says so in `X-Forwarded-Proto`.
+struct OpenAPIServer: Sendable {
+    /// Whether clients reach this server itself by TLS.
+    let isTLS: Bool
+    let publication: Publication
+
+    /// The address, without a slash at its end; the document's own directory where the request names no host.
+    func url(of request: Request, _ context: APIContext) -> String {
+        let host = request.head.authority ?? ""
+        let isPlain = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-._~:[]".utf8.contains(byte)
+            }
+        }
+        guard isPlain, !host.isEmpty else { return "." }
+        return "\(scheme(of: request, context))://\(host)\(BasePath.current)"
+    }
+
+    private func scheme(of request: Request, _ context: APIContext) -> String {
+        guard let name = HTTPField.Name("X-Forwarded-Proto"), let said = request.headers[name],
+            !publication.proxies.isEmpty, context.comes(from: publication.proxies)
+        else { return isTLS ? "https" : "http" }
+        // Several proxies add theirs by comma, the outermost first.
+        let outermost = said.split(separator: ",").first.map { $0.filter { $0 != " " } }
+        return outermost == "https" ? "https" : "http"
+    }
+}
+
+/// The description as text, made once, with the place where the server's address belongs.
+struct OpenAPIText: Sendable {
+    /// What the document has in place of the address.
+    static let placeholder = "@server@"
+
+    private let head: String
+    private let tail: String
+
+    /// Splits a document at its placeholder.
+    init(_ document: SchemaNode) {
+        let text = document.text
+        let mark = JSONWriter.literal(Self.placeholder)
+        let range = text.firstRange(of: mark) ?? (text.endIndex..<text.endIndex)
+        head = String(text[..<range.lowerBound])
+        tail = String(text[range.upperBound...])
+    }
+
+    /// The document with this address.
+    func text(for url: String) -> String { head + JSONWriter.literal(url) + tail }
+}

@@ -1,0 +1,63 @@
+import JSONText
+
+// Enumerations have names of their own in the API's description: generators make one type of each, `WatchState`,
+// where a list of words in place becomes another type for each field that has it.
+
+extension Word {
+    /// Its name among the components: that of the type with those it is nested in, `WatchState`.
+    package static var componentName: String {
+        String(reflecting: Self.self).split(separator: ".").dropFirst().joined()
+    }
+}
+
+extension Components {
+    /// What sort of object an event or a delivery is about: watches, and what stands beside them.
+    static let eventKind: (name: String, schema: Schema) = (
+        "EventKind",
+        Schema([
+            ("type", .text("string")),
+            ("enum", .texts(Kind.allCases.map(\.rawValue) + ["order", "incident"])),
+        ])
+    )
+
+    /// Every enumeration that a shape refers to; a test resolves every reference of the description.
+    package static var enumerations: [(name: String, schema: Schema)] {
+        [
+            eventKind,
+            named(AccessKey.Role.self), named(StreamTokenRequest.View.self),
+            named(Bounce.Kind.self), named(Suppression.Reason.self),
+            named(WebhookResult.Result.self), named(ReturnNews.State.self),
+            named(HealthReport.Check.Status.self), named(WatchExplanation.Position.self),
+            named(Delivery.State.self), named(DeliveryAttempt.Outcome.self),
+            named(DeliveryAttempt.Class.self), named(Replay.State.self),
+            named(Replay.Choice.self), named(Deprecation.Urgency.self),
+            named(Endpoint.State.self), named(Endpoint.Origin.self),
+            named(Endpoint.Payload.self), named(Endpoint.Signing.self),
+            named(Incident.Kind.self), named(Incident.Status.self), named(Circuit.self),
+            named(FailureKind.self), named(Lane.State.self), named(Payment.State.self),
+            named(Payment.Refund.Status.self), named(NextStep.Sort.self),
+            named(SetAsideEntry.Reader.self), named(TimelineEntry.Kind.self),
+            named(TimelineEntry.Tone.self), named(RefundAccount.HolderType.self),
+            named(VerificationResult.Result.self), named(Kind.self), named(Watch.State.self),
+            named(Watch.ClosedReason.self), named(Watch.Goal.self),
+            named(Watch.AuthorisationAct.self), named(Watch.AbandonedAct.self),
+            named(Watch.Outcome.self), named(ChargeProgress.State.self),
+            named(WatchRequest.Policy.self),
+        ]
+    }
+
+    /// The component that lists exactly these words; nil where none or several do.
+    package static func name(ofWords words: [String]) -> String? {
+        let found = enumerations.filter { _, schema in
+            guard case .texts(let known) = schema["enum"] else { return false }
+            return Set(known) == Set(words)
+        }
+        return found.count == 1 ? found.first?.name : nil
+    }
+
+    private static func named<Known: Word>(
+        _ type: Known.Type
+    ) -> (name: String, schema: Schema) {
+        (Known.componentName, Known.schema)
+    }
+}

@@ -1,0 +1,124 @@
+"""What generators need of the API's description: tags, names, examples, no shapes that they cannot type."""
+
+import jsonschema
+import pytest
+import requests
+from harness.cluster import Cluster
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture
+def description(calm: Cluster) -> dict:
+    return calm.api.get("/openapi.json")
+
+
+def operations(description: dict):
+    for path, methods in description["paths"].items():
+        for method in methods.keys() & METHODS:
+            yield path, methods[method]
+
+
+def schemas_in(node, path="") -> list[tuple[str, dict]]:
+    """Every object of a document, with the way to it."""
+    found = [(path, node)] if isinstance(node, dict) else []
+    members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for name, member in members:
+        if name not in ("example", "examples", "default"):
+            found += schemas_in(member, f"{path}/{name}")
+    return found
+
+
+def bodies(description: dict):
+    """The JSON bodies of requests, with the operation's name."""
+    for _, operation in operations(description):
+        media = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if media:
+            yield operation["operationId"], media
+
+
+def resolved(description: dict, schema: dict) -> dict:
+    name = schema.get("$ref", "").removeprefix("#/components/schemas/")
+    return description["components"]["schemas"][name] if name else schema
+
+
+def test_every_operation_has_one_tag_that_is_described(description: dict):
+    described = {tag["name"] for tag in description["tags"]}
+    used = [operation["tags"] for _, operation in operations(description)]
+    assert all(len(tags) == 1 for tags in used)
+    assert {tags[0] for tags in used} == described
+    assert {"watches", "orders", "events", "endpoints", "deliveries"} <= described
+    assert all(tag["description"] for tag in description["tags"])
+
+
+def test_pages_for_people_are_left_out(calm: Cluster, description: dict):
+    assert [path for path in description["paths"] if not path.startswith("/v1/")] == ["/openapi.json"]
+    assert "ReturnNews" not in description["components"]["schemas"]
+    whole = calm.api.get("/openapi.json?pages=true")
+    assert {"/", "/r/{source}", "/openapi.json"} <= set(whole["paths"])
+
+
+def test_no_body_of_a_request_is_a_choice_that_generators_cannot_type(description: dict):
+    untyped = []
+    for name, media in bodies(description):
+        schema = resolved(description, media["schema"])
+        if schema.get("type") not in ("object", "array") or {"anyOf", "oneOf", "allOf"} & schema.keys():
+            untyped.append(name)
+    assert not untyped
+    assert len(list(bodies(description))) > 10
+
+
+def test_enumerations_have_names_of_their_own(description: dict):
+    in_place = [
+        path
+        for name, schema in description["components"]["schemas"].items()
+        for path, part in schemas_in(schema, name)
+        if len(set(part.get("enum", [])) - {None}) > 1 and "/" in path
+    ]
+    # The roles of a process are words within a list of texts, and a schedule is a word or a list.
+    assert [path for path in in_place if not path.endswith("/retry/oneOf/0")] == ["Worker/properties/roles/items"]
+    watch = description["components"]["schemas"]["Watch"]["properties"]
+    assert watch["state"] == {"$ref": "#/components/schemas/WatchState"}
+    assert description["components"]["schemas"]["WatchState"]["enum"] == ["open", "closed"]
+
+
+def test_no_parameter_has_a_name_that_stands_for_others(description: dict):
+    names = {each["name"] for _, operation in operations(description) for each in operation.get("parameters", [])}
+    assert not [name for name in names if "." in name]
+
+
+def test_the_server_is_the_one_that_was_asked(calm: Cluster, description: dict):
+    assert description["servers"] == [{"url": calm.api.url}]
+    port = calm.api.url.rsplit(":", 1)[1]
+    other = requests.get(f"{calm.api.url}/openapi.json", headers={"Host": f"localhost:{port}"}, timeout=10).json()
+    assert other["servers"] == [{"url": f"http://localhost:{port}"}]
+
+
+def test_examples_are_what_their_schemas_say(description: dict):
+    components = description["components"]
+    checked, without = 0, []
+    for _, operation in operations(description):
+        name = operation["operationId"]
+        parts = {"request": operation.get("requestBody", {}).get("content", {})}
+        for status, answer in operation["responses"].items():
+            parts[status] = answer.get("content", {})
+        for part, content in parts.items():
+            media = content.get("application/json")
+            if not media or "$ref" not in media["schema"]:
+                continue
+            if "example" not in media:
+                without.append((operation["tags"][0], name, part))
+                continue
+            schema = {**media["schema"], "components": components}
+            jsonschema.Draft202012Validator(schema).validate(media["example"])
+            checked += 1
+    jsonschema.Draft202012Validator(
+        {"$ref": "#/components/schemas/Problem", "components": components}
+    ).validate(components["responses"]["Problem"]["content"]["application/problem+json"]["example"])
+    assert checked > 40
+    # What shops and consoles use most has one, and every request.
+    assert not [each for each in without if each[2] == "request"]
+    common = {"orders", "endpoints", "deliveries", "keys"}
+    missing = {name for tag, name, _ in without if tag in common}
+    assert missing <= {"getCaller", "endpointSecret"}, missing
+    assert not {"enqueue", "getWatch", "listWatches", "events", "watchEvents"} & {name for _, name, _ in without}
