@@ -40,10 +40,6 @@ def ctl(shop: Cluster, *arguments: str, status: int = 0):
     return done
 
 
-def routes(shop: Cluster) -> set[str]:
-    return set(shop.api.get("/openapi.json")["paths"])
-
-
 def test_a_payment_is_found_by_order_metadata_name_and_amount(shop: Cluster):
     paid = shop.questions["paid"]
     for words in (["Q-1001"], ["order=Q-1001"], ["Müll"], ["anna"], ["metadata.basket=B42"], ["€10.99", "order=Q-1001"]):
@@ -92,22 +88,15 @@ def test_lanes_are_paused_and_resumed_and_who_did_it_is_known(shop: Cluster):
     assert "pauseLane" in ctl(shop, "audit").stdout
 
 
-@pytest.mark.parametrize("route, arguments", [
-    ("/v1/late", ["late"]), ("/v1/late", ["late", "--over", "1h", "--json"]),
-    ("/v1/mail/suppressions", ["mail", "list"]), ("/v1/disputes", ["dispute", "due"]),
-    ("/v1/orders", ["order", "list", "--paid-twice"]),
+@pytest.mark.parametrize("arguments", [
+    ["late"], ["late", "--over", "1h", "--json"], ["mail", "list"], ["dispute", "due"], ["order", "list", "--paid-twice"],
 ])
-def test_a_question_is_answered_also_when_there_is_nothing_to_say(shop: Cluster, route: str, arguments: list[str]):
-    if route not in routes(shop) or (route == "/v1/orders" and "paid_twice" not in json.dumps(
-            shop.api.get("/openapi.json")["paths"][route])):
-        pytest.skip(f"this server has no {route}")
+def test_a_question_is_answered_also_when_there_is_nothing_to_say(shop: Cluster, arguments: list[str]):
     done = ctl(shop, *arguments)
     assert done.stdout == "" and done.stderr == "", done
 
 
 def test_the_text_of_a_delivery_is_shown(shop: Cluster):
-    if "/v1/deliveries/{delivery}/messages/{seq}" not in routes(shop):
-        pytest.skip("this server does not compose messages")
     delivery = ctl(shop, "delivery", "list", "--source", shop.questions["waiting"], "--json").stdout.splitlines()[0]
     shown = ctl(shop, "delivery", "message", json.loads(delivery)["id"]).stdout
     assert "source.pending" in shown and shop.questions["waiting"] in shown, shown
