@@ -6,7 +6,7 @@ extension RedisWatchStore {
     /// Watches of one list that are read at most: what a person looks at.
     private static var overdueMax: Int { 100 }
 
-    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
         guard let now = try await self.lane(lane)?.now else { return [] }
         let most = min(max(limit, 1), Self.overdueMax)
         return try await redis.steadily { () throws(StoreError) in
@@ -30,9 +30,11 @@ extension RedisWatchStore {
                 .compactMap { $0.string.map(ItemID.init(unchecked:)) }
             return try await readings(ids, partition: partition)
                 .compactMap(\.self)
-                .filter { $0.due.map { $0 <= now } ?? false }
-                .sorted { ($0.due ?? now) < ($1.due ?? now) }
-                .map(\.item.key)
+                .compactMap { read in
+                    read.due.map { OverdueWatch(key: read.item.key, due: $0) }
+                }
+                .filter { $0.due <= now }
+                .sorted { $0.due < $1.due }
         }
     }
 }

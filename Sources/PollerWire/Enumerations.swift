@@ -34,6 +34,7 @@ extension Components {
             named(Endpoint.State.self), named(Endpoint.Origin.self),
             named(Endpoint.Payload.self), named(Endpoint.Signing.self),
             named(Incident.Kind.self), named(Incident.Status.self), named(Circuit.self),
+            named(DepartedWorker.How.self),
             named(FailureKind.self), named(Lane.State.self), named(Payment.State.self),
             named(Payment.Refund.Status.self), named(NextStep.Sort.self),
             named(SetAsideEntry.Reader.self), named(TimelineEntry.Kind.self),

@@ -48,6 +48,13 @@ struct ReleasedScripts: Sendable {
             "answers that make no sense open the circuit as denials do",
             "a claim says that the circuit of its lane is open",
             "a hint opens what is dead as not understood, and it goes on",
+            // It knew no failure of a whole account, and kept no trace of a process that had left.
+            "a revoked key opens the circuit whatever item finds it out",
+            "departures tell for a day who left and who was lost, the last one first",
+            // Names came from its configuration file alone, which has each of them once.
+            "a name belongs to one endpoint of an account",
+            "a name is changed, freed and kept by changes of other fields",
+            "of many who take one name at once, one gets it",
         ]
     ]
 

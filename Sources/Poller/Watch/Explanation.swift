@@ -98,3 +98,17 @@ package struct Explanation: Hashable, Sendable {
         }
     }
 }
+
+/// A watch that is due, and since when.
+package struct OverdueWatch: Hashable, Sendable {
+    /// Of which watch.
+    package let key: WatchKey
+    /// When it was to be polled, by the clock of the store.
+    package let due: Timestamp
+
+    /// Describes a watch that is due.
+    package init(key: WatchKey, due: Timestamp) {
+        self.key = key
+        self.due = due
+    }
+}

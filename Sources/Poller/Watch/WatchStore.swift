@@ -82,7 +82,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// The watches of a lane that are due, the longest overdue first; at most `limit` of each urgency.
     ///
     /// One that a worker has in hand is not among them. A moving picture, as ``list(_:)``.
-    func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey]
+    func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch]
 
     /// Opens a quarantined watch (closed as dead) again, due now, with the span it had at first.
     /// False when it is not in quarantine.

@@ -49,12 +49,16 @@ struct LateRoutes {
                     && lane.now - (lane.oldestDue ?? lane.now) >= wanted.over
             }
             .sorted { ($0.oldestDue ?? $0.now) < ($1.oldestDue ?? $1.now) }
-        var late: [LateWatch] = []
+        var overdue: [OverdueWatch] = []
         for lane in lanes.prefix(Self.lanesMax) {
-            for key in try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1) {
-                if let one = try await self.late(key, over: wanted.over, status) {
-                    late.append(one)
-                }
+            overdue += try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1)
+                .filter { lane.now - $0.due >= wanted.over }
+        }
+        // The reasons are read one by one, so only of those that are told.
+        var late: [LateWatch] = []
+        for one in overdue.sorted(by: { $0.due < $1.due }) where late.count <= wanted.limit {
+            if let one = try await self.late(one.key, over: wanted.over, status) {
+                late.append(one)
             }
         }
         late.sort { $0.dueAt.ms < $1.dueAt.ms }

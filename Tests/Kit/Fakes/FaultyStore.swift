@@ -83,7 +83,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
-    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
         try await plan.run(.read) { () throws(StoreError) in
             try await base.overdue(in: lane, limit: limit)
         }

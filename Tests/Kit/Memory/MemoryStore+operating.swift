@@ -103,7 +103,7 @@ extension MemoryStore: LaneControl, Auditing, Membership {
         }
     }
 
-    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [WatchKey] {
+    package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
         reading { state, now in
             let partition = state.queue[state.queue.partition(of: lane)]
             return [true, false]
@@ -112,7 +112,11 @@ extension MemoryStore: LaneControl, Auditing, Membership {
                         .prefix(limit)
                 }
                 .sorted()
-                .compactMap { partition.items[$0.id]?.snapshot.watch.key }
+                .compactMap { place in
+                    partition.items[place.id].map {
+                        OverdueWatch(key: $0.snapshot.watch.key, due: place.due)
+                    }
+                }
         }
     }
 

@@ -89,7 +89,7 @@ struct AuditRoutesTests {
                 .text
             for secret in [
                 "whsec_", "plr_", "header-secret", "query-secret", "98765", "DE8937",
-                "a@b.example",
+                "a@b.example", "b@b.example",
             ] {
                 #expect(!text.contains(secret), "the trail holds \(secret)")
             }
@@ -274,6 +274,12 @@ private struct Stage {
             let bounce = #"{"recipient":"a@b.example","type":"hard_bounce"}"#
             _ = try await api.request(.POST, "/v1/mail/bounces", body: bounce, headers: headers)
             return ("/v1/mail/suppressions/a@b.example", nil)
+        case "liftSuppressionEntry":
+            let bounce = #"{"recipient":"b@b.example","type":"hard_bounce"}"#
+            _ = try await api.request(.POST, "/v1/mail/bounces", body: bounce, headers: headers)
+            let listed = try await api.get("/v1/mail/suppressions", headers: headers).list("data")
+            let id = try #require(listed.first?["id"] as? String)
+            return ("/v1/mail/entries/\(id)", nil)
         case "createKey": return ("/v1/keys", #"{"role":"viewer","name":"new"}"#)
         case "revokeKey": return ("/v1/keys/\(key)", nil)
         default:

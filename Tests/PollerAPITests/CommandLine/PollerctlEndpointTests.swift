@@ -49,7 +49,7 @@ struct PollerctlEndpointTests {
             let listed = try await Self.run(api, "list")
             #expect(
                 listed.output
-                    == "\(id)\tenabled\tdefault\thttps://shop.example/hook\tsource.*\n"
+                    == "\(id)\tenabled\tdefault\thttps://shop.example/hook\tsource.*\t-\t-\n"
             )
             let changed = try await Self.run(
                 api,
