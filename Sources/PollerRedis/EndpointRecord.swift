@@ -121,7 +121,11 @@ enum EndpointRecord {
         }
 
         let url: String
+        /// The name of one that the file describes.
         let name: String?
+        /// The name of any other: 0.3.0 takes what has a `name` for one of the file, and disables what its own file
+        /// does not have.
+        let label: String?
         let types: [String]?
         let sources: [String]?
         let metadata: [String: String]?
@@ -148,7 +152,8 @@ enum EndpointRecord {
         init(_ endpoint: Endpoint, _ seals: Seals) {
             let scope = endpoint.scope
             url = endpoint.url.description
-            name = endpoint.name
+            name = endpoint.isOfFile ? endpoint.name : nil
+            label = endpoint.isOfFile ? nil : endpoint.name
             types = scope.types.isEmpty ? nil : scope.types
             sources =
                 scope.sources.isEmpty ? nil : scope.sources.map(\.description).sorted()
@@ -220,7 +225,7 @@ enum EndpointRecord {
             var endpoint = Endpoint(
                 id: id,
                 account: account,
-                name: name,
+                name: name ?? label,
                 url: try NotifyURL(recorded: url),
                 secrets: live,
                 createdAt: createdAt,

@@ -15,6 +15,7 @@ import RedisClient
 /// | `<ns>sweep{<account>}` | hash | an account's sweep (``SweepField``) |
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
+/// | `<ns>paid{<account>}` | string | there for a day after money arrived on an account |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
 /// | `<ns>refused` | hash | account → its webhooks that were refused since one was accepted (``RefusedWebhooks``), two days |
 /// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |

@@ -94,7 +94,7 @@ package struct RedisEndpointStore: EndpointStore {
                 .string(try json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
                 RedisArgument(EndpointRequest.span.ms), RedisArgument(accountMax),
-                .string(endpoint.name ?? ""),
+                .string(endpoint.name ?? ""), .string(Self.idOfFile(endpoint)),
             ],
             isDurable: true
         )
@@ -117,6 +117,11 @@ package struct RedisEndpointStore: EndpointStore {
         default: break
         }
         throw .corrupt("endpoint_write answered nonsense")
+    }
+
+    /// The ID that an endpoint of its name has where the configuration file describes it; '' without a name.
+    private static func idOfFile(_ endpoint: Endpoint) -> String {
+        endpoint.name.map { "\(EndpointID(account: endpoint.account, name: $0))" } ?? ""
     }
 
     package func read(
@@ -145,7 +150,7 @@ package struct RedisEndpointStore: EndpointStore {
             [
                 "replace", .string(endpoint.id.description),
                 .string(try json(endpoint)), RedisArgument(version),
-                .string(endpoint.name ?? ""),
+                .string(endpoint.name ?? ""), .string(Self.idOfFile(endpoint)),
             ],
             isDurable: true
         )

@@ -110,7 +110,7 @@ package struct RedisSweepStore: SweepStore {
     ) async throws(StoreError) -> ReadUsage {
         let reply = try await client.run(
             Scripts.live[.reads],
-            [key("reads", account)],
+            [key("reads", account), key("paid", account)],
             [
                 RedisArgument(usage.reads), RedisArgument(usage.transactions),
                 RedisArgument(usage.isPaid ? ReadUsage.paidSpan.ms : 0),
@@ -179,10 +179,8 @@ enum SweepField: String, CaseIterable {
     case reread = "r"
 }
 
-/// The fields of an account's reads; those of counts each followed by a day (days since 1970).
+/// The fields of an account's reads, each followed by a day (days since 1970).
 enum UsageField: String, CaseIterable {
     case reads = "r"
     case transactions = "t"
-    /// Until when the account counts as paid, ms; without a day.
-    case paidUntil = "p"
 }

@@ -74,7 +74,7 @@ import Testing
             pinned(SweepField.self)
                 == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p reread=r"
         )
-        #expect(pinned(UsageField.self) == "reads=r transactions=t paidUntil=p")
+        #expect(pinned(UsageField.self) == "reads=r transactions=t")
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
         #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
         #expect(pinned(PaceLetter.self) == "auto=p")

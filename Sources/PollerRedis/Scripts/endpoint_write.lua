@@ -5,8 +5,9 @@
 -- ARGV     what to do, id, then
 --            create: account, record (JSON), most endpoints there may be, request's key or '',
 --                    its fingerprint, span for which the request is known in ms, most endpoints the
---                    account may have, 0 for no limit, name or ''
---            replace: record (JSON), version of the last change known, name or ''
+--                    account may have, 0 for no limit, name or '', id of the file's endpoint of that name
+--            replace: record (JSON), version of the last change known, name or '', id of the file's endpoint of
+--                    that name
 --            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
 --          {conflict}, {exists}, {named, id that has the name}, {full}, {crowded};
@@ -37,18 +38,26 @@ local function note_change(account, more)
   end
 end
 
--- The name in a record; '' for none, and in a record that is not understood.
+-- The name in a record; '' for none, and in a record that is not understood. 0.3.0 takes every endpoint that has a
+-- `name` for one of the file, so names of others have another member.
 local function name_of(json)
   local known, record = pcall(cjson.decode, json or '')
-  return known and type(record) == 'table' and type(record.name) == 'string' and record.name or ''
+  local name = known and type(record) == 'table' and (record.label or record.name)
+  return type(name) == 'string' and name or ''
 end
 
 -- The other endpoint of the account that has this name; nil when it is free.
-local function holder_of(account, name)
+local function holder_of(account, name, of_file)
   if name == '' then return nil end
   local holder = call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
-  -- One that is gone holds nothing.
-  return holder and holder ~= id and call('HEXISTS', key(KEY.endpoints), holder) == 1 and holder or nil
+  if holder and holder ~= id then
+    -- One that is gone, or that 0.3.0 has written without its name, holds nothing.
+    local json = string.match(call('HGET', key(KEY.endpoints), holder) or '', '^%d+ %d+ %S+ (.*)$')
+    if name_of(json) == name then return holder end
+  end
+  -- Those of the file were there before names were indexed.
+  local is_of_file = of_file and of_file ~= '' and of_file ~= id
+  return is_of_file and call('HEXISTS', key(KEY.endpoints), of_file) == 1 and of_file or nil
 end
 
 local function note_name(account, old, new)
@@ -71,7 +80,7 @@ if op == 'create' then
     end
   end
   if value then return { 'exists' } end
-  local holder = holder_of(ARGV[3], ARGV[10])
+  local holder = holder_of(ARGV[3], ARGV[10], ARGV[11])
   if holder then return { 'named', holder } end
   if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
   if ARGV[9] ~= '0' then
@@ -98,10 +107,12 @@ if op == 'replace' then
   if tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
     return { 'changed' }
   end
-  local holder = holder_of(account, ARGV[5])
-  if holder then return { 'named', holder } end
+  local name = ARGV[5] or ''
+  local holder = holder_of(account, name, ARGV[6])
+  -- Who keeps a name may change everything else, whoever has it too.
+  if holder and name ~= name_of(json) then return { 'named', holder } end
   note_change(account, 0)
-  note_name(account, name_of(json), ARGV[5])
+  note_name(account, name_of(json), holder and '' or name)
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
   call('HSET', key(KEY.endpoints), id, new)
   call('ZADD', key(KEY.endpointVersions), int(version), id)

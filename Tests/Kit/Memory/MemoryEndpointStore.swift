@@ -158,7 +158,10 @@ package final class MemoryEndpointStore: EndpointStore {
             guard let old = state.records[endpoint.id],
                 old.version == version || flaws.contains(.takesStaleChanges)
             else { return .changed }
-            if let holder = state.holder(ofNameOf: endpoint), !flaws.contains(.forgetsNames) {
+            let isRenamed = old.endpoint.name != endpoint.name
+            if isRenamed, let holder = state.holder(ofNameOf: endpoint),
+                !flaws.contains(.forgetsNames)
+            {
                 return .nameTaken(by: holder)
             }
             var replaced = endpoint
