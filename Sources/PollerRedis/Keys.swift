@@ -24,6 +24,7 @@ import RedisClient
 /// | `poller:created` | string | which process fills the index by creation just now (``CreationIndex``) |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
+/// | `poller:suppressedNote:<id>` | string | what the list shows of that: when, account, masked address |
 /// | `poller:refused:<id>` | string | when a relay first refused a recipient as unknown, ms; ninety days |
 /// | `poller:relay` | hash | what the mail relay refuses (``RedisRelayTroubles``), a day |
 /// | `poller:spent:<id>` | string | a stream token that has stood in a URL, for as long as it lives |

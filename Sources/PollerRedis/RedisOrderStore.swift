@@ -12,7 +12,8 @@ extension RedisWatchStore: OrderStore {
     private static var roundsMax: Int { 20 }
 
     package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
-        try await order(key.watch.id, key.account, in: key.watch.lane)
+        let reading = try await reading(key.watch.id, in: key.watch.lane)
+        return try Self.order(key.watch.id, key.account, reading)
     }
 
     package func store(
@@ -63,11 +64,14 @@ extension RedisWatchStore: OrderStore {
             guard let parts = reply.array, parts.count == 3, let ids = parts[0].array else {
                 throw .corrupt("order_list.lua answered \(reply)")
             }
-            for id in ids.compactMap(\.string) {
-                let id = ItemID(unchecked: id)
-                let order = try await order(id, query.account, in: lane)
-                guard let order else { continue }
-                if query.matches(order) { found.append(order) }
+            let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
+            // All in one go: few of them may be what is asked for.
+            let readings = try await redis.steadily { () throws(StoreError) in
+                try await readings(named, partition: redis.keys.partition(of: lane.description))
+            }
+            for (id, reading) in zip(named, readings) {
+                let order = try Self.order(id, query.account, reading)
+                if let order, query.matches(order) { found.append(order) }
             }
             place = parts.dropFirst().map { $0.string ?? "" }
             if place.last?.isEmpty != false { return ListPage(items: found, next: nil) }
@@ -76,14 +80,12 @@ extension RedisWatchStore: OrderStore {
         return ListPage(items: found, next: Packed.join(place))
     }
 
-    private func order(
+    private static func order(
         _ id: ItemID,
         _ account: AccountID,
-        in lane: LaneID
-    ) async throws(StoreError) -> Order? {
-        guard let reading = try await reading(id, in: lane),
-            let text = reading.long[.order]
-        else { return nil }
+        _ reading: ItemReading<Watch>?
+    ) throws(StoreError) -> Order? {
+        guard let reading, let text = reading.long[.order] else { return nil }
         let name = OrderID(unchecked: reading.fields.source)
         let order = Order(
             stored: text,

@@ -3,8 +3,8 @@ import RedisClient
 
 /// Which watches of a lane are late.
 extension RedisWatchStore {
-    /// Watches of one list that are read at most: what a person looks at.
-    private static var overdueMax: Int { 100 }
+    /// Watches of one list that are read at most: a page of a hundred, and whether there are more.
+    private static var overdueMax: Int { 101 }
 
     package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
         guard let now = try await self.lane(lane)?.now else { return [] }

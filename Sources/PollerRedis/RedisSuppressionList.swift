@@ -1,8 +1,8 @@
 package import Poller
 package import RedisClient
 
-/// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason and what the list shows,
-/// `hard_bounce|<ms>|<account>|j…e@example.com`.
+/// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for
+/// what the list shows of it, `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows the first alone.
 ///
 /// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
@@ -34,7 +34,7 @@ package struct RedisSuppressionList: SuppressionList {
             Self.entries(recipient, account).map { RedisCommand("GET", [.string(key($0))]) }
         )
         guard let text = replies.lazy.compactMap(\.string).first else { return nil }
-        return try Self.shown(text, SuppressionEntry(everywhere: recipient)).reason
+        return try Self.reason(text)
     }
 
     package func suppress(
@@ -43,10 +43,11 @@ package struct RedisSuppressionList: SuppressionList {
         noting note: SuppressionNote
     ) async throws(StoreError) {
         let text = [
-            reason.rawValue, String(note.at.ms), note.account?.description ?? "",
+            String(note.at.ms), note.account?.description ?? "",
             note.recipient?.replacing("|", with: "/") ?? "",
         ].joined(separator: "|")
-        _ = try await client.run(Scripts.live[.suppress], [key(entry)], [.string(text)])
+        _ = try await client.run(Scripts.live[.suppress], [key(entry)], [.string(reason.rawValue)])
+        _ = try await client.run(Scripts.live[.suppress], [noteKey(entry)], [.string(text)])
         _ = try await client.run(
             Scripts.live[.suppress],
             [index],
@@ -57,12 +58,15 @@ package struct RedisSuppressionList: SuppressionList {
     package func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient? {
         let replies = try await run([
             RedisCommand("GET", [.string(key(entry))]),
+            RedisCommand("GET", [.string(noteKey(entry))]),
             RedisCommand("DEL", [.string(key(entry))]),
+            RedisCommand("DEL", [.string(noteKey(entry))]),
             RedisCommand("DEL", [.string(refusals(of: entry))]),
             RedisCommand("ZREM", [.string(index), .string(entry.id.description)]),
         ])
-        return try replies.first?.string.map { text throws(StoreError) in
-            try Self.shown(text, entry)
+        let texts = replies.prefix(2).map(\.string)
+        return try texts.first?.map { text throws(StoreError) in
+            try Self.shown(text, texts.last ?? nil, entry)
         }
     }
 
@@ -81,32 +85,40 @@ package struct RedisSuppressionList: SuppressionList {
             ]).first?.array?.compactMap(\.string) ?? []
         let entries = ids.prefix(most).map { SuppressionEntry(id: ItemID(unchecked: $0)) }
         let texts = try await run(entries.map { RedisCommand("GET", [.string(key($0))]) })
+        let notes = try await run(entries.map { RedisCommand("GET", [.string(noteKey($0))]) })
         var items: [SuppressedRecipient] = []
-        for (entry, text) in zip(entries, texts) {
+        for (entry, (text, note)) in zip(entries, zip(texts, notes)) {
             // Lifted meanwhile, or by a release that knows no list.
             guard let text = text.string else { continue }
-            items.append(try Self.shown(text, entry))
+            items.append(try Self.shown(text, note.string, entry))
         }
         return ListPage(items: items, next: ids.count > most ? String(start + most) : nil)
     }
 
-    /// Reads an entry's value.
-    private static func shown(
-        _ text: String,
-        _ entry: SuppressionEntry
-    ) throws(StoreError) -> SuppressedRecipient {
-        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
-            .map(String.init)
-        guard let reason = parts.first.flatMap(SuppressionReason.init(rawValue:)) else {
+    private static func reason(_ text: String) throws(StoreError) -> SuppressionReason {
+        guard let reason = SuppressionReason(rawValue: text) else {
             throw .corrupt("a suppression has the unknown reason \(text.prefix(32))")
         }
+        return reason
+    }
+
+    /// Reads an entry: its reason, and what is shown of it, which entries of 0.3.0 do not have.
+    private static func shown(
+        _ text: String,
+        _ note: String?,
+        _ entry: SuppressionEntry
+    ) throws(StoreError) -> SuppressedRecipient {
+        let parts = (note ?? "")
+            .split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)
+            .map(String.init)
+        let reason = try reason(text)
         func part(_ index: Int) -> String? {
             index < parts.count && !parts[index].isEmpty ? parts[index] : nil
         }
         let note = SuppressionNote(
-            masked: part(3),
-            account: part(2).map(AccountID.init(unchecked:)),
-            at: part(1).flatMap { Timestamp(stored: $0) } ?? Timestamp(ms: 0)
+            masked: part(2),
+            account: part(1).map(AccountID.init(unchecked:)),
+            at: part(0).flatMap { Timestamp(stored: $0) } ?? Timestamp(ms: 0)
         )
         return SuppressedRecipient(entry: entry, reason: reason, note: note)
     }
@@ -116,7 +128,7 @@ package struct RedisSuppressionList: SuppressionList {
         let entries = Self.entries(recipient, account)
         // One key a command: in a Cluster they live in different slots.
         _ = try await run(
-            (entries.map(key) + [refused]).map { RedisCommand("DEL", [.string($0)]) }
+            (entries.map(key) + entries.map(noteKey) + [refused]).map { RedisCommand("DEL", [.string($0)]) }
                 + entries.map {
                     RedisCommand("ZREM", [.string(index), .string($0.id.description)])
                 }
@@ -159,6 +171,10 @@ package struct RedisSuppressionList: SuppressionList {
 
     private func key(_ entry: SuppressionEntry) -> String {
         "\(namespace)suppressed:\(entry.id)"
+    }
+
+    private func noteKey(_ entry: SuppressionEntry) -> String {
+        "\(namespace)suppressedNote:\(entry.id)"
     }
 
     private func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {

@@ -60,8 +60,9 @@ package struct Incident: Hashable, Sendable {
 
     /// An incident that is told now.
     ///
-    /// Its id follows from what it is about and since when, so that whoever decides the same names it the
-    /// same.
+    /// Its id follows from what it is about and when it was told, so that whoever decides the same at that moment names it
+    /// the same, and one that begins again is another. Since when it lasts does not tell them apart: that of an
+    /// endpoint that fails is a time which its lane keeps.
     init(
         _ kind: IncidentKind,
         of trouble: Sighting.Trouble,
@@ -69,7 +70,7 @@ package struct Incident: Hashable, Sendable {
         since: Timestamp,
         at now: Timestamp
     ) {
-        let named = [kind.rawValue, trouble.subject ?? "", String(since.ms)]
+        let named = [kind.rawValue, trouble.subject ?? "", String(now.ms)]
         id = SourceID(unchecked: "inc_" + Digest.base64url(of: named, bytes: 12))
         kindName = kind.rawValue
         subject = trouble.subject

@@ -34,7 +34,7 @@ export async function ordersPage({ query, stop }) {
   const link = (twice, account, next) => at("#/orders", { paid_twice: twice ? 1 : null, account, cursor: next });
   const read = (account, from) => collect("v1/orders", {
     account, paid_twice: isTwice ? true : null, limit: PAGE, cursor: from,
-  }, { want: PAGE, rounds: 20, stop });
+  }, { want: PAGE, rounds: chosen ? 10 : 2, stop });
   const names = chosen ? [chosen] : (known ?? ["default"]).slice(0, ACCOUNTS_MAX);
   const pages = await Promise.all(names.map((account) => read(account, chosen ? cursor : null)));
   const rows = pages.flatMap((page) => page.data).toSorted((a, b) => new Date(b.created_at) - new Date(a.created_at));

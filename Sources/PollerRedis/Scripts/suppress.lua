@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Notes why a recipient is sent no mail, or that the list has them; also in a store that is full, where nobody may be
+-- Notes why a recipient is sent no mail, what is shown of that, or that the list has them; also in a store that is full, where nobody may be
 -- mailed against their will.
 --
--- KEYS[1]  the recipient's entry; or the list
--- ARGV     the reason and what is shown; or the entry's id, and its time in ms
+-- KEYS[1]  the recipient's entry, or its note; or the list
+-- ARGV     the reason, or what is shown; or the entry's id, and its time in ms
 -- RETURNS  1
 -- COST     one write
 if ARGV[2] then
