@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Deliveries over HTTP", .timeLimit(.minutes(1)))
+@Suite("Deliveries over HTTP", .timeLimit(.minutes(3)))
 struct DeliveryRoutesTests {
     private static let url = "https://shop.example/hook"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Disputes over HTTP", .timeLimit(.minutes(1)))
+@Suite("Disputes over HTTP", .timeLimit(.minutes(3)))
 struct DisputeRoutesTests {
     /// Disputes as a test makes them, which counts how often they are read.
     private final class Book: DisputeBook {

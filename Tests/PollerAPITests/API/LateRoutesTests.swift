@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Late watches over HTTP", .timeLimit(.minutes(1)))
+@Suite("Late watches over HTTP", .timeLimit(.minutes(3)))
 struct LateRoutesTests {
     @Test("watches that are polled late are listed with the reasons, the longest late first")
     func late() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Looking through many records, few at a time", .timeLimit(.minutes(1)))
+@Suite("Looking through many records, few at a time", .timeLimit(.minutes(3)))
 struct ScanGateTests {
     /// Looks that go on until they are let go, and the order in which they began.
     private final class Looks: Sendable {

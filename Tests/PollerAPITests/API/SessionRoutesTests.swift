@@ -6,7 +6,7 @@ import Testing
 @testable import PollerAPI
 
 /// Signing a browser in to the console, and what its cookie is worth.
-@Suite("Sessions of the console", .timeLimit(.minutes(1)))
+@Suite("Sessions of the console", .timeLimit(.minutes(3)))
 struct SessionRoutesTests {
     private static let key = "pk_0123456789abcdef0123"
 

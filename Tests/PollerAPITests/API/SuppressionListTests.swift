@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The list of suppressed recipients over HTTP", .timeLimit(.minutes(1)))
+@Suite("The list of suppressed recipients over HTTP", .timeLimit(.minutes(3)))
 struct SuppressionListTests {
     private let list = MemorySuppressionList()
     private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
