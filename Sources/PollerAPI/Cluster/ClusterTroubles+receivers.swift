@@ -10,6 +10,8 @@ extension ClusterTroubles {
     private static let pagesMax = 10
     /// Lanes of receivers read at a time, so that other operations get their turn between.
     private static let lanesAtOnce = 250
+    /// Failing receivers of which a look finds out whether they are payers' addresses; the next look goes on.
+    private static let unknownMax = 500
 
     /// Endpoints whose deliveries have given up events.
     ///
@@ -100,7 +102,9 @@ extension ClusterTroubles {
     /// Receivers that have accepted nothing for a while although something is to be delivered to them.
     ///
     /// Since when is in their lane, which the first delivery that is accepted clears. Of one that is disabled that is an
-    /// incident of its own, or a person's wish; where everything was given up, the dead letters are.
+    /// incident of its own, or a person's wish; where everything was given up, the dead letters are. A payer's mail
+    /// address is none: a relay that knows no such domain, or wants to be asked later, is no trouble of an operator's,
+    /// and one that refuses everybody is the relay's.
     func failingReceivers(at now: Timestamp) async throws(StoreError) -> Sighting {
         let standing = try await registryStanding()
         var failing: [(lane: LaneReport, since: Timestamp)] = []
@@ -119,6 +123,7 @@ extension ClusterTroubles {
             cursor = page.next
         } while cursor != nil && looked < ClusterStatus.lanesMax
         failing.sort { ($0.since.ms, "\($0.lane.lane)") < ($1.since.ms, "\($1.lane.lane)") }
+        let isSorted = try await leaveOutPayers(of: &failing)
         let isFew = failing.count <= IncidentBoard.perKindMax
         var troubles: [Sighting.Trouble] = []
         for (lane, since) in failing {
@@ -133,7 +138,47 @@ extension ClusterTroubles {
                 )
             )
         }
-        return Sighting(troubles, action: Remedy.failingReceivers, isWhole: cursor == nil)
+        return Sighting(
+            troubles,
+            action: Remedy.failingReceivers,
+            isWhole: cursor == nil && isSorted
+        )
+    }
+
+    /// Takes payers' mail addresses out of failing lanes; false when that is not known of all of them.
+    ///
+    /// A lane does not say what it leads to, and a delivery of it does. That is asked once: the ID of an inline
+    /// receiver is made of its URL.
+    private func leaveOutPayers(
+        of failing: inout [(lane: LaneReport, since: Timestamp)]
+    ) async throws(StoreError) -> Bool {
+        var known: [EndpointID: Bool] = [:]
+        var (asked, isWhole) = (0, true)
+        var receivers: [(lane: LaneReport, since: Timestamp)] = []
+        for one in failing {
+            let id = EndpointID(unchecked: one.lane.lane.description)
+            var isPayers = payersAddresses[id]
+            if isPayers == nil, asked < Self.unknownMax {
+                asked += 1
+                isPayers = try await isPayersAddress(id)
+            }
+            known[id] = isPayers
+            if isPayers == nil { isWhole = false }
+            if isPayers == false { receivers.append(one) }
+        }
+        payersAddresses = known
+        failing = receivers
+        return isWhole
+    }
+
+    /// Whether an endpoint is a mail address that a watch names; nil where nothing is left that says so.
+    private func isPayersAddress(_ endpoint: EndpointID) async throws(StoreError) -> Bool? {
+        let query = DeliveryQuery(endpoint: endpoint, limit: 1)
+        if let found = try await seams.deliveries.deliveries(query).items.first?.delivery {
+            // Those of `operator_notify` are the operators' own.
+            return found.url?.scheme == "mailto" && found.watch.account != .operators
+        }
+        return try await endpoints.read(endpoint) == nil ? nil : false
     }
 
     private func told(

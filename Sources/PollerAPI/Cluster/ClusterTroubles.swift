@@ -37,6 +37,8 @@ package actor ClusterTroubles: IncidentLooker {
     let failingAfter: Duration
     private var registry: (version: Int64, standing: RegistryStanding)?
     private var register: KeyRegister?
+    /// Of receivers that failed at the last look: whether each is a payer's mail address.
+    var payersAddresses: [EndpointID: Bool] = [:]
 
     /// Which registered endpoints are told nothing.
     struct RegistryStanding {

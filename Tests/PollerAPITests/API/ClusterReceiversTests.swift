@@ -151,6 +151,43 @@ struct ClusterReceiversTests {
         #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
     }
 
+    @Test("a payer's mail address is no failing receiver; a registered one and an operator's are")
+    func payers() async throws {
+        let rig = Rig()
+        let mail = try NotifyURL("mailto:jane@example.org")
+        let payer = DeliveryMark(url: mail, watch: Rig.watch)
+        let operators = WatchKey(
+            account: .operators,
+            source: SourceID(unchecked: "inc_1"),
+            kind: .incident
+        )
+        let ours = DeliveryMark(url: mail, watch: operators)
+        let endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_registered"),
+            account: .main,
+            url: try NotifyURL("mailto:billing@shop.example")
+        )
+        _ = try await rig.endpoints.create(endpoint, request: nil)
+        let registered = DeliveryMark(endpoint: endpoint.id, watch: Rig.watch)
+        let hook = try rig.mark("shop.example")
+        try await rig.deliveries.mark([payer, ours, registered, hook])
+        let failed = DeliveryState(failures: 1, failedSince: rig.time.now)
+        let later = Verdict.next(after: .seconds(3600))
+        for mark in [payer, ours, registered, hook] {
+            try await rig.attempt(mark, later, failed, error: "answered 450", signal: .erring)
+        }
+        rig.time.advance(by: .seconds(600))
+        for look in 1...2 {
+            let seen = try await rig.seen(.endpointFailing)
+            #expect(
+                Set(seen.troubles.compactMap(\.subject))
+                    == ["\(ours.endpoint)", "ep_registered", "\(hook.endpoint)"],
+                "look \(look)"
+            )
+            #expect(seen.isWhole)
+        }
+    }
+
     @Test("dead letters are told until they are sent, also while their delivery goes on")
     func lingering() async throws {
         let rig = Rig()
