@@ -52,6 +52,18 @@ enum IdentifierSyntax {
         throw InvalidInput(field: field, message: secret.advice)
     }
 
+    /// Whether people see a scalar of a name: letters, digits, signs and spaces.
+    ///
+    /// What nobody sees makes two names of one, turns the line around, or looks different on each machine.
+    static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+            .paragraphSeparator:
+            false
+        default: true
+        }
+    }
+
     /// Whether a byte may be in an id.
     static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {

@@ -54,7 +54,7 @@ public struct EndpointChange: WireObject, Hashable {
             "name",
             \.name,
             .length(1...64),
-            .pattern(LineText.pattern(64)),
+            .pattern(LineText.name(64)),
             .examples("Warehouse"),
             note:
                 "What people call it on screens and in logs: unique within the account, one line, not "

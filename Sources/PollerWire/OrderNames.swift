@@ -16,8 +16,23 @@ package enum LineText {
     /// Controls, ends of lines, and marks that turn the text around them.
     private static let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
 
+    /// What nobody sees besides: format characters (Unicode's category Cf) and those of private use (Co), as far as
+    /// four digits name them.
+    private static let unseen =
+        #"\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2060-\u206f\ue000-\uf8ff"#
+        + #"\ufeff\ufff9-\ufffb"#
+
     /// The pattern of a line of 1 to `lengthMax` characters.
     package static func pattern(_ lengthMax: Int) -> String {
-        "^[^\\s\(hidden)]([^\(hidden)]{0,\(lengthMax - 2)}[^\\s\(hidden)])?$"
+        pattern(lengthMax, without: hidden)
+    }
+
+    /// The pattern of a name of 1 to `lengthMax` characters, all of which people see.
+    package static func name(_ lengthMax: Int) -> String {
+        pattern(lengthMax, without: hidden + unseen)
+    }
+
+    private static func pattern(_ lengthMax: Int, without left: String) -> String {
+        "^[^\\s\(left)]([^\(left)]{0,\(lengthMax - 2)}[^\\s\(left)])?$"
     }
 }

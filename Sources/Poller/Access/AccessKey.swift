@@ -90,12 +90,7 @@ package struct AccessKey: Hashable, Sendable {
     /// Letters, digits, signs and spaces: nothing that hides, turns the line around, or looks like the
     /// end of a name.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
-            .paragraphSeparator:
-            false
-        default: scalar != "(" && scalar != ")"
-        }
+        IdentifierSyntax.isSeen(scalar) && scalar != "(" && scalar != ")"
     }
 
     /// The same key as the store knows it.

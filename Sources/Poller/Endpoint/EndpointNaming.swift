@@ -28,7 +28,8 @@ extension Endpoint {
         guard scalars.count <= nameLengthMax else {
             throw wrong("has \(scalars.count) characters; at most \(nameLengthMax) are allowed")
         }
-        guard scalars.allSatisfy(isPrintable) else {
+        // `LineText` in PollerWire says so as a pattern, as far as a pattern can.
+        guard scalars.allSatisfy(IdentifierSyntax.isSeen) else {
             throw wrong("has a character that is not printed; leave it out")
         }
         guard !first.properties.isWhitespace, !last.properties.isWhitespace else {
@@ -39,16 +40,6 @@ extension Endpoint {
             throw wrong("must not begin with ep_, which is how IDs begin")
         }
         return text.precomposedStringWithCanonicalMapping
-    }
-
-    /// Not what controls a terminal, ends a line, or turns the text around it (Unicode Standard Annex 9).
-    ///
-    /// `LineText` in PollerWire says the same as a pattern.
-    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: false
-        default: true
-        }
     }
 
     /// Whether the configuration file describes it: its ID follows from account and name there, and IDs of

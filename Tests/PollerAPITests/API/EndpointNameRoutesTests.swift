@@ -64,6 +64,9 @@ struct EndpointNameRoutesTests {
         "a name that people could not read or that looks like an ID is refused",
         arguments: [
             "", " crm", "crm ", "a\\nb", "ep_crm", "a\\u202eb", String(repeating: "x", count: 65),
+            // Of width zero, soft hyphen, marks of direction, private use, unassigned.
+            "Bill\\u200bing", "a\\u200db", "\\ufeffa", "a\\u00adb", "a\\u200eb", "a\\u200fb",
+            "a\\u061cb", "a\\ue000b", "a\\u0378b",
         ]
     )
     func refused(name: String) async throws {
