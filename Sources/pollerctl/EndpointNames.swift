@@ -8,31 +8,72 @@ extension PollerClient {
     /// Endpoints read at a time while a name is looked up.
     private static var pageMax: Int { 500 }
 
-    /// The ID of an endpoint that is given by its ID or by its name.
+    /// The ID of an endpoint that is given by its ID or by its name, of an account or of any.
     ///
-    /// The text itself where no endpoint has that name: the server's answer then says what is wrong with it.
-    func endpointID(_ text: String) async throws -> String {
+    /// The text itself where no endpoint has that name: the server's answer then says what is wrong with it. Where it
+    /// is to be changed, an endpoint of another account than the default one is refused unless that account is named: a
+    /// key that is bound to no account sees the endpoints of all tenants.
+    func endpointID(
+        _ text: String,
+        of account: String? = nil,
+        toChange isChange: Bool = false
+    ) async throws -> String {
         guard !text.hasPrefix("ep_") else { return text }
-        var found: [Endpoint] = []
-        var cursor: String?
-        repeat {
-            let page = try await endpoints(limit: Self.pageMax, cursor: cursor)
-            found += page.items.map(\.value).filter { $0.name == text }
-            cursor = page.next
-        } while cursor != nil
+        let named = try await endpoints(named: text)
+        let found = named.filter { account == nil || $0.account == account }
         if found.count > 1 {
             let choices = found.map { "\($0.id) of account \($0.account)" }
             throw ValidationError(
                 "endpoints of several accounts are called \"\(text)\": "
-                    + "\(choices.joined(separator: ", ")); name one by its ID"
+                    + "\(choices.joined(separator: ", ")); "
+                    + "name one by its ID, or its account with --account"
             )
         }
-        return found.first?.id ?? text
+        if let account, found.isEmpty, let other = named.first {
+            throw ValidationError(
+                "no endpoint of account \(account) is called \"\(text)\"; "
+                    + "\(other.id) of account \(other.account) is"
+            )
+        }
+        guard let one = found.first else { return text }
+        guard !isChange || account != nil || one.account == Self.defaultAccount else {
+            throw ValidationError(
+                "the endpoint \"\(text)\" belongs to account \(one.account): "
+                    + "name it by its ID, \(one.id), or add --account \(one.account)"
+            )
+        }
+        return one.id
+    }
+
+    /// The account that commands mean which name none.
+    private static var defaultAccount: String { "default" }
+
+    /// The endpoints of that name, one of an account.
+    private func endpoints(named name: String) async throws -> [Endpoint] {
+        var found: [Endpoint] = []
+        var cursor: String?
+        repeat {
+            let page = try await endpoints(limit: Self.pageMax, cursor: cursor)
+            found += page.items.map(\.value).filter { $0.name == name }
+            cursor = page.next
+        } while cursor != nil
+        return found
     }
 
     /// Replaces the name of a fallback in an update by its ID.
-    func resolveFallback(of update: inout EndpointUpdate) async throws {
+    func resolveFallback(of update: inout EndpointUpdate, in account: String?) async throws {
         guard let notifyBy = update.notifyBy else { return }
-        update.notifyBy?.fallback = try await endpointID(notifyBy.fallback)
+        update.notifyBy?.fallback = try await endpointID(notifyBy.fallback, of: account)
     }
+}
+
+/// Whose an endpoint is that is given by its name.
+struct EndpointPlace: ParsableArguments {
+    @Option(
+        help: """
+            The account of an endpoint that is given by its name; without it, those of other \
+            accounts than default are shown and not changed.
+            """
+    )
+    var account: String?
 }

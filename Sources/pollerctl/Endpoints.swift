@@ -49,7 +49,7 @@ struct EndpointAdd: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             var update = options.update(url: target, account: account)
-            try await client.resolveFallback(of: &update)
+            try await client.resolveFallback(of: &update, in: account)
             update.signing = signing?.wire
             let endpoint = try await client.createEndpoint(
                 update,
@@ -138,11 +138,12 @@ struct EndpointGet: AsyncParsableCommand {
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let endpoint = try await client.endpointID(endpoint)
+            let endpoint = try await client.endpointID(endpoint, of: place.account)
             do {
                 try await client.endpoint(endpoint).show(json: server.json)
             } catch PollerError.problem(let problem) where problem.status == 404 {
@@ -192,6 +193,7 @@ struct EndpointChange: AsyncParsableCommand {
     var target: String?
 
     @OptionGroup var options: EndpointOptions
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
@@ -205,9 +207,9 @@ struct EndpointChange: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             var update = options.update(url: target)
-            try await client.resolveFallback(of: &update)
-            try await client.changeEndpoint(try await client.endpointID(endpoint), update)
-                .show(json: server.json)
+            try await client.resolveFallback(of: &update, in: place.account)
+            let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+            try await client.changeEndpoint(id, update).show(json: server.json)
         }
     }
 }
@@ -222,11 +224,13 @@ struct EndpointProbe: AsyncParsableCommand {
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let result = try await client.testEndpoint(try await client.endpointID(endpoint))
+            let id = try await client.endpointID(endpoint, of: place.account)
+            let result = try await client.testEndpoint(id)
             if server.json {
                 Terminal.printJSON(result.json)
             } else {
@@ -255,13 +259,14 @@ struct EndpointEnable: AsyncParsableCommand {
     @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            for id in endpoints {
-                try await client.enableEndpoint(try await client.endpointID(id))
-                    .show(change: "is told again", json: server.json)
+            for endpoint in endpoints {
+                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+                try await client.enableEndpoint(id).show(change: "is told again", json: server.json)
             }
         }
     }
@@ -280,12 +285,14 @@ struct EndpointDisable: AsyncParsableCommand {
     @Option(help: "Why, for whoever looks.")
     var reason: String?
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            for id in endpoints {
-                try await client.disableEndpoint(try await client.endpointID(id), reason: reason)
+            for endpoint in endpoints {
+                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+                try await client.disableEndpoint(id, reason: reason)
                     .show(change: "is told nothing", json: server.json)
             }
         }
@@ -302,13 +309,14 @@ struct EndpointRemove: AsyncParsableCommand {
     @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            for id in endpoints {
-                try await client.removeEndpoint(try await client.endpointID(id))
-                    .show(change: "is gone", json: server.json)
+            for endpoint in endpoints {
+                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+                try await client.removeEndpoint(id).show(change: "is gone", json: server.json)
             }
         }
     }

@@ -38,6 +38,7 @@ struct DeliveryReplay: AsyncParsableCommand {
     @Flag(help: "Show how the last replay of the endpoint stands.")
     var show = false
 
+    @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
@@ -54,7 +55,11 @@ struct DeliveryReplay: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let endpoint = try await client.endpointID(endpoint)
+            let endpoint = try await client.endpointID(
+                endpoint,
+                of: place.account,
+                toChange: !show && !dryRun
+            )
             if show {
                 try await client.replay(endpoint: endpoint).show(json: server.json)
                 return

@@ -142,6 +142,52 @@ struct PollerctlEndpointTests {
         }
     }
 
+    @Test("by its name an endpoint of another account is changed only where that account is named")
+    func otherAccount() async throws {
+        try await LiveAPI.run { api in
+            let url = "https://tenant.example/"
+            let added = try await Self.run(
+                api,
+                "add",
+                url,
+                "--name",
+                "billing",
+                "--account",
+                "acme",
+                "--json"
+            )
+            let id = try #require(try Self.json(added.output)["id"] as? String, "\(added.errors)")
+            for command in [["remove"], ["disable"], ["rotate"], ["change", "--rate", "5"]] {
+                let run = try await CommandRun.run(
+                    ["endpoint"] + command + ["billing"],
+                    url: api.url
+                )
+                #expect(run.status == 64, "\(command): \(run.output)")
+                #expect(run.errors.contains("belongs to account acme"), "\(run.errors)")
+                #expect(run.errors.contains(id), "\(run.errors)")
+            }
+            // To look at it changes nothing.
+            #expect(try await Self.run(api, "get", "billing").output.contains(id))
+            let none = try await Self.run(api, "remove", "billing", "--account", "default")
+            #expect(none.status == 64 && none.errors.contains(id), "\(none.errors)")
+            let own = try await Self.run(
+                api,
+                "add",
+                "https://own.example/",
+                "--name",
+                "billing",
+                "--json"
+            )
+            let mine = try #require(try Self.json(own.output)["id"] as? String, "\(own.errors)")
+            let twice = try await Self.run(api, "remove", "billing")
+            #expect(twice.status == 64 && twice.errors.contains(mine), "\(twice.errors)")
+            let gone = try await Self.run(api, "remove", "billing", "--account", "acme")
+            #expect(gone.output == "billing (\(id)) is gone\n", "\(gone.errors)")
+            let last = try await Self.run(api, "remove", "billing")
+            #expect(last.output == "billing (\(mine)) is gone\n", "\(last.errors)")
+        }
+    }
+
     @Test("what cannot work is refused before anything is sent")
     func usage() async throws {
         for arguments in [
