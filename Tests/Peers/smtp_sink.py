@@ -5,7 +5,7 @@ Prints one JSON object a line: first {"port": N}, then one for each mail:
 
 The recipient decides the answer: tempfail@… 451, permfail@… 550 because there is no such mailbox, policy@… 550
 for policy, each of REFUSALS what stands there, datafail@… 554 after the message,
-slow@… answers its RCPT after a minute; every other mail is accepted. The sender refused@… is refused.
+slow@… answers its RCPT after a minute; every other mail is accepted. The sender refused@… is refused; doubtful@… is answered 451 once, then refused.
 """
 
 import argparse
@@ -32,8 +32,14 @@ REFUSALS = {
 
 
 class Sink:
+    # Senders that were answered 451.
+    doubted = set()
+
     async def handle_MAIL(self, server, session, envelope, address, options):
-        if address.startswith("refused@"):
+        if address.startswith("doubtful@") and address not in self.doubted:
+            self.doubted.add(address)
+            return "451 4.7.1 ask again later"
+        if address.startswith(("refused@", "doubtful@")):
             return "553 5.7.1 sender address rejected: not owned by user shop"
         envelope.mail_from = address
         return "250 2.1.0 fine"

@@ -51,23 +51,60 @@ struct SenderCheckTests {
         await channel.close()
     }
 
-    @Test("a sender that the relay refuses is found without a mail, and others are not reported")
-    func refused() async throws {
-        let time = VirtualTime()
-        let troubles = MemoryRelayTroubles()
-        let shops = [
-            try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "refused@own.example"),
-            try AccountID("acct_2"): try Branding(name: "Shop", mailFrom: "fine@own.example"),
-        ]
-        let check = SenderCheck(
+    private func check(
+        _ shops: [AccountID: Branding],
+        _ troubles: MemoryRelayTroubles,
+        _ clock: ManualClock,
+        _ time: VirtualTime
+    ) async throws -> SenderCheck<ManualClock> {
+        SenderCheck(
             relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
             sender: try MailSender("pay@shop.example"),
             branding: { shops },
             troubles: troubles,
-            clock: ManualClock(),
+            clock: clock,
             wallClock: { time.now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
+    }
+
+    @Test("a refusal is noted again while it holds; after a 4xx the relay is asked again")
+    func again() async throws {
+        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
+        let shops = [
+            try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "doubtful@own.example")
+        ]
+        let check = try await check(shops, troubles, clock, time)
+        let running = Task { await check.run() }
+        for count in 1...2 {
+            await clock.waitForSleepers(1)
+            let known = try await troubles.relayTrouble()
+            #expect((known?.count ?? 0) == count - 1)
+            // Other mails are accepted meanwhile.
+            try await troubles.noteAcceptance(at: time.now)
+            for _ in 0..<10 {
+                await clock.waitForSleepers(1)
+                time.advance(by: .seconds(60))
+                clock.advance(by: .seconds(60))
+            }
+            try await eventually("noted") {
+                try await troubles.relayTrouble()?.count == count
+            }
+            #expect(try await troubles.relayTrouble()?.last == time.now)
+        }
+        running.cancel()
+        await running.value
+        #expect(sink.lines.allSatisfy { $0["raw"] == nil })
+    }
+
+    @Test("a sender that the relay refuses is found without a mail, and others are not reported")
+    func refused() async throws {
+        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
+        let shops = [
+            try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "refused@own.example"),
+            try AccountID("acct_2"): try Branding(name: "Shop", mailFrom: "fine@own.example"),
+        ]
+        let check = try await check(shops, troubles, clock, time)
         let running = Task { await check.run() }
         try await eventually("the refusal is noted") {
             try await troubles.relayTrouble() != nil

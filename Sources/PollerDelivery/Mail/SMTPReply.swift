@@ -71,6 +71,11 @@ struct SMTPReply: Sendable {
         return excerpt.isEmpty ? "\(status)" : excerpt
     }
 
+    /// Whether the relay has said that it takes mail from a sender.
+    var isSenderAccepted: Bool {
+        code == CURLE_OK.rawValue && (200..<300).contains(status)
+    }
+
     /// Whether the relay has only ended a connection that was kept: the mail is worth another one at once.
     ///
     /// A relay may take so many mails a connection, and end it with 421 (RFC 5321 §3.8) or without a word. Nothing of the
