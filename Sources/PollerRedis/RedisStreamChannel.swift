@@ -57,7 +57,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         do throws(RedisError) {
             _ = try await client.send(command)
             var result = AttemptResult.delivered
-            result.digest = SentMessage.digest(of: "\n\(body)")
+            result.digest = SentMessage.digest(of: body, to: target.url.description)
             return result
         } catch {
             return .failed(Self.reason(error), .serverError)

@@ -22,7 +22,7 @@ public struct DeliveryMessage: WireObject, Hashable {
     public var text = ""
     /// When the recipient accepted it; nil while it has not.
     public var sentAt: Time?
-    /// Whether the text is the one that was sent; nil when nothing is kept to tell.
+    /// Whether the text is the one that was sent, and to ``recipient``; nil when nothing is kept to tell.
     public var isAsSent: Bool?
 
     package init() {}
@@ -49,8 +49,8 @@ public struct DeliveryMessage: WireObject, Hashable {
             "as_sent",
             \.isAsSent,
             note:
-                "Whether the text is the one that was sent. false: a template, the branding or the endpoint "
-                + "has changed since. Left out when no attempt is kept that could tell."
+                "Whether the text is the one that was sent, and to this address or URL. false: a template, the "
+                + "branding or the endpoint has changed since. Left out when no attempt is kept that could tell."
         )
     }
 }

@@ -60,7 +60,12 @@ struct WebhookChannelTests {
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/hook?x=1#part")
         let channel = channel()
         let event = Samples.event()
-        #expect(await channel.deliver(event, to: url, attempt: 1).outcome == .delivered)
+        let result = await channel.deliver(event, to: url, attempt: 1)
+        #expect(result.outcome == .delivered)
+        let composed = await channel.message(of: event, to: DeliveryTarget(url))
+        #expect(composed?.digest == result.digest, "it is known for what was sent")
+        let other = DeliveryTarget(try NotifyURL("http://127.0.0.1:9/hook"))
+        #expect(await channel.message(of: event, to: other)?.digest != result.digest)
         let line = try await sink.line("a request") { $0["path"] != nil }
         #expect(line["path"]?.string == "/hook?x=1")
         #expect(line["method"]?.string == "POST")

@@ -16,7 +16,7 @@ package struct SentMessage: Hashable, Sendable {
     package let subject: String?
     /// What a person reads: the body of a webhook, or the text part of an email, without links that act for the recipient.
     package let text: String
-    /// Eight characters that differ when the composed message does.
+    /// Eight characters that differ when the composed message does, or where it goes to.
     package let digest: String
 
     /// Describes a message.
@@ -34,11 +34,16 @@ package struct SentMessage: Hashable, Sendable {
         self.recipient = recipient
         self.subject = subject
         self.text = text ?? composed
-        digest = Self.digest(of: "\(subject ?? "")\n\(composed)")
+        digest = Self.digest(of: composed, subject: subject, to: recipient)
     }
 
-    /// The digest of a text.
-    package static func digest(of text: String) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(digestBytes)))
+    /// The digest of a message to an address or URL, which is part of it: an endpoint may get another one.
+    package static func digest(
+        of composed: String,
+        subject: String? = nil,
+        to recipient: String
+    ) -> String {
+        let text = "\(recipient)\n\(subject ?? "")\n\(composed)"
+        return Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(digestBytes)))
     }
 }

@@ -20,7 +20,7 @@ function readable(message) {
 function exactness(message) {
   if (!message.sent_at) return "Not delivered yet. This is what is sent.";
   if (message.as_sent === true) return "This is the text that was sent.";
-  if (message.as_sent === false) return "The template, the branding or the endpoint has changed since: the text that was sent was another one.";
+  if (message.as_sent === false) return "The template, the branding or the endpoint has changed since: what was sent was another text, or went to another address.";
   return "Composed again from the event. The log that could tell whether it has changed since is no longer kept.";
 }
 

@@ -144,7 +144,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             endpoint: target.id(account: account)
         )
         var result = await handOver(message, to: target, of: account)
-        result.digest = content.digest
+        result.digest = content.digest(to: recipient)
         return result
     }
 
@@ -311,7 +311,9 @@ package struct EmailChannel: DeliveryChannel, Service {
 
 extension MailContent {
     /// What the mail is recognised by.
-    fileprivate var digest: String { SentMessage.digest(of: "\(subject)\n\(text)") }
+    fileprivate func digest(to recipient: MailAddress) -> String {
+        SentMessage.digest(of: text, subject: subject, to: recipient.description)
+    }
 
     /// The mail for people; `shown` is its text without links that act for the payer.
     fileprivate func message(to recipient: MailAddress, shown: String) -> SentMessage {

@@ -121,7 +121,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         }
         result.address = sent.address
         result.phases = sent.phases
-        result.digest = SentMessage.digest(of: "\n\(body)")
+        result.digest = SentMessage.digest(of: body, to: receiver.url.description)
         return result
     }
 

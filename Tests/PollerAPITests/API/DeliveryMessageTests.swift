@@ -59,10 +59,14 @@ struct DeliveryMessageTests {
             #expect(before["text"] == event.json && before["type"] == "application/json")
             #expect(before["to"] == Self.url && before["event"] == event.id.description)
             #expect(before.json["sent_at"] == nil && before.json["as_sent"] == nil)
-            try await deliver(api, id, digest: SentMessage.digest(of: "\n\(event.json)"))
+            try await deliver(api, id, digest: SentMessage.digest(of: event.json, to: Self.url))
             let sent = try await api.get(path)
             #expect(sent.json["as_sent"] as? Bool == true && sent["sent_at"] != nil)
             try await deliver(api, id, digest: "AAAAAAAA")
+            #expect(try await api.get(path).json["as_sent"] as? Bool == false)
+            // The same body, to another URL.
+            let elsewhere = SentMessage.digest(of: event.json, to: "https://old.example/hook")
+            try await deliver(api, id, digest: elsewhere)
             #expect(try await api.get(path).json["as_sent"] as? Bool == false)
         }
     }
