@@ -47,7 +47,8 @@ package struct ConsoleSessions: Sendable {
 
     /// The `Set-Cookie` that signs a browser in with an API key.
     func cookie(_ key: String, for request: Request, at now: Timestamp) -> String? {
-        let name = Self.name(request)
+        let isSecure = Self.isSecure(request)
+        let name = Self.name(request, isSecure: isSecure)
         let end = now + Self.span
         let sealed = try? AES.GCM.seal(
             Array("\(end.ms) \(key)".utf8),
@@ -55,12 +56,14 @@ package struct ConsoleSessions: Sendable {
             authenticating: Array(name.utf8)
         ).combined
         guard let sealed else { return nil }
-        return "\(name)=\(Base64URL.encode(Array(sealed))); \(Self.attributes(request))"
+        return "\(name)=\(Base64URL.encode(Array(sealed))); \(Self.attributes(isSecure: isSecure))"
     }
 
-    /// The `Set-Cookie` that signs a browser out.
-    static func ending(_ request: Request) -> String {
-        "\(name(request))=; Max-Age=0; \(attributes(request))"
+    /// The `Set-Cookie`s that sign a browser out, whichever of the names its cookie has.
+    static func endings(_ request: Request) -> [String] {
+        [true, false].map { isSecure in
+            "\(name(request, isSecure: isSecure))=; Max-Age=0; \(attributes(isSecure: isSecure))"
+        }
     }
 
     /// The API key of a request of the console; `nil` for any other request, and once its cookie has ended.
@@ -68,7 +71,15 @@ package struct ConsoleSessions: Sendable {
         guard request.headers[.pollerConsole] != nil, Self.isOfSameOrigin(request) else {
             return nil
         }
-        let name = Self.name(request)
+        for isSecure in [true, false] {
+            let name = Self.name(request, isSecure: isSecure)
+            if let found = key(in: name, of: request, at: now) { return found }
+        }
+        return nil
+    }
+
+    /// The API key in a cookie of this name.
+    private func key(in name: String, of request: Request, at now: Timestamp) -> String? {
         let shown = request.headers[values: .cookie]
             .flatMap { $0.split(separator: ";") }
             .map { $0.drop { $0 == " " } }
@@ -90,24 +101,36 @@ package struct ConsoleSessions: Sendable {
     }
 
     /// Whether a browser that says where a request is from says that it is from this origin.
-    private static func isOfSameOrigin(_ request: Request) -> Bool {
+    static func isOfSameOrigin(_ request: Request) -> Bool {
         request.headers[.secFetchSite].map { $0 == "same-origin" } ?? true
     }
 
     /// One cookie for each server that a browser may know under a host: cookies do not tell ports and paths apart.
     ///
     /// `__Host-`: for this host alone, over TLS alone (RFC 6265bis §4.1.3.2); a plain name on this machine.
-    private static func name(_ request: Request) -> String {
-        let isLocal = ReturnPageRoutes.isLocal(request)
+    private static func name(_ request: Request, isSecure: Bool) -> String {
         let port =
             (request.head.authority ?? "").split(separator: ":").last
             .flatMap { UInt16(decimal: $0) }.map { "-\($0)" } ?? ""
         let path = BasePath.current.description.replacing("/", with: "-")
-        return "\(isLocal ? "" : "__Host-")poller-console\(path)\(port)"
+        return "\(isSecure ? "__Host-" : "")poller-console\(path)\(port)"
     }
 
-    private static func attributes(_ request: Request) -> String {
-        let safe = ReturnPageRoutes.isLocal(request) ? "" : "; Secure"
-        return "Path=/; HttpOnly; SameSite=Strict\(safe)"
+    private static func attributes(isSecure: Bool) -> String {
+        "Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    }
+
+    /// Whether the cookie is for TLS alone: everywhere but for a page that this machine has served to itself.
+    ///
+    /// The page's own address says so, which browsers send with every POST. `Host` does not: a proxy may put the
+    /// server's address there, so that every page looks local.
+    private static func isSecure(_ request: Request) -> Bool {
+        let (origin, plain) = ((request.headers[.origin] ?? "").lowercased(), "http://")
+        guard origin.hasPrefix(plain) else { return true }
+        let authority = origin.dropFirst(plain.count)
+        let host =
+            authority.hasPrefix("[")
+            ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        return !ListenAddress.isLoopback(host: host)
     }
 }

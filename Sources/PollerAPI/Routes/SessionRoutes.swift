@@ -62,9 +62,8 @@ struct SessionRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(
-            status: .noContent,
-            headers: [.setCookie: ConsoleSessions.ending(request)]
-        )
+        var response = Response(status: .noContent)
+        response.headers[values: .setCookie] = ConsoleSessions.endings(request)
+        return response
     }
 }

@@ -153,13 +153,27 @@ struct SessionRoutesTests {
     func names() throws {
         let sessions = ConsoleSessions.ephemeral
         let now = Timestamp(ms: 0)
-        func cookie(_ host: String) throws -> String {
-            try #require(sessions.cookie("k", for: SessionRequest.of(host: host), at: now))
+        func cookie(_ host: String, _ origin: String?) throws -> String {
+            let request = SessionRequest.of(host: host, origin: origin)
+            let cookie = try #require(sessions.cookie("k", for: request, at: now))
+            // Requests that only read have no Origin.
+            let reading = SessionRequest.of(host: host, cookie: sent(cookie))
+            #expect(sessions.key(of: reading, at: now) == "k", "\(cookie)")
+            return cookie
         }
-        let remote = try cookie("ops.example")
+        let remote = try cookie("ops.example", "https://ops.example")
         #expect(remote.hasPrefix("__Host-poller-console=") && remote.hasSuffix("; Secure"))
-        let local = try cookie("127.0.0.1:8080")
-        #expect(local.hasPrefix("poller-console-8080=") && !local.contains("Secure"))
-        #expect(try cookie("127.0.0.1:8081").hasPrefix("poller-console-8081="))
+        for origin in ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"] {
+            let local = try cookie("127.0.0.1:8080", origin)
+            #expect(local.hasPrefix("poller-console-8080=") && !local.contains("Secure"))
+        }
+        let other = try cookie("127.0.0.1:8081", "http://127.0.0.1:8081")
+        #expect(other.hasPrefix("poller-console-8081="))
+        // A proxy that names this machine as Host, plain HTTP from elsewhere, and nobody who says where they are.
+        for origin in ["https://ops.example", "http://ops.example", "null", nil] {
+            let proxied = try cookie("127.0.0.1:8080", origin)
+            #expect(proxied.hasPrefix("__Host-poller-console-8080="), "\(origin ?? "none")")
+            #expect(proxied.hasSuffix("; Secure"))
+        }
     }
 }
