@@ -72,6 +72,12 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
         console.js("sessionStorage.clear()")
         console.open(f"#/payments/{front.shop.paid}")
         console.says("Payment of PAID-1")
+        # What cannot be said to the server is said to the person.
+        console.js("window.kept = window.fetch; window.fetch = async (path, options) => options?.method === 'DELETE'"
+                   " ? new Response('{\"title\":\"Too many requests.\"}', { status: 429 }) : window.kept(path, options); 0")
+        console.click("Sign out", within="#nav")
+        console.says("You are still signed in, in every tab. Too many requests.")
+        console.js("window.fetch = window.kept; 0")
         console.click("Sign out", within="#nav")
         console.says("Every tab of this browser is signed in")
         console.browser.open("about:blank")

@@ -35,12 +35,12 @@ const COOKIE = {};
 /** Whether the browser has shown a cookie that counts. */
 let isSignedIn = false;
 
-/** Forgets the key, in every tab; the next request asks for one. */
+/** Forgets the key, in every tab; the next request asks for one. Throws when the cookie stays. */
 export async function forgetKey() {
+  const answer = await send(SESSION, { method: "DELETE", headers: MARK, signal: AbortSignal.timeout(PATIENCE_MS) });
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
   sessionStorage.removeItem(KEPT);
   isSignedIn = false;
-  // Refused for a key that was revoked: its cookie opens nothing, and the next one replaces it.
-  await fetch(SESSION, { method: "DELETE", headers: MARK }).catch(() => {});
 }
 
 export const hasKey = () => Boolean(key()) || isSignedIn;

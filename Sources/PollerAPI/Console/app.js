@@ -91,10 +91,18 @@ function drawNav() {
       accounts() && h("p", { class: "soft" }, `Only ${accounts().join(", ")}`),
       h("p", null,
         h("button", { type: "button", class: "quiet", onclick: help }, "Shortcuts ", h("kbd", null, "?")),
-        hasKey() && h("button", {
-          type: "button", class: "quiet", onclick: async () => { await forgetKey(); location.reload(); },
-        }, "Sign out"))));
+        hasKey() && h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out"))));
   drawHearing();
+}
+
+async function signOut() {
+  try {
+    await forgetKey();
+  } catch (error) {
+    toast(`You are still signed in, in every tab. ${error.message}`, true);
+    return;
+  }
+  location.reload();
 }
 
 function drawHearing() {

@@ -26,9 +26,14 @@ struct SessionRoutes {
         "/v1/session",
         "endSession",
         "Sign a browser out of the console",
-        access: .key(.readWatches),
+        """
+        Needs no key, so that whoever is signed in with a revoked one, or asks too often, gets rid of the cookie. A \
+        request that the browser calls another site's is refused.
+        """,
+        access: .anybody,
         repeats: .byNature("who is signed out stays so"),
         answers: [RouteAnswer(status: 204, description: "The cookie is removed.")],
+        problems: [400],
         audit: .traffic("signing out changes nothing"),
         usesStore: false
     )
@@ -62,6 +67,9 @@ struct SessionRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        guard ConsoleSessions.isOfSameOrigin(request) else {
+            throw Problem(.notAllowed, "Only the console's own pages sign a browser out.")
+        }
         var response = Response(status: .noContent)
         response.headers[values: .setCookie] = ConsoleSessions.endings(request)
         return response

@@ -66,8 +66,10 @@ struct RouteTests {
         }
     }
 
-    /// What somebody without a key may change, each with a secret of their own.
-    private static let wishes: Set = ["returnVerify", "returnRefundAccount", "unsubscribe"]
+    /// What somebody without a key may change, each with a secret of their own; whoever signs out changes nothing.
+    private static let wishes: Set = [
+        "returnVerify", "returnRefundAccount", "unsubscribe", "endSession",
+    ]
 
     @Test(
         "without keys pages elsewhere reach no route, and those without an origin none that wants a key"

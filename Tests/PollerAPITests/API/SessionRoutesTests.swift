@@ -142,6 +142,21 @@ struct SessionRoutesTests {
             #expect(removed.contains("; Max-Age=0;"))
             let name = cookie.prefix { $0 != "=" }
             #expect(removed.hasPrefix("\(name)=;"), "\(removed)")
+            // Also with a cookie that opens nothing, or a key that nobody has.
+            let others: [[String: String]] = [
+                ["Cookie": "\(name)=x", "Poller-Console": "1"],
+                ["Authorization": "Bearer nobody"], [:],
+            ]
+            for headers in others {
+                let bare = try await api.request(.DELETE, "/v1/session", headers: headers)
+                #expect(bare.status == 204 && bare.headers.contains(name: "Set-Cookie"))
+            }
+            let foreign = try await api.request(
+                .DELETE,
+                "/v1/session",
+                headers: ["Sec-Fetch-Site": "cross-site"]
+            )
+            #expect(foreign.status == 403 && !foreign.headers.contains(name: "Set-Cookie"))
         }
         try await LiveAPI.run { api in
             let answer = try await api.request(.POST, "/v1/session")
