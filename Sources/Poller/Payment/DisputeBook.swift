@@ -10,6 +10,28 @@ package protocol DisputeBook: Sendable {
     func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute]
 }
 
+/// A book whose reads are counted among those of the account, of which the upstream allows so many (``ReadMeter``).
+package struct CountedDisputes: DisputeBook {
+    private let base: any DisputeBook
+    private let store: any SweepStore
+
+    /// Counts the reads of `base` in `store`.
+    package init(_ base: any DisputeBook, in store: any SweepStore) {
+        self.base = base
+        self.store = store
+    }
+
+    package var disputedAccounts: [AccountID] { base.disputedAccounts }
+
+    package func disputes(
+        of account: AccountID
+    ) async throws(DisputeReadFailure) -> [AccountDispute] {
+        // One a minute: what cannot be counted is not missed.
+        _ = try? await store.addReads(ReadUsage(reads: 1, transactions: 0), of: account)
+        return try await base.disputes(of: account)
+    }
+}
+
 /// Disputes could not be read, in a few words without secrets.
 package struct DisputeReadFailure: Error, Hashable {
     package let reason: String

@@ -4,8 +4,8 @@ import PollerWire
 
 /// The disputes of the accounts, with their deadlines, as the upstream has them now.
 ///
-/// *Cost*: one list of the upstream for each account a minute at most, however many people look, and a read of the store
-/// for each dispute to find the payment it is about.
+/// *Cost*: one list of the upstream for each account a minute at most, however many people look (``DisputeCache``), and
+/// as seldom up to three reads of the store for each dispute, to find the payment it is about.
 struct DisputeRoutes {
     private static let list = Route(
         .get,
@@ -14,7 +14,8 @@ struct DisputeRoutes {
         "List disputes with their deadlines, as the upstream has them now",
         """
         The newest hundred of each account, those with the nearest deadline first, all in one page; read from the \
-        upstream once a minute at most. Answer one with pollerctl dispute answer, or in the upstream's dashboard.
+        upstream once a minute at most. Accounts that were not read in time are in unread: ask again for them. Answer \
+        a dispute with pollerctl dispute answer, or in the upstream's dashboard.
         """,
         access: .key(.readWatches),
         input: .all(
@@ -42,13 +43,21 @@ struct DisputeRoutes {
         }
         var answer = DisputeList()
         answer.readAt = Time(now())
-        for account in cache.accounts where wanted.accounts.contains(account) {
-            let read = await cache.disputes(of: account)
+        let accounts = cache.accounts.filter { wanted.accounts.contains($0) }
+        let readings = await cache.disputes(of: accounts)
+        for account in accounts {
+            guard let read = readings[account] else {
+                var unread = DisputeList.Unread()
+                unread.account = account.description
+                unread.reason = "not read yet, as there are many accounts; ask again"
+                answer.unread.append(unread)
+                continue
+            }
             answer.readAt = Time(ms: min(answer.readAt.ms, (now() + (.zero - read.age)).ms))
             switch read.result {
             case .success(let disputes):
                 for dispute in disputes where wanted.hasClosed || !dispute.isClosed {
-                    answer.data.append(try await told(dispute))
+                    answer.data.append(try await told(dispute, cache))
                 }
             case .failure(let failure):
                 var unread = DisputeList.Unread()
@@ -65,7 +74,10 @@ struct DisputeRoutes {
         return Response(answer)
     }
 
-    private func told(_ dispute: AccountDispute) async throws -> PollerWire.Dispute {
+    private func told(
+        _ dispute: AccountDispute,
+        _ cache: DisputeCache
+    ) async throws -> PollerWire.Dispute {
         var told = PollerWire.Dispute()
         told.id = dispute.id
         told.account = dispute.account.description
@@ -78,12 +90,23 @@ struct DisputeRoutes {
         told.charge = dispute.charge?.description
         told.createdAt = dispute.createdAt.map { Time($0) }
         told.dueAt = dispute.dueAt.map { Time($0) }
-        if let watch = try await watch(of: dispute)?.watch {
-            told.source = watch.key.source.description
-            told.kind = Open(rawValue: watch.key.kind.rawValue)
-            told.order = watch.order?.description
-        }
+        let place = try await place(of: dispute, cache)
+        told.source = place.key?.source.description
+        told.kind = place.key.map { Open(rawValue: $0.kind.rawValue) }
+        told.order = place.order?.description
         return told
+    }
+
+    /// Where the disputed payment is watched, looked for once after each read of its account.
+    private func place(
+        of dispute: AccountDispute,
+        _ cache: DisputeCache
+    ) async throws -> DisputeCache.Place {
+        if let known = await cache.place(of: dispute) { return known }
+        let watch = try await watch(of: dispute)?.watch
+        let place = DisputeCache.Place(key: watch?.key, order: watch?.order)
+        await cache.keep(place, of: dispute)
+        return place
     }
 
     /// The watch of the disputed payment: its intent's, its charge's, or the one that was charged by it.
@@ -111,49 +134,5 @@ struct DisputeRoutes {
         else { return nil }
         let query = ListQuery(accounts: .some([dispute.account]), search: search, limit: 1)
         return try await watches.list(query).items.first
-    }
-}
-
-/// The disputes that were read a moment ago.
-///
-/// An actor, because requests share it; two that come at the same time may both read the upstream.
-actor DisputeCache {
-    /// How long what was read is shown.
-    private static let span = Duration.seconds(60)
-    /// Accounts that are kept; beyond them everything is read again.
-    private static let accountsMax = 1000
-
-    /// What was read, and how long ago.
-    struct Reading: Sendable {
-        let result: Result<[AccountDispute], DisputeReadFailure>
-        let age: Duration
-    }
-
-    private let book: any DisputeBook
-    private let clock: any Clock<Duration>
-    private var known: [AccountID: (disputes: [AccountDispute], age: @Sendable () -> Duration)] =
-        [:]
-
-    init(book: any DisputeBook, clock: any Clock<Duration>) {
-        self.book = book
-        self.clock = clock
-    }
-
-    /// The accounts whose disputes can be read.
-    nonisolated var accounts: [AccountID] { book.disputedAccounts }
-
-    /// The disputes of an account; a failure is not kept.
-    func disputes(of account: AccountID) async -> Reading {
-        if let known = known[account], known.age() < Self.span {
-            return Reading(result: .success(known.disputes), age: known.age())
-        }
-        do throws(DisputeReadFailure) {
-            let disputes = try await book.disputes(of: account)
-            if known.count >= Self.accountsMax { known = [:] }
-            known[account] = (disputes, clock.stopwatch())
-            return Reading(result: .success(disputes), age: .zero)
-        } catch {
-            return Reading(result: .failure(error), age: .zero)
-        }
     }
 }

@@ -314,7 +314,7 @@ struct Node: Sendable {
             mail: try await mailPreferences(),
             locator: live,
             payers: live,
-            disputes: live,
+            disputes: CountedDisputes(live, in: sweeps),
             sessions: ConsoleSessions(roots: ring),
             deadlines: DeadlineForecast(settler: live, payments: StripePayments()),
             branding: { [live] in live.now.branding },
