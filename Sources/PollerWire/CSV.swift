@@ -1,10 +1,12 @@
 /// Lines of a CSV file that a spreadsheet opens without running anything.
 ///
-/// *Shape*: RFC 4180: commas, lines that end with CRLF, quotation marks around fields that have a comma, a quotation
-/// mark or a line break, UTF-8.
+/// *Shape*: RFC 4180: commas, lines that end with CRLF, quotation marks around fields that have a comma, a semicolon, a
+/// quotation mark or a line break, UTF-8.
 ///
 /// *Formulas.* Spreadsheets take a field that begins with `=`, `+`, `-` or `@` for a formula, and customers choose what
-/// their name is. Such a text has an apostrophe before it, which spreadsheets show as text.
+/// their name is. Such a text has an apostrophe before it, which spreadsheets show as text. Where fields are separated
+/// by semicolons or tabs, what is behind one of these inside a text is a field of its own, and quotation marks in the
+/// middle of such a field enclose nothing: so an apostrophe stands there, too, and behind a line break.
 /// *Source*: <https://www.rfc-editor.org/rfc/rfc4180>, <https://owasp.org/www-community/attacks/CSV_Injection>
 package enum CSV {
     /// A field: a text from outside, or a number or name of our own, which is never a formula.
@@ -16,9 +18,11 @@ package enum CSV {
     /// The characters with which formulas begin; those of full width count as well in some locales.
     ///
     /// Scalars, because a sign with an accent is one character, and still begins a formula.
-    private static let formulas: Set<Unicode.Scalar> = [
-        "=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n",
-    ]
+    private static let formulas: Set<Unicode.Scalar> = ["=", "+", "-", "@", "＝", "＋", "－", "＠"]
+    /// Those behind which another spreadsheet begins a new field.
+    private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
+    /// Those with which a text must not begin, because they are left out before a formula.
+    private static let blanks: Set<Unicode.Scalar> = ["\t", "\r", "\n"]
 
     /// A line with its end.
     package static func line(_ fields: [Field]) -> String {
@@ -38,16 +42,36 @@ package enum CSV {
             scalar.properties.generalCategory == .control
                 && !"\t\n\r".unicodeScalars.contains(scalar)
         }
-        var scalars = String.UnicodeScalarView()
-        for scalar in outside.unicodeScalars { scalars.append(isSteering(scalar) ? "?" : scalar) }
-        guard let first = scalars.first(where: { $0 != " " }), formulas.contains(first) else {
-            return String(scalars)
+        let scalars = outside.unicodeScalars.map { scalar -> Unicode.Scalar in
+            isSteering(scalar) ? "?" : scalar
         }
-        return "'\(String(scalars))"
+        var written = String.UnicodeScalarView()
+        var isBehindSeparator = false
+        for (index, scalar) in scalars.enumerated() {
+            let isRisky =
+                index == 0
+                ? beginsFormula(scalars) : isBehindSeparator && isFormula(scalars[index...])
+            if isRisky { written.append("'") }
+            written.append(scalar)
+            isBehindSeparator = separators.contains(scalar)
+        }
+        return String(written)
+    }
+
+    /// Whether a text is a formula by itself.
+    private static func beginsFormula(_ scalars: [Unicode.Scalar]) -> Bool {
+        guard let first = scalars.first(where: { $0 != " " }) else { return false }
+        return formulas.contains(first) || blanks.contains(first)
+    }
+
+    /// Whether the rest of a text is a formula where it is a field, also one in quotation marks.
+    private static func isFormula(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
+        guard let first = rest.first(where: { $0 != " " && $0 != "\"" }) else { return false }
+        return formulas.contains(first)
     }
 
     private static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else {
+        guard text.utf8.contains(where: { [0x22, 0x2C, 0x3B, 0x0A, 0x0D].contains($0) }) else {
             return text
         }
         var scalars = String.UnicodeScalarView()
