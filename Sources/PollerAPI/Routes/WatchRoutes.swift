@@ -205,7 +205,7 @@ struct WatchRoutes {
         let query = try wanted.search.query(among: watches.searchKeys, at: now())
         guard wanted.format == .json else {
             let csv = WatchCSV(metadata: watches.searchKeys.names)
-            return try await WatchExport(scans: scans, csv: csv)
+            return try await WatchExport(scans: scans, csv: csv, recheck: context.recheck)
                 .response(query, for: context.caller)
         }
         let page = try await scans.list(query, for: context.caller)

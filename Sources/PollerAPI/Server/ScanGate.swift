@@ -181,6 +181,18 @@ struct Scans: Sendable {
         return page
     }
 
+    /// The same, or nil where too many wait already: for an answer that has begun and cannot be refused any more.
+    func listIfThereIsRoom(
+        _ query: ListQuery,
+        for caller: Caller
+    ) async throws -> ListPage<WatchSnapshot>? {
+        do {
+            return try await list(query, for: caller)
+        } catch let problem as Problem where problem.code == .tooManyRequests {
+            return nil
+        }
+    }
+
     /// Passes what is of others for who may not see everything; `look` tells how many records it took.
     func passing<Found>(
         for caller: Caller,

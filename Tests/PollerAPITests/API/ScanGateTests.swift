@@ -71,6 +71,15 @@ struct ScanGateTests {
         }
         let refused = await #expect(throws: Problem.self) { try await looks.look("flood") }
         #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 1)
+        // A file that has begun asks again instead.
+        let scans = Scans(
+            watches: MemoryStore(time: ClockTime(ContinuousClock())),
+            gate: looks.gate,
+            rates: RequestRates(.standard, clock: ContinuousClock())
+        )
+        let caller = Caller(name: "flood", scopes: [], accounts: .all)
+        let page = try await scans.listIfThereIsRoom(ListQuery(payment: .paid), for: caller)
+        #expect(page == nil)
         let other = Task { try await looks.look("shop") }
         try await eventually("another key begins") { looks.names.contains("shop") }
         // Who has gone away is no longer waited for.

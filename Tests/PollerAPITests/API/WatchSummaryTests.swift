@@ -1,6 +1,8 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import Poller
+import PollerTesting
 import PollerWire
 import Testing
 
@@ -105,6 +107,30 @@ struct WatchSummaryTests {
             let none = try await api.get("/v1/watches?format=csv&account=nobody")
             #expect(none.text.components(separatedBy: "\r\n").count == 2, "the header alone")
         }
+    }
+
+    @Test("a file is not continued with a key that was revoked, and its end says so")
+    func revoked() async throws {
+        let store = MemoryStore(time: ClockTime(ContinuousClock()))
+        let watches = try (0..<600).map { number in
+            let source = SourceID(unchecked: "src_\(number)")
+            return try NewWatch(key: WatchKey(account: .main, source: source, kind: .source))
+        }
+        _ = try await store.enqueue(watches)
+        let scans = Scans(
+            watches: store,
+            gate: ScanGate(),
+            rates: RequestRates(.standard, clock: ContinuousClock())
+        )
+        let csv = WatchCSV(metadata: [])
+        let good = WatchExport(scans: scans, csv: csv, recheck: {})
+        let whole = try await good.response(ListQuery(), for: .local).collectedBody()
+        #expect(String(buffer: whole).components(separatedBy: "\r\n").count == 602)
+        let revoked = WatchExport(scans: scans, csv: csv) { () throws(Problem) in
+            throw Problem(.unauthenticated, "It was revoked.")
+        }
+        let response = try await revoked.response(ListQuery(), for: .local)
+        await #expect(throws: Problem.self) { _ = try await response.collectedBody() }
     }
 
     @Test("a mistake is a problem also where a file was asked for")
