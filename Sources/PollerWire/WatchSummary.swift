@@ -22,7 +22,7 @@ public struct WatchSummary: WireObject, Hashable {
 
     /// Payments that were counted.
     public var count = 0
-    /// Whether there are more than were counted: then ``count`` and ``sums`` are of the newest ones.
+    /// Whether there are more than were counted, or may be: then ``count`` and ``sums`` are of those that were.
     public var isCapped = false
     /// One sum for each currency, by its name; payments whose amount is not known yet are in none.
     public var sums: [Sum] = []
@@ -34,7 +34,7 @@ public struct WatchSummary: WireObject, Hashable {
         Field(
             "capped",
             \.isCapped,
-            note: "Whether there are more than were counted: then count and sums are of the newest."
+            note: "Whether there are more, or may be: then count and sums are of those that were counted."
         )
         Field(
             "sums",

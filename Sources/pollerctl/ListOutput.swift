@@ -77,10 +77,10 @@ extension Received<WatchSummary> {
     /// Prints the count and the sums: as the server sent them, or one sum a line.
     fileprivate func showSums() {
         let number = value.count.formatted(.number.locale(Locale(identifier: "en_US")))
-        let count = value.isCapped ? "more than \(number)" : number
+        let count = value.isCapped ? "at least \(number)" : number
         var facts = Facts()
         facts.add("payments", .init(people: count, programs: "\(value.count)", .strong))
-        if value.isCapped { facts.add("sums of", "the newest \(number)", .careful) }
+        if value.isCapped { facts.add("sums of", "the \(number) that were counted", .careful) }
         for sum in value.sums { facts.add("sum", Sums.text(sum.amount, sum.currency)) }
         facts.print()
     }

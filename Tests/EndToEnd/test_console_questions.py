@@ -231,7 +231,7 @@ def test_authorised_and_not_captured_with_count_and_sum(front, console):
     many = '{"count":10000,"capped":true,"sums":[]}'
     console.js(ANSWERED % ('"v1/watches/summary"', repr(many)))
     console.click("Open")
-    console.says("more than 10,000 payments")
+    console.says("at least 10,000 payments")
 
 
 def test_a_range_of_dates_and_everything_found_as_a_table(front, console):

@@ -26,7 +26,7 @@ function read(q) {
 }
 
 function shown({ count: found, capped, sums }) {
-  const text = `${capped ? "more than " : ""}${count(found)} ${found === 1 && !capped ? "payment" : "payments"}`;
+  const text = `${capped ? "at least " : ""}${count(found)} ${found === 1 ? "payment" : "payments"}`;
   return [h("strong", null, text), sums.map((one) => [" · ", money(one.amount, one.currency)])];
 }
 

@@ -57,6 +57,19 @@ struct WatchSummaryTests {
         }
     }
 
+    @Test(
+        "what is passed is bounded as well, also where nobody may be told how much that was",
+        arguments: [(0, 40), (2000, 10)]
+    )
+    func bounded(_ looked: Int, _ wanted: Int) async throws {
+        var pages = 0
+        let summary = try await WatchSummaryRoutes.summary(isSelective: true) { _, _ in
+            pages += 1
+            return ListPage(items: [], next: "more", looked: looked)
+        }
+        #expect(pages == wanted && summary.count == 0 && summary.isCapped)
+    }
+
     @Test("watches are found between two days, and a range that is none is refused")
     func created() async throws {
         try await LiveAPI.run { api in
