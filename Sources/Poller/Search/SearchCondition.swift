@@ -275,12 +275,14 @@ extension SearchCondition {
             return SearchLookup(
                 entries: words.flatMap(\.entries) + money,
                 whole: words.flatMap(\.whole),
-                sources: sources
+                sources: sources,
+                weight: words.map(\.weight).min() ?? 0
             )
         case (.field(.source), .texts(let texts)):
             return SearchLookup(
                 entries: texts.map { SearchTerm(of: $0).description },
-                sources: typed.compactMap(SearchedSource.init)
+                sources: typed.compactMap(SearchedSource.init),
+                weight: texts.map(\.utf8.count).min() ?? 0
             )
         case (.field(.order), .texts(let texts)):
             return lookup(of: texts)
@@ -292,11 +294,12 @@ extension SearchCondition {
     }
 
     private func lookup(of texts: [String]) -> SearchLookup {
-        SearchLookup(
-            entries: texts.flatMap { text in
-                beginning(text).map { SearchLookup(beginning: $0).entries }
-                    ?? SearchLookup(whole: [text]).entries
-            }
+        let lookups = texts.map { text in
+            beginning(text).map { SearchLookup(beginning: $0) } ?? SearchLookup(whole: [text])
+        }
+        return SearchLookup(
+            entries: lookups.flatMap(\.entries),
+            weight: lookups.map(\.weight).min() ?? 0
         )
     }
 }

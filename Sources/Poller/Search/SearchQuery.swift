@@ -78,11 +78,10 @@ package struct SearchQuery: Hashable, Sendable {
 
     /// How every watch that is looked for is found; nil when only looking at records tells.
     ///
-    /// Of several ways one that needs no names: an entry is found at once, a name is tried in each lane. Of several
-    /// words the longest.
+    /// Of several ways the one that finds least: by a whole word rather than by the beginning of one, by what needs no
+    /// names (an entry is found at once, a name is tried in each lane), and of several words by the longest.
     package var lookup: SearchLookup? {
-        let all = conditions.compactMap { $0.lookup(among: keys) }
-        return all.first { $0.sources.isEmpty } ?? all.max { $0.weight < $1.weight }
+        conditions.compactMap { $0.lookup(among: keys) }.max { $0.rank < $1.rank }
     }
 
     /// Whether only closed watches can be what is looked for.

@@ -74,12 +74,21 @@ package struct SearchLookup: Hashable, Sendable {
     package let whole: [String]
     /// Sources, whose watches are found by their names.
     package let sources: [SearchedSource]
+    /// Bytes of the shortest word that it goes by: of two lookups the one with the longer word finds less, as a rule.
+    /// None of sums, which many have.
+    let weight: Int
 
-    init(entries: [String], whole: [String] = [], sources: [SearchedSource] = []) {
+    init(
+        entries: [String],
+        whole: [String] = [],
+        sources: [SearchedSource] = [],
+        weight: Int = 0
+    ) {
         var seen: Set<String> = []
         self.entries = entries.filter { seen.insert($0).inserted }
         self.whole = whole
         self.sources = sources
+        self.weight = weight
     }
 
     /// The lookup of ``whole`` alone; `nil` where there is none.
@@ -94,7 +103,11 @@ package struct SearchLookup: Hashable, Sendable {
 
     /// What has a text as its value, or as one of its words; texts are normal.
     init(whole texts: [String]) {
-        self.init(entries: texts.flatMap(Self.whole))
+        let words = texts.map { SearchText.longestWords(of: [$0]).first ?? $0 }
+        self.init(
+            entries: texts.flatMap(Self.whole),
+            weight: words.map(\.utf8.count).min() ?? 0
+        )
     }
 
     /// What has a word that begins so, or this as its ID; normal.
@@ -103,18 +116,28 @@ package struct SearchLookup: Hashable, Sendable {
         let longest = SearchText.longestWords(of: [text]).first ?? ""
         guard let word = IndexedWord(beginningOf: longest), text.count >= IndexedWord.beginningMin
         else {
-            self.init(entries: [id] + Self.whole(text))
+            self.init(entries: [id] + Self.whole(text), weight: longest.utf8.count)
             return
         }
         let isLong = longest.utf8.count > IndexedWord.bytesMax
         self.init(
             entries: [id, word.beginning],
-            whole: isLong ? [id, SearchTerm(of: longest).description] : []
+            whole: isLong ? [id, SearchTerm(of: longest).description] : [],
+            weight: word.description.utf8.count
         )
     }
 
-    /// How much it narrows: of two lookups the one with more characters finds less.
-    var weight: Int { entries.map(\.utf8.count).max() ?? 0 }
+    /// Whether an entry is the beginning of words, of which there may be very many.
+    package static func isBeginning(_ entry: String) -> Bool {
+        entry.hasPrefix(" ") && !entry.hasSuffix(" ")
+    }
+
+    /// Whether it goes by beginnings of words.
+    var hasBeginnings: Bool { entries.contains(where: Self.isBeginning) }
+
+    /// How much it narrows: what has whole words before beginnings, what needs no names before what does, and then what
+    /// has the longer word.
+    var rank: (Int, Int, Int) { (hasBeginnings ? 0 : 1, sources.isEmpty ? 1 : 0, weight) }
 
     private static func whole(_ text: String) -> [String] {
         let words = [SearchText.longestWords(of: [text]).first ?? text, text]

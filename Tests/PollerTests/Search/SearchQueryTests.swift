@@ -136,6 +136,20 @@ import Testing
         #expect(try entries("anna mülle")?.last == " mulle", "of several words the longest")
     }
 
+    @Test("of several ways the one that finds least is gone")
+    func narrowest() throws {
+        func last(_ text: String) throws -> String? { try query(text).lookup?.entries.last }
+        for text in ["jo müller", "müller jo"] {
+            #expect(try last(text) == " muller", "the longer word, also of two short ones")
+        }
+        let order = try query("order=A77").lookup?.entries
+        for text in ["amount=10.99 order=A77", "customer=Mü* order=A77", "mü order=A77"] {
+            #expect(try query(text).lookup?.entries == order, "\(text)")
+        }
+        let source = try query("source=src_1 customer=Jo*").lookup
+        #expect(source?.sources.count == 1, "rather by names than by a beginning")
+    }
+
     @Test("a word that is cut ends with a whole character")
     func cut() {
         let word = IndexedWord(beginningOf: "абвгдежзийклм")
