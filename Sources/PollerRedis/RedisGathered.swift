@@ -9,28 +9,24 @@ extension RedisWatchStore {
     /// Watches that are read for one page: some 50 ms.
     static var gatheredMax: Int { 1000 }
 
-    /// A page of all that is looked up, behind a place; `nil` where there is too much of it.
+    /// A page of all that is looked up, behind a place; `nil` where there is too much of it. `heads` is what its entries
+    /// begin with.
     func gathered(
         _ query: ListQuery,
         _ lookup: SearchLookup,
+        _ heads: [EntryHead],
         behind place: CreatedPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot>? {
         let map = redis.keys.map
-        let lookups = lookups(lookup.entries, from: EntryPlace(of: map))
-        let heads = try await each(lookups) { lookup in
-            (lookup.partition, redis.scripts[.search], arguments(lookup.entry, "0", query))
-        }
         var entries: [(partition: Int, id: ItemID)] = []
         var known: Set<ItemID> = []
-        for (lookup, reply) in zip(lookups, heads) {
-            let values = (reply.array ?? []).compactMap(\.string)
-            guard let next = values.first else { throw .corrupt("search.lua answered \(reply)") }
-            let ids = values.dropFirst().map(ItemID.init(unchecked:))
-            entries += ids.filter { known.insert($0).inserted }.map { (lookup.partition, $0) }
-            guard next == "0", entries.count <= Self.gatheredMax else { return nil }
+        for head in heads {
+            let ids = head.reply.ids.filter { known.insert($0).inserted }
+            entries += ids.map { (head.lookup.partition, $0) }
+            guard head.reply.next == "0", entries.count <= Self.gatheredMax else { return nil }
         }
         var found = try await read(entries, query).compactMap(\.self)
-        var looked = entries.count
+        var looked = heads.reduce(0) { $0 + $1.reply.looked }
         if !lookup.sources.isEmpty {
             let named = try await named(
                 query,
@@ -55,6 +51,24 @@ extension RedisWatchStore {
         let page = rest.prefix(query.limit)
         let next = rest.count > page.count ? page.last?.place.cursor : nil
         return ListPage(items: page.map(\.snapshot), next: next, looked: looked)
+    }
+}
+
+/// What search.lua answers.
+struct EntryReply {
+    /// The place of the rest; `0` when there is none.
+    let next: String
+    /// How many entries were looked at, also of other accounts.
+    let looked: Int
+    let ids: [ItemID]
+
+    init(_ reply: RedisValue) throws(StoreError) {
+        let values = (reply.array ?? []).compactMap(\.string)
+        guard values.count >= 2, let looked = Int(count: values[1]) else {
+            throw .corrupt("search.lua answered \(reply)")
+        }
+        (next, self.looked) = (values[0], looked)
+        ids = values.dropFirst(2).map(ItemID.init(unchecked:))
     }
 }
 

@@ -13,8 +13,12 @@ extension RedisWatchStore {
     static var batch: Int { 100 }
     /// Items of one entry that are asked for in one go.
     private static var found: Int { 200 }
-    /// Calls of one page behind the first of each entry: where an entry has many items of other accounts, a page may be
-    /// empty and not the last.
+    /// The same of all partitions together, where a beginning is asked for in them at once: each item costs two reads.
+    private static var foundMax: Int { 3200 }
+    /// Of which each partition is asked for so many at least.
+    private static var foundMin: Int { 10 }
+    /// Calls of one page behind the first of each entry. They end, too, when ``looksMax`` entries were looked at: where
+    /// an entry has many items of other accounts, a page may be empty and not the last.
     private static var scansMax: Int { 100 }
 
     package func list(
@@ -22,10 +26,10 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         if let lookup = query.search?.lookup {
             return try await redis.steadily { () throws(StoreError) in
-                if query.cursor == nil, let whole = lookup.wholeFirst,
-                    let page = try await gathered(query, whole, behind: .start), !page.items.isEmpty
-                {
-                    return page
+                if query.cursor == nil, let whole = lookup.wholeFirst {
+                    let heads = try await heads(whole.entries, query)
+                    let page = try await gathered(query, whole, heads, behind: .start)
+                    if let page, !page.items.isEmpty { return page }
                 }
                 return try await found(query, lookup)
             }
@@ -166,11 +170,15 @@ extension RedisWatchStore {
         let entries = lookup.entries
         switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: entries.count) }) {
         case nil:
-            if let page = try await gathered(query, lookup, behind: .start) { return page }
-            page = try await entered(query, entries, from: EntryPlace(of: map))
+            let heads = try await heads(entries, query)
+            let gathered = try await gathered(query, lookup, heads, behind: .start)
+            if let gathered { return gathered }
+            page = try await entered(query, entries, from: EntryPlace(of: map), heads)
         case .created(let place)?:
             // More than could be gathered since the page before: they are looked for in the same order.
-            if let page = try await gathered(query, lookup, behind: place) { return page }
+            let heads = try await heads(entries, query)
+            let gathered = try await gathered(query, lookup, heads, behind: place)
+            if let gathered { return gathered }
             return try await newest(query, behind: place)
         case .found(let place)?:
             page = try await entered(query, entries, from: place)
@@ -206,6 +214,41 @@ extension RedisWatchStore {
         let partition: Int
         /// As ``SearchLookup/entries`` has it.
         let entry: String
+
+        var isBeginning: Bool { SearchLookup.isBeginning(entry) }
+    }
+
+    /// What an entry of the index begins with in one partition.
+    struct EntryHead {
+        let lookup: EntryLookup
+        let reply: EntryReply
+    }
+
+    /// What entries begin with in all partitions, all at once: of most there is nothing else.
+    func heads(
+        _ entries: [String],
+        _ query: ListQuery
+    ) async throws(StoreError) -> [EntryHead] {
+        try await heads(lookups(entries, from: EntryPlace(of: redis.keys.map)), query)
+    }
+
+    private func heads(
+        _ lookups: [EntryLookup],
+        _ query: ListQuery
+    ) async throws(StoreError) -> [EntryHead] {
+        let beginnings = max(lookups.filter(\.isBeginning).count, 1)
+        let most = min(max(Self.foundMax / beginnings, Self.foundMin), Self.found)
+        let replies = try await each(lookups) { lookup in
+            let count = lookup.isBeginning ? most : Self.found
+            return (
+                lookup.partition, redis.scripts[.search], arguments(lookup, "0", count, query)
+            )
+        }
+        var heads: [EntryHead] = []
+        for (lookup, reply) in zip(lookups, replies) {
+            heads.append(EntryHead(lookup: lookup, reply: try EntryReply(reply)))
+        }
+        return heads
     }
 
     /// What is to be looked up from a step on, one step after the other.
@@ -222,11 +265,12 @@ extension RedisWatchStore {
         }
     }
 
-    /// What is under entries of the index.
+    /// What is under entries of the index; `known` is what they begin with, if that was asked for already.
     private func entered(
         _ query: ListQuery,
         _ entries: [String],
-        from start: EntryPlace
+        from start: EntryPlace,
+        _ known: [EntryHead] = []
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let all = lookups(entries, from: start)
         guard var place = all.first?.place else { return ListPage(items: [], next: nil) }
@@ -234,33 +278,35 @@ extension RedisWatchStore {
         if place.picture == start.picture { place = start }
         let lookups = all[min(place.at, all.count)...]
         guard lookups.first?.place.step == start.step else { throw .unknownCursor }
-        // What one of them begins with, all at once: of most there is nothing else.
-        let heads = try await each(Array(lookups)) { lookup in
-            (lookup.partition, redis.scripts[.search], arguments(lookup.entry, "0", query))
+        var heads: [Int: EntryReply] = [:]
+        for (index, head) in known.enumerated() { heads[index] = head.reply }
+        if known.isEmpty {
+            // Beginnings are asked for one after the other, and no further than the page goes.
+            let exact = lookups.indices.filter { !lookups[$0].isBeginning }
+            let found = try await self.heads(exact.map { lookups[$0] }, query)
+            for (index, head) in zip(exact, found) { heads[index] = head.reply }
         }
+        let asked = heads.values.reduce(0) { $0 + $1.looked }
         var items: [WatchSnapshot] = []
         var seen: Set<WatchKey> = []
-        var (looked, scans) = (0, 0)
+        var (looked, scans, scanned) = (0, 0, 0)
         var index = lookups.startIndex
-        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit,
-            scans < Self.scansMax
-        {
-            if place.scan != "0" { scans += 1 }
-            let (partition, entry) = (lookups[index].partition, lookups[index].entry)
-            let reply =
-                place.scan == "0"
-                ? heads[index - lookups.startIndex]
-                : try await redis.run(
+        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit {
+            let partition = lookups[index].partition
+            let reply: EntryReply
+            if place.scan == "0", let head = heads[index] {
+                reply = head
+            } else {
+                guard scans < Self.scansMax, scanned < Self.looksMax else { break }
+                let told = try await redis.run(
                     redis.scripts[.search],
                     partition: partition,
-                    arguments(entry, place.scan, query)
+                    arguments(lookups[index], place.scan, Self.found, query)
                 )
-            guard let values = reply.array, let next = values.first?.string else {
-                throw .corrupt("search.lua answered \(reply)")
+                reply = try EntryReply(told)
+                (scans, scanned) = (scans + 1, scanned + reply.looked)
             }
-            let ids = values.dropFirst().dropFirst(place.skipped).compactMap { value in
-                value.string.map(ItemID.init(unchecked:))
-            }
+            let ids = Array(reply.ids.dropFirst(place.skipped))
             var isWhole = true
             for start in stride(from: 0, to: ids.count, by: Self.batch) {
                 let part = Array(ids[start..<min(start + Self.batch, ids.count)])
@@ -275,27 +321,28 @@ extension RedisWatchStore {
                 isWhole = start + part.count == ids.count
                 if items.count >= query.limit || looked >= Self.looksMax { break }
             }
-            guard isWhole, place.skipped >= values.count - 1 else { break }
-            if next == "0" { index += 1 }
+            guard isWhole, place.skipped >= reply.ids.count else { break }
+            if reply.next == "0" { index += 1 }
             guard index < lookups.endIndex else { break }
             place = lookups[index].place
-            place.scan = next
+            place.scan = reply.next
         }
         let isEnd = index == lookups.endIndex
         return ListPage(
             items: items,
             next: isEnd ? nil : WatchPlace.found(place).cursor,
-            looked: looked
+            looked: max(looked, asked + scanned)
         )
     }
 
-    func arguments(
-        _ entry: String,
+    private func arguments(
+        _ lookup: EntryLookup,
         _ scan: String,
+        _ count: Int,
         _ query: ListQuery
     ) -> [RedisArgument] {
         [
-            .string(entry), .string(scan), RedisArgument(Self.found),
+            .string(lookup.entry), .string(scan), RedisArgument(count),
             .string(query.accounts.inScripts),
         ]
     }

@@ -52,6 +52,37 @@ struct WordIndexTests {
         }
     }
 
+    @Test("a page looks at so many words and no more, also for who may see none of their watches")
+    func pages() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            _ = try await harness.watches.enqueue(
+                try (0..<3000).map { number in
+                    try NewWatch(
+                        key: RedisHarness.key(number),
+                        order: OrderID(unchecked: "ORD-\(number)")
+                    )
+                }
+            )
+            let search = try SearchQuery("or", keys: .standard, now: Timestamp(ms: 0))
+            let stranger = AccountSet.some([AccountID(unchecked: "acct_none")])
+            for (accounts, wanted) in [(stranger, 0), (AccountSet.all, 3000)] {
+                var (found, looked, cursor): (Int, Int, String?) = (0, 0, nil)
+                repeat {
+                    let page = try await harness.watches.list(
+                        ListQuery(accounts: accounts, search: search, limit: 500, cursor: cursor)
+                    )
+                    // The first of all partitions, and then some calls of one.
+                    #expect(page.looked <= 3200 + 2200, "\(page.looked)")
+                    (found, looked, cursor) =
+                        (found + page.items.count, looked + page.looked, page.next)
+                } while cursor != nil
+                #expect(found == wanted)
+                #expect(looked >= 3000, "each word is counted, whoever's watch has it")
+            }
+        }
+    }
+
     @Test("a long order that is pasted is found alone, and its beginning finds all that begin so")
     func long() async throws {
         try await withRedis { client in

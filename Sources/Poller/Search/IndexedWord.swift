@@ -41,6 +41,8 @@ package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
         description = String(clipped)
     }
 
+    /// Whether it is long enough to be the beginning of words.
+    var isBeginning: Bool { description.count >= Self.beginningMin }
     /// What scripts are asked for to find this word alone.
     var whole: String { " \(description) " }
     /// What scripts are asked for to find all words that begin so.

@@ -114,8 +114,7 @@ package struct SearchLookup: Hashable, Sendable {
     init(beginning text: String) {
         let id = SearchTerm(of: text).description
         let longest = SearchText.longestWords(of: [text]).first ?? ""
-        guard let word = IndexedWord(beginningOf: longest), text.count >= IndexedWord.beginningMin
-        else {
+        guard let word = IndexedWord(beginningOf: longest), word.isBeginning else {
             self.init(entries: [id] + Self.whole(text), weight: longest.utf8.count)
             return
         }

@@ -78,9 +78,13 @@ enum SearchText {
 
     /// Whether a value is a text that is looked for, or one of its words begins so; both normal.
     ///
-    /// A beginning has ``IndexedWord/beginningMin`` characters at least; less of one is a word.
+    /// The longest word of a beginning has ``IndexedWord/beginningMin`` characters at least, as it is in the index; less
+    /// of one is a word, because it would find a tenth of everything.
     static func begins(_ value: String, _ wanted: String) -> Bool {
-        guard wanted.count >= IndexedWord.beginningMin else { return has(value, wanted) }
+        let longest = longestWords(of: [wanted]).first ?? ""
+        guard IndexedWord(beginningOf: longest)?.isBeginning ?? false else {
+            return has(value, wanted)
+        }
         return hasBeginning(value, wanted) || hasBeginning(folded(value), folded(wanted))
     }
 

@@ -334,8 +334,9 @@ package struct ListQuery: Hashable, Sendable {
             || search.map { !$0.conditions.isEmpty } ?? false
     }
 
-    /// Whether records must be looked through for it: it leaves some out, and no index says which.
-    package var isScan: Bool { isSelective && search?.lookup == nil }
+    /// Whether much must be looked through for it: it leaves some out, and no index says which, or only how their words
+    /// begin, which very many may have in common.
+    package var isScan: Bool { isSelective && search?.lookup.map(\.hasBeginnings) ?? true }
 }
 
 /// Some items, and where the next ones are.
@@ -343,7 +344,7 @@ package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]
     /// The cursor of the next page; nil when this was the last.
     package let next: String?
-    /// How many records were looked at for it; 0 where nobody counted.
+    /// How many records, or entries of an index, were looked at for it; 0 where nobody counted.
     package let looked: Int
 
     /// Puts a page together.

@@ -44,7 +44,9 @@ struct WatchRoutes {
         Besides the parameters here, metadata.NAME=VALUE finds watches by their metadata; q does the same. \
         What is in the index is found at once: a source, an order, a charge, a sum, and the metadata that \
         are searched. For anything else records are looked at, two thousand for a page and no more: \
-        looked tells how many, and next goes on from there, also behind an empty page.
+        looked tells how many, and next goes on from there, also behind an empty page. The beginning of a word \
+        is looked for in the index, some thousands of words for a page. Both wait for their turn, one at a time \
+        for each key, and count in its rate.
         """,
         access: .key(.readWatches),
         input: .all(.search, .memory, .format) { (search: $0, isArchive: $1, format: $2) },

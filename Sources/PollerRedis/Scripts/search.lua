@@ -5,16 +5,14 @@
 -- ARGV     entry: a fingerprint, or a space and the beginning of a word (a whole word has a space behind it); place
 --          ('0' at the start), about how many to look at, accounts, each between spaces, or '' for all: what is of
 --          others is left out here, so that no answer takes longer for it
--- RETURNS  {place of the rest, or '0' when there is none, id, id, …}; none of a partition that is being filled
+-- RETURNS  {place of the rest, or '0' when there is none, how many entries were looked at, id, id, …}; none of a
+--          partition that is being filled
 -- USES     created
 -- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; of words a command
 --          for each leaf of a hundred, and of beginnings a read for each entry; with accounts one read for each that is found
-if stage == STAGE.filling then return { '0' } end
-local term, place, left, accounts = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4]
-local reply = { '0' }
-local function add_if_wanted(id)
-  if is_of(accounts, id) then reply[#reply + 1] = id end
-end
+if stage == STAGE.filling then return { '0', '0' } end
+local term, place, most, accounts = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4]
+local reply = { '0', '0' }
 
 -- The place behind an entry of a word is the entry, in hexadecimal digits: it may have any character.
 local function text_of(digits)
@@ -36,15 +34,16 @@ end
 if sub(term, 1, 1) == ' ' then
   local beginning = sub(term, 2)
   local isWhole = sub(beginning, -1) == ' '
-  local last = place ~= '0' and text_of(place)
+  local left, last = most, place ~= '0' and text_of(place)
   local from, to = last and '(' .. last or '[' .. beginning, '(' .. beginning .. '\255'
   local leaf = leaf_of(KEY.words, last or beginning) or call('ZRANGE', key(KEY.words), '0', '0')[1]
   while leaf do
     for _, entry in ipairs(call('ZRANGEBYLEX', key(KEY.words, leaf), from, to, 'LIMIT', '0', int(left))) do
       left, last = left - 1, entry
       local word, id = match(entry, '^([^ ]*) ([^ ]*)$')
-      if isWhole or is_first(word, beginning, id) then add_if_wanted(id) end
+      if is_of(accounts, id) and (isWhole or is_first(word, beginning, id)) then reply[#reply + 1] = id end
     end
+    reply[2] = int(most - left)
     if left <= 0 then
       reply[1] = digits_of(last)
       return reply
@@ -58,6 +57,9 @@ end
 if not match(place, '^%d+$') then place = '0' end
 local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
   'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])
-reply[1] = found[1]
-for at = 1, #found[2], 2 do add_if_wanted(sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)) end
+reply[1], reply[2] = found[1], int(#found[2] / 2)
+for at = 1, #found[2], 2 do
+  local id = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
+  if is_of(accounts, id) then reply[#reply + 1] = id end
+end
 return reply

@@ -136,6 +136,22 @@ import Testing
         #expect(try entries("anna mülle")?.last == " mulle", "of several words the longest")
     }
 
+    @Test("what begins so is looked for as records are, and has two characters of its longest word")
+    func scans() throws {
+        func isScan(_ text: String) throws -> Bool { ListQuery(search: try query(text)).isScan }
+        for text in ["or", "order=OR*", "mü", "\"a be\"", "status=failed", "metadata.colour=red"] {
+            #expect(try isScan(text), "\(text)")
+        }
+        for text in [
+            "order=or", "amount=10.99", "source=src_1", "or order=A77", "a", "a.", "#1", "+4",
+            "\"a b\"", "order=#1*",
+        ] {
+            #expect(try !isScan(text), "\(text)")
+        }
+        #expect(!SearchText.begins("anna", "a.") && SearchText.begins("vitamin a", "a."))
+        #expect(!SearchText.begins("#1001", "#1") && SearchText.begins("#1", "#1"))
+    }
+
     @Test("of several ways the one that finds least is gone")
     func narrowest() throws {
         func last(_ text: String) throws -> String? { try query(text).lookup?.entries.last }
