@@ -14,6 +14,9 @@ package import RedisClient
 /// so; once the last one has gone, it is walked again. A store whose last word is old was without this release
 /// meanwhile, and is walked again, too.
 ///
+/// The same walk takes words out of the index of searches (searching.lua) whose watch such a release has forgotten: it
+/// knows nothing of them.
+///
 /// A crash at any point leaves entries that are right, and a store that does not say that it is complete.
 package struct CreationIndex: Sendable {
     /// In the layout of the store.
@@ -114,7 +117,7 @@ package struct CreationIndex: Sendable {
                 }
             }
             for partition in 0..<queue.keys.partitions {
-                for kind in [KeyKind.openCreated, .closedCreated] {
+                for kind in [KeyKind.openCreated, .closedCreated, .words] {
                     var leaf: String? = ""
                     while let step = leaf {
                         guard try await goesOn() else { return nil }

@@ -127,6 +127,36 @@ struct CreationIndexTests {
         }
     }
 
+    @Test("words of watches that a former release has forgotten are taken out, and no others")
+    func words() async throws {
+        let release = try #require(try ReleasedScripts.all().last)
+        try await withRedis { client in
+            let today = try await RedisHarness(client: client, form: release.form)
+            let former = try RedisHarness(
+                client: client,
+                layout: today.layout,
+                scripts: .virtual.substituting { release[$0] }
+            )
+            for number in 0..<6 {
+                let order = OrderID(unchecked: "ORD-\(number)")
+                let new = try NewWatch(key: key(number), order: order)
+                _ = try await today.watches.enqueue([new])
+            }
+            for number in 0..<3 { _ = try await today.watches.cancel(key(number)) }
+            try await today.advance(by: .seconds(86_400))
+            for partition in 0..<RedisHarness.partitionCount {
+                while try await former.watches.purge(
+                    partition: partition,
+                    retention: .seconds(3600)
+                ) {}
+            }
+            #expect(try await leaves(today, .words).map(\.count).reduce(0, +) == 6)
+            _ = try await index(today).fill()
+            #expect(try await leaves(today, .words).map(\.count).reduce(0, +) == 3)
+            #expect(try await index(today).fill() == 0)
+        }
+    }
+
     @Test("one process at a time fills the index")
     func turns() async throws {
         try await withRedis { client in
