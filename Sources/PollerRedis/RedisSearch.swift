@@ -214,6 +214,8 @@ extension RedisWatchStore {
         let partition: Int
         /// As ``SearchLookup/entries`` has it.
         let entry: String
+        /// Those before it, as search.lua takes them: what is under one of them, too, is told there.
+        let others: String
 
         var isBeginning: Bool { SearchLookup.isBeginning(entry) }
     }
@@ -254,12 +256,20 @@ extension RedisWatchStore {
     /// What is to be looked up from a step on, one step after the other.
     func lookups(_ entries: [String], from start: EntryPlace) -> [EntryLookup] {
         let map = redis.keys.map
+        let asked = entries.indices.map { at in
+            (entry: entries[at], others: entries[..<at].joined(separator: "\n"))
+        }
         return (start.step..<start.steps).flatMap { step in
             var place = EntryPlace(of: map, step: step, among: start.steps)
             return map.parts(of: step, among: start.steps).flatMap { partition in
-                entries.map { entry in
+                asked.map { entry, others in
                     defer { place.at += 1 }
-                    return EntryLookup(place: place, partition: partition, entry: entry)
+                    return EntryLookup(
+                        place: place,
+                        partition: partition,
+                        entry: entry,
+                        others: others
+                    )
                 }
             }
         }
@@ -343,7 +353,7 @@ extension RedisWatchStore {
     ) -> [RedisArgument] {
         [
             .string(lookup.entry), .string(scan), RedisArgument(count),
-            .string(query.accounts.inScripts),
+            .string(query.accounts.inScripts), .string(lookup.others),
         ]
     }
 

@@ -120,7 +120,7 @@ package struct SearchLookup: Hashable, Sendable {
         }
         let isLong = longest.utf8.count > IndexedWord.bytesMax
         self.init(
-            entries: [id, word.beginning],
+            entries: [id, SearchTerm(of: longest).description, word.beginning],
             whole: isLong ? [id, SearchTerm(of: longest).description] : [],
             weight: word.description.utf8.count
         )
@@ -138,9 +138,12 @@ package struct SearchLookup: Hashable, Sendable {
     /// has the longer word.
     var rank: (Int, Int, Int) { (hasBeginnings ? 0 : 1, sources.isEmpty ? 1 : 0, weight) }
 
+    /// A word as it is sorted, and its fingerprint: the release before has made that of short words, too, and nothing
+    /// else finds its watches until `pollerd reindex`.
     private static func whole(_ text: String) -> [String] {
         let words = [SearchText.longestWords(of: [text]).first ?? text, text]
-        return words.map { IndexedWord($0)?.whole ?? SearchTerm(of: $0).description }
+        return words.compactMap { IndexedWord($0)?.whole }
+            + words.map { SearchTerm(of: $0).description }
     }
 }
 

@@ -78,8 +78,8 @@ enum SearchText {
 
     /// Whether a value is a text that is looked for, or one of its words begins so; both normal.
     ///
-    /// The longest word of a beginning has ``IndexedWord/beginningMin`` characters at least, as it is in the index; less
-    /// of one is a word, because it would find a tenth of everything.
+    /// The longest word of a beginning has ``IndexedWord/beginningMin`` characters at least, as it is in the index;
+    /// less of one is a word, because it would find a tenth of everything.
     static func begins(_ value: String, _ wanted: String) -> Bool {
         let longest = longestWords(of: [wanted]).first ?? ""
         guard IndexedWord(beginningOf: longest)?.isBeginning ?? false else {

@@ -4,14 +4,16 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     entry: a fingerprint, or a space and the beginning of a word (a whole word has a space behind it); place
 --          ('0' at the start), about how many to look at, accounts, each between spaces, or '' for all: what is of
---          others is left out here, so that no answer takes longer for it
+--          others is left out here, so that no answer takes longer for it; entries with line breaks between: what is
+--          under one of them is left out, because it is told there
 -- RETURNS  {place of the rest, or '0' when there is none, how many entries were looked at, id, id, …}; none of a
 --          partition that is being filled
 -- USES     created
--- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; of words a command
---          for each leaf of a hundred, and of beginnings a read for each entry; with accounts one read for each that is found
+-- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; of words a
+--          command for each leaf of a hundred, and of beginnings a read for each entry; with accounts, and with
+--          entries that are told elsewhere, one read for each that is found
 if stage == STAGE.filling then return { '0', '0' } end
-local term, place, most, accounts = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4]
+local term, place, most, accounts, others = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4], ARGV[5] or ''
 local reply = { '0', '0' }
 
 -- The place behind an entry of a word is the entry, in hexadecimal digits: it may have any character.
@@ -22,10 +24,30 @@ local function digits_of(entry)
   return (string.gsub(entry, '.', function(char) return format('%02x', byte(char)) end))
 end
 
--- Of several words of an item that begin so only the first counts, so that it is found once.
-local function is_first(word, beginning, id)
-  local w = call('HMGET', key(KEY.item, id), ITEM.words, ITEM.moreWords)
-  for other in string.gmatch((w[1] or '') .. ' ' .. (w[2] or ''), '[^ ]+') do
+-- Whether fingerprints, side by side, have one.
+local function has_term(terms, wanted)
+  for at = 1, #terms, SEARCH.term do
+    if sub(terms, at, at + SEARCH.term - 1) == wanted then return true end
+  end
+  return false
+end
+
+-- Whether an item is told here, so that it is found once: not under an entry that is told elsewhere, and of several
+-- words that begin so under the first.
+local function is_told(id, word, beginning)
+  if not is_of(accounts, id) then return false end
+  if others == '' and not beginning then return true end
+  local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.words, ITEM.moreWords)
+  local terms, words = w[1] or '', ' ' .. (w[2] or '') .. ' ' .. (w[3] or '') .. ' '
+  for other in string.gmatch(others, '[^\n]+') do
+    if sub(other, 1, 1) == ' ' then
+      if find(words, other, 1, true) then return false end
+    elseif has_term(terms, other) then
+      return false
+    end
+  end
+  if not beginning then return true end
+  for other in string.gmatch(words, '[^ ]+') do
     if sub(other, 1, #beginning) == beginning then return other == word end
   end
   return true
@@ -41,7 +63,7 @@ if sub(term, 1, 1) == ' ' then
     for _, entry in ipairs(call('ZRANGEBYLEX', key(KEY.words, leaf), from, to, 'LIMIT', '0', int(left))) do
       left, last = left - 1, entry
       local word, id = match(entry, '^([^ ]*) ([^ ]*)$')
-      if is_of(accounts, id) and (isWhole or is_first(word, beginning, id)) then reply[#reply + 1] = id end
+      if is_told(id, word, not isWhole and beginning) then reply[#reply + 1] = id end
     end
     reply[2] = int(most - left)
     if left <= 0 then
@@ -60,6 +82,6 @@ local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), 
 reply[1], reply[2] = found[1], int(#found[2] / 2)
 for at = 1, #found[2], 2 do
   local id = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
-  if is_of(accounts, id) then reply[#reply + 1] = id end
+  if is_told(id) then reply[#reply + 1] = id end
 end
 return reply
