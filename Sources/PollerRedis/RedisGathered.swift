@@ -9,8 +9,9 @@ extension RedisWatchStore {
     /// Watches that are read for one page: some 50 ms.
     static var gatheredMax: Int { 1000 }
 
-    /// A page of all that is looked up, behind a place; `nil` where there is too much of it. `heads` is what its entries
-    /// begin with.
+    /// A page of all that is looked up, behind a place; nil where there is too much of it.
+    ///
+    /// `heads` is what its entries begin with.
     func gathered(
         _ query: ListQuery,
         _ lookup: SearchLookup,

@@ -66,10 +66,10 @@ extension RedisWatchStore: OrderStore {
             }
             let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
             // All in one go: few of them may be what is asked for.
-            let readings = try await redis.steadily { () throws(StoreError) in
+            let records: [ItemReading<Watch>?] = try await redis.steadily { () throws(StoreError) in
                 try await readings(named, partition: redis.keys.partition(of: lane.description))
             }
-            for (id, reading) in zip(named, readings) {
+            for (id, reading) in zip(named, records) {
                 let order = try Self.order(id, query.account, reading)
                 if let order, query.matches(order) { found.append(order) }
             }

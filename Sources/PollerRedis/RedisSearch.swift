@@ -17,8 +17,10 @@ extension RedisWatchStore {
     private static var foundMax: Int { 3200 }
     /// Of which each partition is asked for so many at least.
     private static var foundMin: Int { 10 }
-    /// Calls of one page behind the first of each entry. They end, too, when ``looksMax`` entries were looked at: where
-    /// an entry has many items of other accounts, a page may be empty and not the last.
+    /// Calls of one page behind the first of each entry.
+    ///
+    /// They end, too, when ``looksMax`` entries were looked at: where an entry has many items of other accounts, a page
+    /// may be empty and not the last.
     private static var scansMax: Int { 100 }
 
     package func list(

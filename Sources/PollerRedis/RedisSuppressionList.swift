@@ -1,8 +1,10 @@
 package import Poller
 package import RedisClient
 
-/// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for
-/// what the list shows of it, `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows the first alone.
+/// The suppression list in Redis.
+///
+/// A key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for what the list shows of it,
+/// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows the first alone.
 ///
 /// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
@@ -128,7 +130,9 @@ package struct RedisSuppressionList: SuppressionList {
         let entries = Self.entries(recipient, account)
         // One key a command: in a Cluster they live in different slots.
         _ = try await run(
-            (entries.map(key) + entries.map(noteKey) + [refused]).map { RedisCommand("DEL", [.string($0)]) }
+            (entries.map(key) + entries.map(noteKey) + [refused]).map {
+                RedisCommand("DEL", [.string($0)])
+            }
                 + entries.map {
                     RedisCommand("ZREM", [.string(index), .string($0.id.description)])
                 }

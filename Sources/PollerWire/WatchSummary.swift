@@ -34,7 +34,8 @@ public struct WatchSummary: WireObject, Hashable {
         Field(
             "capped",
             \.isCapped,
-            note: "Whether there are more, or may be: then count and sums are of those that were counted."
+            note:
+                "Whether there are more, or may be: then count and sums are of those that were counted."
         )
         Field(
             "sums",

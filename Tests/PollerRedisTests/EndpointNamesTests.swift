@@ -62,7 +62,9 @@ struct EndpointNamesTests {
         }
     }
 
-    @Test("the name of an endpoint of the file that no index has is taken, and the file can change it")
+    @Test(
+        "the name of an endpoint of the file that no index has is taken, and the file can change it"
+    )
     func notIndexed() async throws {
         try await Self.run { store, client, records in
             let ofFile = try Self.endpoint("crm", isOfFile: true)

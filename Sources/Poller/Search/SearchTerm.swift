@@ -74,8 +74,9 @@ package struct SearchLookup: Hashable, Sendable {
     package let whole: [String]
     /// Sources, whose watches are found by their names.
     package let sources: [SearchedSource]
-    /// Bytes of the shortest word that it goes by: of two lookups the one with the longer word finds less, as a rule.
-    /// None of sums, which many have.
+    /// Bytes of the shortest word that it goes by; none of sums, which many have.
+    ///
+    /// Of two lookups the one with the longer word finds less, as a rule.
     let weight: Int
 
     init(

@@ -55,6 +55,8 @@ struct WatchSummaryRoutes {
     /// - Parameters:
     ///   - isSelective: whether records are looked at that are not counted.
     ///   - page: reads so many behind a cursor.
+    /// - Returns: how many there are, and their sums.
+    /// - Throws: what `page` throws.
     static func summary(
         isSelective: Bool,
         _ page: (Int, String?) async throws -> ListPage<WatchSnapshot>
