@@ -66,6 +66,7 @@ extension PollerProblem {
         ("GET /v1/endpoints", "pollerctl endpoint list"),
         ("GET /v1/deliveries", "pollerctl delivery list"),
         ("GET /v1/lanes", "pollerctl lane list"),
+        ("GET /v1/mail/suppressions", "pollerctl mail list"),
         ("GET /v1/keys", "pollerctl key list"),
         ("POST …/rotate", "pollerctl endpoint rotate"),
         (

@@ -184,6 +184,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         shop.close()
 
 
+@pytest.mark.long
 def test_ten_thousand_payments_are_a_list_like_any_other(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     shop = Shop(cluster)

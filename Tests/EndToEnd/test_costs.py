@@ -37,7 +37,8 @@ def planned(*arguments: str) -> dict[str, float]:
     return runs("--lives", "1h", "--sources", "10", "--sample", "100", *arguments)[0]["cluster"]["bytes"]
 
 
-@pytest.mark.parametrize(("receivers", "names"), [(1, 2), pytest.param(2, 0, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("receivers", "names"), [(1, 2), (2, 0)])
 def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
     env = {
         "POLLER_LANE_RATE": "0", "POLLER_SEARCH": "order,customer",

@@ -26,7 +26,7 @@ def repartition(cluster: Cluster, *words: str) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan(seed=31, seconds=30, kinds=KILLED, partitions=2, split_to=64),
+        pytest.param(Plan(seed=31, seconds=30, kinds=KILLED, partitions=2, split_to=64), marks=pytest.mark.long),
         Plan("cluster", seed=32, seconds=25, sources=60, kinds=frozenset({"worker killed"}), partitions=4, split_to=32),
     ],
     ids=lambda plan: plan.store,

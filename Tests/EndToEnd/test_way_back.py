@@ -30,7 +30,8 @@ def shown(page: Browser, cluster: Cluster, order: str | None = None, **metadata)
     page.open(f"{cluster.api.url}/r/{source['id']}")
     page.wait_state("failed")
     return page.evaluate(
-        "(a => [a?.getAttribute('href') ?? null, a?.textContent ?? ''])(document.querySelector('footer a'))"
+        "(a => [a?.getAttribute('href') ?? null, a?.textContent ?? ''])"
+        "(document.querySelector('#links a') ?? document.querySelector('footer a'))"
     )
 
 

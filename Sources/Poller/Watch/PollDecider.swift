@@ -41,7 +41,7 @@ package struct PollDecider: Sendable {
     /// How long after a hint a watch is polled eagerly: a customer has just come back.
     static let eagerness = Duration.seconds(60)
     /// How long after its hint a review looks again that has found nothing new.
-    static let reviewAges: [Duration] = [.seconds(3), .seconds(20)]
+    static let reviewAges: [Duration] = [.seconds(2), .seconds(10)]
     /// The longest wait of an eager watch, and of one whose object was locked.
     static let eagerWait = Duration.seconds(1)
     /// The longest wait of a watch whose upstream fails.

@@ -47,11 +47,11 @@ export async function ordersPage({ query, stop }) {
     table("Orders", [
       { name: "Order", cell: (order) => order.order },
       { name: "Amount", n: true, cell: (order) => sum(order.payment) },
-      { name: "Payment", cell: (order) => order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(order.payment) },
+      !isTwice && { name: "Payment", cell: (order) => order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(order.payment) },
       isTwice && { name: "To refund", n: true, cell: surplus },
       { name: "Tries", n: true, wide: true, cell: (order) => count(order.members.length) },
       { name: "Account", wide: true, cell: (order) => h("span", { class: "soft" }, order.account) },
-      { name: "Age", n: true, cell: (order) => age(order.created_at, "–", "old") },
+      { name: "Age", n: true, wide: isTwice, cell: (order) => age(order.created_at, "–", "old") },
     ], rows, {
       link: (order) => orderLink(order.order, order.account), key: (order) => `${order.account} ${order.order}`,
       nothing: isTwice ? "No order was paid twice." : "No payment has named an order yet: pollerctl enqueue --order names one.",

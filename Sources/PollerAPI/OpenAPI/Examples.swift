@@ -43,6 +43,7 @@ enum Examples {
     private static let answers: [String: any WireObject] = [
         "Watch": watch, "Order": order, "Event": event, "Endpoint": endpoint,
         "EndpointTest": endpointTest, "Delivery": delivery, "Attempt": attempt,
+        "DeliveryMessage": message,
         "Incident": incident, "AuditEntry": auditEntry, "AccessKey": accessKey, "Lane": lane,
         "Replay": replay, "StreamToken": streamToken, "Suppression": suppression,
         "TimelineEntry": timelineEntry, "Problem": problem,
@@ -137,6 +138,18 @@ enum Examples {
         $0.code = 204
         $0.address = "192.0.2.7:443"
         $0.durationMs = 38
+    }
+
+    private static let message = DeliveryMessage {
+        $0.delivery = delivery.id
+        $0.seq = 3
+        $0.event = "evt_5Zr0bKJx9Qw"
+        $0.recipient = "jane@example.com"
+        $0.type = "text/plain"
+        $0.subject = "We have received your payment"
+        $0.text = "Thank you. We have received €49.90 for your order A77."
+        $0.sentAt = paid
+        $0.isAsSent = true
     }
 
     private static let delivery = Delivery {

@@ -29,7 +29,8 @@ struct OpenAPI {
                 description: "OpenAPI 3.1.",
                 content: ("application/json", ["type": "object"])
             )
-        ]
+        ],
+        problems: [400]
     )
 
     /// The description of these routes and of itself, with what answers it.

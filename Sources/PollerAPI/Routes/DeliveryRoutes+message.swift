@@ -77,8 +77,7 @@ extension DeliveryRoutes {
         Problem(
             .notFound,
             "Event \(wanted.seq) of \(wanted.id) is not kept any more, its endpoint was removed, or the "
-                + "recipient is sent nothing of it; GET /v1/deliveries/\(wanted.id)/attempts lists the "
-                + "events that were sent."
+                + "recipient is sent nothing of it; the delivery's attempts say which events were sent."
         )
     }
 }

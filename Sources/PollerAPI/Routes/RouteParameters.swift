@@ -153,7 +153,9 @@ extension RouteInput where Value == String? {
         )
         return Self(given.parameters) { values throws(Problem) in
             guard let text = try given.read(values) else { return nil }
-            guard let opened = values.cursors.open(text, for: values.caller) else {
+            guard text.count <= lengthMax,
+                let opened = values.cursors.open(text, for: values.caller)
+            else {
                 throw Problem(
                     .invalidParameter,
                     "cursor is not one of ours: use next of the page before, unchanged.",

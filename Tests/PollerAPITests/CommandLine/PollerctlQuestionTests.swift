@@ -1,4 +1,7 @@
 import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
 import Testing
 
 @Suite("pollerctl answers the questions of support")
@@ -128,26 +131,56 @@ struct PollerctlQuestionTests {
         _ bodies: [String]
     ) async throws -> (done: CommandRun, requests: [String]) {
         let answers = Answers(bodies)
-        var (done, requests): (CommandRun?, [String]) = (nil, [])
-        try await ScriptedGateway.run { connection in
-            let body = await answers.next() ?? "{}"
-            try await connection.send(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
-                    + "content-length: \(body.utf8.count)\r\n\r\n\(body)"
-            )
-        } _: { gateway, port in
-            done = try await CommandRun.run(arguments, url: "http://127.0.0.1:\(port)")
-            requests = gateway.requests
-        }
-        return (try #require(done), requests)
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answering(answers))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = server.localAddress?.port ?? 0
+        let done = try await CommandRun.run(arguments, url: "http://127.0.0.1:\(port)")
+        try await server.close()
+        return (done, answers.requests)
     }
 }
 
-/// Answers in their order.
-private actor Answers {
-    private var rest: [String]
+/// Answers in their order, and the first lines of the requests that they were given to.
+private final class Answers: Sendable {
+    private let state: Mutex<(rest: [String], requests: [String])>
 
-    init(_ bodies: [String]) { rest = bodies }
+    init(_ bodies: [String]) { state = Mutex((bodies, [])) }
 
-    func next() -> String? { rest.isEmpty ? nil : rest.removeFirst() }
+    var requests: [String] { state.withLock(\.requests) }
+
+    func next(to request: String) -> String {
+        state.withLock { state in
+            state.requests.append(request)
+            return state.rest.isEmpty ? "{}" : state.rest.removeFirst()
+        }
+    }
+}
+
+/// Answers a request when its head is there, on the connection's own thread: where hundreds of tests wait for their
+/// turn, a task would come too late.
+private final class Answering: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answers: Answers
+    private var head = ""
+
+    init(_ answers: Answers) { self.answers = answers }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        head += String(buffer: unwrapInboundIn(data))
+        guard head.contains("\r\n\r\n") else { return }
+        let body = answers.next(to: head.split(separator: "\r\n").first.map(String.init) ?? "")
+        let answer = ByteBuffer(
+            string: "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
+                + "content-length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        context.close(promise: nil)
+    }
 }
