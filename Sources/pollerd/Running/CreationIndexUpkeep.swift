@@ -51,16 +51,27 @@ struct CreationIndexUpkeep: Service {
             return
         }
         guard try await index.take(as: owner, for: Self.turn) else { return }
-        let count = try await index.fill { () throws(StoreError) in
-            if Task.isCancelled { return false }
-            return try await index.take(as: owner, for: Self.turn)
+        let count: Int?
+        do throws(StoreError) {
+            count = try await index.fill { () throws(StoreError) in
+                if Task.isCancelled { return false }
+                return try await index.take(as: owner, for: Self.turn)
+            }
+        } catch {
+            await release()
+            throw error
         }
-        try await index.release(as: owner)
+        await release()
         guard let count, try await !hasFormerReleases() else { return }
         try await index.note(completeAt: WallClock.now())
         if known == nil {
             logger.info("lists are in the order of creation", metadata: ["indexed": "\(count)"])
         }
+    }
+
+    /// Gives the turn back, in a task of its own: a process that is shut down must not keep it for a minute.
+    private func release() async {
+        await Task { try? await index.release(as: owner) }.value
     }
 
     private func hasFormerReleases() async throws(StoreError) -> Bool {
