@@ -316,7 +316,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The programs of the guide to PollerClient, compiled as its readers compile them: with no settings of ours.
+        // The programs of the guide to PollerClient, compiled as its readers compile them: without this package's settings.
         .executableTarget(
             name: "example-watch-payment",
             dependencies: ["PollerClient"],

@@ -220,7 +220,7 @@ def result(operation: dict) -> tuple[str, bool]:
             conditional = True
         elif "$ref" not in answer and status[0] in "23":
             content = answer.get("content", {})
-            # Another form is answered to who asks for it by a parameter, such as format=csv of a list.
+            # A parameter may select another media type, such as format=csv of a list.
             told = {"application/json": content["application/json"]} if "application/json" in content else content
             for kind, body in told.items():
                 if kind not in ANSWERS:

@@ -52,9 +52,9 @@ enum IdentifierSyntax {
         throw InvalidInput(field: field, message: secret.advice)
     }
 
-    /// Whether people see a scalar of a name: letters, digits, signs and spaces.
+    /// Whether a scalar of a name is visible: letters, digits, signs and spaces.
     ///
-    /// What nobody sees makes two names of one, turns the line around, or looks different on each machine.
+    /// Invisible scalars make two names look the same, reverse the text direction, or look different on each machine.
     static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,

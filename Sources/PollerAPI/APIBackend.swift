@@ -15,7 +15,7 @@ package struct APIBackend: Sendable {
     /// What holds now for lanes without a limit of their own.
     package let laneLimit: @Sendable () -> LaneLimit
     package let feed: any EventFeed
-    /// Whether the store can be read now; nil where nobody knows.
+    /// Whether the store can be read now; nil where no check of the store exists.
     package let isStoreReachable: (@Sendable () -> Bool)?
     /// The registered endpoints.
     package let endpoints: EndpointBackend
@@ -50,7 +50,7 @@ package struct APIBackend: Sendable {
     package let locator: (any SourceLocator)?
     /// Tells the upstream what payers have told us; nil when there is none to tell.
     package let payers: (any PayerUpstream)?
-    /// Reads disputes from the upstream; `nil` where there is none that has them.
+    /// Reads disputes from the upstream; `nil` for upstreams without disputes.
     package let disputes: (any DisputeBook)?
     /// Seals API keys into the cookies of browsers.
     package let sessions: ConsoleSessions
@@ -79,7 +79,7 @@ package struct APIBackend: Sendable {
     ///   - members: who works on this cluster.
     ///   - laneLimit: tells what holds for lanes without a limit of their own.
     ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
-    ///   - isStoreReachable: tells whether the store can be read now; nil where nobody knows.
+    ///   - isStoreReachable: whether the store can be read now; nil where no check of the store exists.
     ///   - endpoints: the registered endpoints.
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
@@ -99,7 +99,7 @@ package struct APIBackend: Sendable {
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
-    ///   - disputes: reads disputes from the upstream; nil where there is none that has them.
+    ///   - disputes: reads disputes from the upstream; nil for upstreams without disputes.
     ///   - sessions: seals API keys into the cookies of browsers.
     ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
     ///   - branding: tells whose return page it is, by account.

@@ -146,7 +146,7 @@ public struct EndpointUpdate: Hashable, Sendable {
     public var signing: Endpoint.Signing?
     /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
     public var url: String?
-    /// What people call it, unique within the account; `""` removes the name.
+    /// The endpoint's name, unique within the account; `""` removes the name.
     public var name: String?
     /// Event types such as `source.chargeable` or `source.*`; empty for all.
     public var types: [String]?

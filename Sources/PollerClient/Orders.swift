@@ -13,7 +13,7 @@ extension PollerClient {
     /// A page of an account's orders, the newest first.
     ///
     /// - `state`: only those of which this is true: `paid`, `awaiting_customer`, …
-    /// - `isPaidTwice`: only those that several tries have paid.
+    /// - `isPaidTwice`: only orders that several attempts have paid.
     /// - `limit`: 1–100.
     /// - `cursor`: ``Page/next`` of the page before.
     public func orders(

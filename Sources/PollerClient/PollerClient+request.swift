@@ -55,7 +55,7 @@ extension PollerClient {
         return Answer(status: status, body: bytes)
     }
 
-    /// Reads what a route answers, for commands that show it as it is.
+    /// Reads the answer of a route, for commands that show it as it is.
     package func read(
         _ path: String,
         query: [(String, String?)] = []
@@ -63,7 +63,7 @@ extension PollerClient {
         try await send(.GET, path, query: query).json
     }
 
-    /// Deletes what a path names; the answer says what it was.
+    /// Deletes the object at a path; the answer is its last state.
     package func delete(_ path: String) async throws -> RawJSON {
         try await send(.DELETE, path).json
     }

@@ -59,7 +59,7 @@ extension PollerClient {
         return try Page(try await send(.GET, "/v1/watches", query: query))
     }
 
-    /// How many watches a filter finds, and the sums of their payments: of the newest 10,000 at most.
+    /// The number of watches that a filter finds, and the sums of their payments: of the newest 10,000 at most.
     ///
     /// The filters are those of ``list(state:status:payment:account:kind:createdAfter:createdBefore:matching:limit:cursor:hasMemory:)``.
     public func summary(

@@ -14,8 +14,8 @@ package import RedisClient
 /// so; once the last one has gone, it is walked again. A store whose last word is old was without this release
 /// meanwhile, and is walked again, too.
 ///
-/// The same walk takes words out of the index of searches (searching.lua) whose watch such a release has forgotten: it
-/// knows nothing of them.
+/// The same pass also cleans the index of searches (searching.lua): it removes words of watches that such a release has
+/// deleted, because that release does not know the index.
 ///
 /// A crash at any point leaves entries that are right, and a store that does not say that it is complete.
 package struct CreationIndex: Sendable {

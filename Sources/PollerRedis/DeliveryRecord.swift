@@ -174,7 +174,7 @@ enum AttemptLine {
             let outcome = outcomes.first(where: { $0.value == parts[3] })?.key,
             let kind = AttemptClass(rawValue: parts[4])
         else { return nil }
-        // Behind the phases: what the message is recognised by.
+        // After the phases: the digest of the message.
         let phases = parts[6].split(separator: ",", omittingEmptySubsequences: false)
         func phase(_ index: Int) -> Int? { index < phases.count ? Int(count: phases[index]) : nil }
         var record = AttemptRecord(

@@ -121,10 +121,11 @@ enum EndpointRecord {
         }
 
         let url: String
-        /// The name of one that the file describes.
+        /// The name of an endpoint of the file.
         let name: String?
-        /// The name of any other: 0.3.0 takes what has a `name` for one of the file, and disables what its own file
-        /// does not have.
+        /// The name of an endpoint of the API.
+        ///
+        /// 0.3.0 takes every endpoint with a `name` for one of the file, and disables those that its own file lacks.
         let label: String?
         let types: [String]?
         let sources: [String]?

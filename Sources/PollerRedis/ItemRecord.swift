@@ -24,7 +24,7 @@ protocol ItemRecord {
     /// The secret that was learned, packed and sealed; nil when none was.
     static func secret(after change: Change, sealedBy keys: MasterKeys) -> [UInt8]?
 
-    /// The entries of the index under which a change puts the item (`SearchEntries.stored`).
+    /// The entries of the index that a change adds for the item (`SearchEntries.stored`).
     static func searchEntries(after change: Change) -> String
 
     /// Whether the look that led to a change has seen what the money did.

@@ -15,7 +15,7 @@ import RedisClient
 /// | `<ns>sweep{<account>}` | hash | an account's sweep (``SweepField``) |
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
-/// | `<ns>paid{<account>}` | string | there for a day after money arrived on an account |
+/// | `<ns>paid{<account>}` | string | exists for a day after money arrived on an account |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
 /// | `<ns>refused` | hash | account → its webhooks that were refused since one was accepted (``RefusedWebhooks``), two days |
 /// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |
@@ -24,7 +24,7 @@ import RedisClient
 /// | `poller:created` | string | which process fills the index by creation just now (``CreationIndex``) |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
-/// | `poller:suppressedNote:<id>` | string | what the list shows of that: when, account, masked address |
+/// | `poller:suppressedNote:<id>` | string | details for the list of that entry: time, account, masked address |
 /// | `poller:refused:<id>` | string | when a relay first refused a recipient as unknown, ms; ninety days |
 /// | `poller:relay` | hash | what the mail relay refuses (``RedisRelayTroubles``), a day |
 /// | `poller:spent:<id>` | string | a stream token that has stood in a URL, for as long as it lives |

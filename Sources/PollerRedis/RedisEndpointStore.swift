@@ -119,7 +119,7 @@ package struct RedisEndpointStore: EndpointStore {
         throw .corrupt("endpoint_write answered nonsense")
     }
 
-    /// The ID that an endpoint of its name has where the configuration file describes it; '' without a name.
+    /// The ID that the configuration file would give an endpoint of its name; '' without a name.
     private static func idOfFile(_ endpoint: Endpoint) -> String {
         endpoint.name.map { "\(EndpointID(account: endpoint.account, name: $0))" } ?? ""
     }

@@ -9,9 +9,9 @@ extension RedisWatchStore {
     /// Watches that are read for one page: some 50 ms.
     static var gatheredMax: Int { 1000 }
 
-    /// A page of all that is looked up, behind a place; nil where there is too much of it.
+    /// A page of all matches of a lookup, after a place; nil where there are too many of them.
     ///
-    /// `heads` is what its entries begin with.
+    /// `heads` is the first part of each entry.
     func gathered(
         _ query: ListQuery,
         _ lookup: SearchLookup,
@@ -55,11 +55,11 @@ extension RedisWatchStore {
     }
 }
 
-/// What search.lua answers.
+/// The answer of search.lua.
 struct EntryReply {
     /// The place of the rest; `0` when there is none.
     let next: String
-    /// How many entries were looked at, also of other accounts.
+    /// How many entries were read, also of other accounts.
     let looked: Int
     let ids: [ItemID]
 

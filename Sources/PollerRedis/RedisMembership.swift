@@ -6,7 +6,7 @@ package import RedisClient
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
 /// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>`,
 /// `partitions=<among how many it places lanes>`, of a worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
-/// alone. A hash beside it has those that left, of a day (``KeyKind/departures``).
+/// alone. Another hash has the processes that left within a day (``KeyKind/departures``).
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]

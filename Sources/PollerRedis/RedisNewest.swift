@@ -119,11 +119,11 @@ struct CreatedPlace: MergedPlace, Hashable {
         self.entry = entry
     }
 
-    /// The place before everything that was created at an instant or earlier.
+    /// The place before all entries that were created at an instant or earlier.
     init(upTo instant: Timestamp) {
         let digits = String(max(instant.ms, 0) + 1)
         let zeros = String(repeating: "0", count: max(13 - digits.utf8.count, 0))
-        // A digest and an id come behind spaces.
+        // The digest and the id sort after spaces.
         entry = zeros + digits + "   "
     }
 

@@ -65,7 +65,7 @@ extension RedisWatchStore: OrderStore {
                 throw .corrupt("order_list.lua answered \(reply)")
             }
             let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
-            // All in one go: few of them may be what is asked for.
+            // One read for all of them: perhaps only few of them match.
             let records: [ItemReading<Watch>?] = try await redis.steadily { () throws(StoreError) in
                 try await readings(named, partition: redis.keys.partition(of: lane.description))
             }

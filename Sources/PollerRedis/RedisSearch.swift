@@ -13,14 +13,14 @@ extension RedisWatchStore {
     static var batch: Int { 100 }
     /// Items of one entry that are asked for in one go.
     private static var found: Int { 200 }
-    /// The same of all partitions together, where a beginning is asked for in them at once: each item costs two reads.
+    /// The same of all partitions together, if they are searched for a prefix at once: each item costs two reads.
     private static var foundMax: Int { 3200 }
-    /// Of which each partition is asked for so many at least.
+    /// The least number of them that each partition reads.
     private static var foundMin: Int { 10 }
-    /// Calls of one page behind the first of each entry.
+    /// Calls of one page after the first call of each entry.
     ///
-    /// They end, too, when ``looksMax`` entries were looked at: where an entry has many items of other accounts, a page
-    /// may be empty and not the last.
+    /// A page also ends when ``looksMax`` entries were read: if an entry has many items of other accounts, a page may
+    /// be empty and not the last.
     private static var scansMax: Int { 100 }
 
     package func list(
@@ -100,7 +100,7 @@ extension RedisWatchStore {
                 snapshot?.watch.createdAt == item.place.createdAt ? snapshot : nil
             }
         }
-        // What is behind it is older than all that is asked for.
+        // All records after the end of the page are older than the requested range.
         let end = page.next.flatMap(CreatedPlace.init(cursor:))?.createdAt
         guard let from, let end, end < from else { return page }
         return ListPage(items: page.items, next: nil, looked: page.looked)
@@ -194,7 +194,7 @@ extension RedisWatchStore {
                 return ListPage(items: newest(page.items), next: next, looked: page.looked)
             }
             let rest = try await named(query, lookup.sources, left, from: names)
-            // One that a word finds, too, is there once.
+            // A watch that a word finds, too, is returned once.
             let known = Set(page.items.map(\.watch.key))
             page = ListPage(
                 items: page.items + rest.items.filter { !known.contains($0.watch.key) },
@@ -214,21 +214,21 @@ extension RedisWatchStore {
         /// Its beginning.
         let place: EntryPlace
         let partition: Int
-        /// As ``SearchLookup/entries`` has it.
+        /// The entry as in ``SearchLookup/entries``.
         let entry: String
-        /// Those before it, as search.lua takes them: what is under one of them, too, is told there.
+        /// The entries before it, in the form of search.lua, which leaves out items that one of them covers.
         let others: String
 
         var isBeginning: Bool { SearchLookup.isBeginning(entry) }
     }
 
-    /// What an entry of the index begins with in one partition.
+    /// The first part of an entry of the index in one partition.
     struct EntryHead {
         let lookup: EntryLookup
         let reply: EntryReply
     }
 
-    /// What entries begin with in all partitions, all at once: of most there is nothing else.
+    /// The first part of each entry in all partitions, read at once; most entries have no more.
     func heads(
         _ entries: [String],
         _ query: ListQuery
@@ -277,7 +277,7 @@ extension RedisWatchStore {
         }
     }
 
-    /// What is under entries of the index; `known` is what they begin with, if that was asked for already.
+    /// A page of items of some entries of the index; `known` is the first part of each, if it was read already.
     private func entered(
         _ query: ListQuery,
         _ entries: [String],
@@ -293,7 +293,7 @@ extension RedisWatchStore {
         var heads: [Int: EntryReply] = [:]
         for (index, head) in known.enumerated() { heads[index] = head.reply }
         if known.isEmpty {
-            // Beginnings are asked for one after the other, and no further than the page goes.
+            // Prefixes are searched one after the other, and only until the page is full.
             let exact = lookups.indices.filter { !lookups[$0].isBeginning }
             let found = try await self.heads(exact.map { lookups[$0] }, query)
             for (index, head) in zip(exact, found) { heads[index] = head.reply }

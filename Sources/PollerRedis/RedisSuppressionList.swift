@@ -3,13 +3,13 @@ package import RedisClient
 
 /// The suppression list in Redis.
 ///
-/// A key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for what the list shows of it,
-/// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows the first alone.
+/// A key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for its details in the list,
+/// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows only the first key.
 ///
 /// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
-/// `<ns>suppressions`, a zset of the entries by their time, is what the list is read from. It is written after the
-/// entry, which alone decides: an entry that a crash leaves out of the list is no less suppressed.
+/// The list is read from `<ns>suppressions`, a zset of the entries by their time. It is written after the entry, which
+/// alone decides: an entry that a crash leaves out of the list still suppresses the recipient.
 /// `<ns>refused:<id>` is when a relay first refused a recipient as unknown, in ms, for ninety days.
 package struct RedisSuppressionList: SuppressionList {
     /// Entries that are read in one go.
@@ -90,7 +90,7 @@ package struct RedisSuppressionList: SuppressionList {
         let notes = try await run(entries.map { RedisCommand("GET", [.string(noteKey($0))]) })
         var items: [SuppressedRecipient] = []
         for (entry, (text, note)) in zip(entries, zip(texts, notes)) {
-            // Lifted meanwhile, or by a release that knows no list.
+            // Lifted meanwhile, possibly by a release that does not know the list.
             guard let text = text.string else { continue }
             items.append(try Self.shown(text, note.string, entry))
         }
@@ -104,7 +104,7 @@ package struct RedisSuppressionList: SuppressionList {
         return reason
     }
 
-    /// Reads an entry: its reason, and what is shown of it, which entries of 0.3.0 do not have.
+    /// Reads an entry: its reason, and its details, which entries of 0.3.0 lack.
     private static func shown(
         _ text: String,
         _ note: String?,

@@ -62,11 +62,11 @@ enum ScriptError: String, CaseIterable {
     case splitting = "SPLITTING"
 }
 
-/// How a process came off the list of live ones (`Departure`).
+/// How a process left the list of live ones (`Departure`).
 enum DepartureLetter: String, CaseIterable {
-    /// It took itself off the list.
+    /// It removed itself from the list.
     case clean = "c"
-    /// It fell silent.
+    /// Its beat expired.
     case lost = "l"
 }
 

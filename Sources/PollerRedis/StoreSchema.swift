@@ -69,8 +69,8 @@ enum KeyKind: String, CaseIterable {
     case fanOuts = "F"
     /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
     case members = "p"
-    /// Hash, in partition 0 of the watches only: processes that left, owner → `left ms, DepartureLetter, what it said
-    /// of itself`; the newest 100, for a day.
+    /// Hash, in partition 0 of the watches only: processes that left, owner →
+    /// `left ms, DepartureLetter, its description`; the newest 100, for a day.
     case departures = "D"
     /// Hash: what the partition knows of itself (``MetaField``).
     case meta = "m"

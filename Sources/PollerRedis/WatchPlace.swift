@@ -63,7 +63,7 @@ enum WatchPlace {
 }
 
 /// Where a search stands among entries of the index: the step (``ListPosition``), the entry in one of its partitions,
-/// HSCAN's place in its bucket or the last word, and how many of those it told were passed.
+/// HSCAN's place in its bucket or the last word, and how many of its items were passed.
 ///
 /// HSCAN's places are good for one bucket alone: when the step was split since, it is begun again, and what was told
 /// of that one step may be told twice.

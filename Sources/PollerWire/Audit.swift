@@ -36,7 +36,7 @@ public struct AuditEntry: WireObject, Hashable {
         public var kind = ""
         /// As the API names it.
         public var id = ""
-        /// What people called it when it was changed; nil for what has no name.
+        /// The name of the target at the time of the change; nil for a target without a name.
         public var name: String?
 
         package init() {}

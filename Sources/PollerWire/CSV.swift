@@ -3,13 +3,13 @@
 /// *Shape*: RFC 4180: commas, lines that end with CRLF, quotation marks around fields that have a comma, a semicolon, a
 /// quotation mark or a line break, UTF-8.
 ///
-/// *Formulas.* Spreadsheets take a field that begins with `=`, `+`, `-` or `@` for a formula, and customers choose what
-/// their name is. Such a text has an apostrophe before it, which spreadsheets show as text. Where fields are separated
-/// by semicolons or tabs, what is behind one of these inside a text is a field of its own, and quotation marks in the
-/// middle of such a field enclose nothing: so an apostrophe stands there, too, and behind a line break.
+/// *Formulas.* Spreadsheets take a field that begins with `=`, `+`, `-` or `@` for a formula, and customers choose
+/// their own names. Such a text gets an apostrophe before it, which spreadsheets show as text. Some spreadsheets
+/// separate fields by semicolons or tabs. There the text after one of these begins another field, and quotation marks
+/// in the middle of such a field enclose nothing. So an apostrophe is inserted there, too, and after a line break.
 /// *Source*: <https://www.rfc-editor.org/rfc/rfc4180>, <https://owasp.org/www-community/attacks/CSV_Injection>
 package enum CSV {
-    /// A field: a text from outside, or a number or name of our own, which is never a formula.
+    /// A field: a text from outside, or a number or name that the server makes, which is never a formula.
     package enum Field: Hashable, Sendable {
         case text(String?)
         case own(String?)
@@ -19,12 +19,12 @@ package enum CSV {
     ///
     /// Scalars, because a sign with an accent is one character, and still begins a formula.
     private static let formulas: Set<Unicode.Scalar> = ["=", "+", "-", "@", "＝", "＋", "－", "＠"]
-    /// Those behind which another spreadsheet begins a new field.
+    /// The characters after which another spreadsheet begins a new field.
     private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
-    /// Those with which a text must not begin, because they are left out before a formula.
+    /// The characters with which a text must not begin, because spreadsheets ignore them before a formula.
     private static let blanks: Set<Unicode.Scalar> = ["\t", "\r", "\n"]
 
-    /// A line with its end.
+    /// A line with its line break.
     package static func line(_ fields: [Field]) -> String {
         fields.map(text).joined(separator: ",") + "\r\n"
     }
@@ -37,7 +37,7 @@ package enum CSV {
     }
 
     private static func harmless(_ outside: String) -> String {
-        // What steers a terminal is no part of a name.
+        // Control characters of terminals are not allowed in a name.
         let isSteering = { (scalar: Unicode.Scalar) in
             scalar.properties.generalCategory == .control
                 && !"\t\n\r".unicodeScalars.contains(scalar)
@@ -64,7 +64,7 @@ package enum CSV {
         return formulas.contains(first) || blanks.contains(first)
     }
 
-    /// Whether the rest of a text is a formula where it is a field, also one in quotation marks.
+    /// Whether the rest of a text is a formula when it is a field, also one in quotation marks.
     private static func isFormula(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
         guard let first = rest.first(where: { $0 != " " && $0 != "\"" }) else { return false }
         return formulas.contains(first)
@@ -94,7 +94,7 @@ package struct WatchCSV: Hashable, Sendable {
     /// The metadata that have a column each.
     private let metadata: [String]
 
-    /// A file with columns for some metadata; the order has one of its own.
+    /// A file with columns for some metadata; the order has a separate column.
     package init(metadata: [String]) {
         self.metadata = metadata.filter { $0 != "order" }
     }

@@ -37,15 +37,15 @@ public struct Worker: WireObject, Hashable {
 public struct DepartedWorker: WireObject, Hashable {
     /// How it left.
     public enum How: String, Word {
-        /// It was shut down, and took itself off the list.
+        /// It was shut down, and removed itself from the list.
         case clean
-        /// It fell silent: killed, crashed, or cut off from the store.
+        /// Its beat expired: it was killed, crashed, or cut off from the store.
         case lost
     }
 
-    /// The process as it announced itself last.
+    /// The process as in its last announcement.
     public var process = Worker()
-    /// When it left; of one that was lost, when its last announcement ended.
+    /// The time it left; for a lost process, the time at which its last announcement expired.
     public var departedAt = Time(ms: 0)
     /// How it left.
     public var how = Open(How.clean)

@@ -94,7 +94,7 @@ package enum MoneyText {
 
     /// An amount as people write it in English: `€10.99`, `£1,234.50`, `¥5,000`, `CHF 10.99`.
     ///
-    /// A currency whose sign several have is written with its country (`CA$10.99`), one without a sign with its code.
+    /// A currency that shares its sign is written with its country (`CA$10.99`), one without a sign with its code.
     package static func shown(_ minorUnits: Int, _ currency: String?) -> String {
         guard let currency, let unit = CurrencyUnit(currency) else {
             return text(minorUnits, currency)

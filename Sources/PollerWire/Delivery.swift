@@ -16,7 +16,7 @@ public struct Delivery: WireObject, Hashable {
     public var id = ""
     /// The endpoint's id, `ep_…`.
     public var endpoint = ""
-    /// What people call the endpoint; nil where it has no name, or is the URL of a watch.
+    /// The name of the endpoint; nil for an endpoint without a name, and for the URL of a watch.
     public var endpointName: String?
     /// The URL of an inline `notify`; nil for a registered endpoint.
     public var url: String?
@@ -44,7 +44,7 @@ public struct Delivery: WireObject, Hashable {
     public var nextAttemptAt: Time?
     /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
     public var lastError: String?
-    /// When it was tried last; nil before the first attempt, and once its log is forgotten.
+    /// The time of the last attempt; nil before the first one, and once its log is deleted.
     public var lastAttemptAt: Time?
     /// When it came to rest with events given up; nil while it does not.
     public var givenUpAt: Time?

@@ -1,6 +1,6 @@
 /// A message of a delivery: the text of an email, or the body of a webhook.
 ///
-/// *Shape* (what is not known is left out):
+/// *Format* (unknown fields are left out):
 /// ```
 /// {"delivery":"dlv_3_8sKx0mPq2LtZ","seq":3,"event":"evt_…","to":"jane@example.com","type":"text/plain; charset=utf-8",
 ///  "subject":"Thank you for your payment","text":"…","sent_at":"2026-11-20T09:30:00.125Z","as_sent":true}
@@ -12,7 +12,7 @@ public struct DeliveryMessage: WireObject, Hashable {
     public var seq = 0
     /// The event's ID.
     public var event = ""
-    /// The address or URL it goes to.
+    /// The recipient's address or URL.
     public var recipient = ""
     /// The media type of ``text``.
     public var type = ""
@@ -20,9 +20,9 @@ public struct DeliveryMessage: WireObject, Hashable {
     public var subject: String?
     /// The text of an email, or the body of a webhook.
     public var text = ""
-    /// When the recipient accepted it; nil while it has not.
+    /// The time at which the recipient accepted it; nil while it has not.
     public var sentAt: Time?
-    /// Whether the text is the one that was sent, and to ``recipient``; nil when nothing is kept to tell.
+    /// Whether the text is the one that was sent, and to ``recipient``; nil when no digest is kept.
     public var isAsSent: Bool?
 
     package init() {}

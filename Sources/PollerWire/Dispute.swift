@@ -1,6 +1,6 @@
-/// A dispute as the upstream has it now, with the payment it is about.
+/// A dispute as the upstream has it now, with its payment.
 ///
-/// *Shape* (what is not known is left out; the amount in the currency's smallest unit):
+/// *Format* (unknown fields are left out; the amount in the currency's smallest unit):
 /// ```
 /// {"id":"dp_1","account":"default","status":"needs_response","open":true,"amount":1099,"currency":"eur",
 ///  "reason":"fraudulent","charge":"ch_1","created_at":"2026-11-20T09:30:00.000Z",
@@ -11,27 +11,27 @@ public struct Dispute: WireObject, Hashable {
     public var id = ""
     /// The account at the upstream.
     public var account = ""
-    /// As the upstream names it.
+    /// The status, with the upstream's name.
     public var status = ""
     /// Whether it still has to be answered.
     public var needsResponse = false
-    /// Whether something may still happen to it.
+    /// Whether the dispute is not final yet.
     public var isOpen = false
-    /// What is disputed.
+    /// The disputed amount.
     public var amount: Int?
     /// Three letters, lower case.
     public var currency: String?
     /// The reason given.
     public var reason: String?
-    /// The charge it is about.
+    /// The disputed charge.
     public var charge: String?
     /// When it was opened.
     public var createdAt: Time?
-    /// Until when it can be answered; nil when it no longer can.
+    /// The deadline for an answer; nil when it can no longer be answered.
     public var dueAt: Time?
     /// The watch of the payment; nil for a payment that is not watched.
     public var source: String?
-    /// What sort of object that is.
+    /// The kind of that object.
     public var kind: Open<Kind>?
     /// The shop's order, if given.
     public var order: String?
@@ -62,11 +62,11 @@ public struct Dispute: WireObject, Hashable {
 
 /// The disputes of some accounts, those with the nearest deadline first.
 public struct DisputeList: WireObject, Hashable {
-    /// An account whose disputes could not be read.
+    /// An account with disputes that could not be read.
     public struct Unread: WireObject, Hashable {
         /// The account.
         public var account = ""
-        /// Why not.
+        /// The reason of the failure.
         public var reason = ""
 
         package init() {}
@@ -79,9 +79,9 @@ public struct DisputeList: WireObject, Hashable {
 
     /// The disputes.
     public var data: [Dispute] = []
-    /// Accounts whose disputes could not be read, each with the reason.
+    /// Accounts with disputes that could not be read, each with the reason.
     public var unread: [Unread] = []
-    /// When they were read from the upstream: a minute ago at most.
+    /// The time of the read from the upstream: a minute ago at most.
     public var readAt = Time(ms: 0)
 
     package init() {}

@@ -5,7 +5,7 @@ public struct Endpoint: WireObject, Hashable {
     /// Whether it is told anything.
     public enum State: String, Word { case enabled, disabled }
 
-    /// Where an endpoint is described.
+    /// The place where an endpoint is described.
     public enum Origin: String, Word {
         /// It was created through this API.
         case api
@@ -33,9 +33,9 @@ public struct Endpoint: WireObject, Hashable {
     public var id = ""
     /// Whose events it is told.
     public var account = ""
-    /// What people call it, unique within the account; nil for none.
+    /// The endpoint's name, unique within the account; nil for none.
     public var name: String?
-    /// Where it is described, and so where it can be changed.
+    /// The place where it is described, and so where it can be changed.
     public var origin = Open(Origin.api)
     /// `https://…`, `mailto:…` or `redis+stream:NAME`.
     public var url = ""
@@ -224,7 +224,7 @@ public enum EndpointRetry: Hashable, Sendable, CustomStringConvertible {
 
 extension EndpointRetry: WireValue {
     package static var schema: Schema {
-        // In place: beside an array OpenAPI Generator makes code of a reference that does not compile.
+        // In place: for a reference next to an array, OpenAPI Generator makes code that does not compile.
         var name = String.schema
         Facet.words("default", "fast", "none").apply(&name)
         var waits = [Span].schema

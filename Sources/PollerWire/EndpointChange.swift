@@ -4,7 +4,7 @@ package import JSONText
 public struct EndpointChange: WireObject, Hashable {
     /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
     public var url: String?
-    /// What people call it, unique within the account.
+    /// The endpoint's name, unique within the account.
     public var name = Change<String>.keep
     /// Event types such as `source.chargeable` or `source.*`; empty for all.
     public var types = Change<[String]>.keep

@@ -1,7 +1,7 @@
 import JSONText
 
-// Enumerations have names of their own in the API's description: generators make one type of each, `WatchState`,
-// where a list of words in place becomes another type for each field that has it.
+// Enumerations have names in the API's description. Generators make one type of each, such as `WatchState`. From a list
+// of words in place they would make another type for each field that has it.
 
 extension Word {
     /// Its name among the components: that of the type with those it is nested in, `WatchState`.
@@ -11,7 +11,7 @@ extension Word {
 }
 
 extension Components {
-    /// What sort of object an event or a delivery is about: watches, and what stands beside them.
+    /// The kind of object of an event or a delivery: the kinds of watches, and some others.
     static let eventKind: (name: String, schema: Schema) = (
         "EventKind",
         Schema([

@@ -16,7 +16,7 @@ public struct Incident: WireObject, Hashable {
     public var status = Open(Status.open)
     /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
     public var subject: String?
-    /// What people call the endpoint; nil for what has no name.
+    /// The name of the endpoint; nil for a subject without a name.
     public var subjectName: String?
     /// How many there were when it was seen last: lanes, deliveries, watches.
     public var count = 0
@@ -49,7 +49,7 @@ public struct Incident: WireObject, Hashable {
         case setAside = "set_aside"
         /// Deliveries have given up events.
         case deadLetters = "dead_letters"
-        /// A receiver accepts nothing, for a while already.
+        /// A receiver has accepted nothing for a while.
         case endpointFailing = "endpoint_failing"
         /// A registered endpoint is told nothing more, and no person wanted that.
         case endpointDisabled = "endpoint_disabled"

@@ -1,6 +1,6 @@
 /// A watch that is polled later than it is due, and why.
 ///
-/// *Shape* (what is not known is left out):
+/// *Format* (unknown fields are left out):
 /// ```
 /// {"source":"src_1","account":"default","kind":"source","order":"A77","lane":"default/sources",
 ///  "due_at":"2026-11-20T09:30:00.125Z","late_ms":61250,"reasons":["its lane default/sources is paused: resume it"]}
@@ -10,21 +10,21 @@ public struct LateWatch: WireObject, Hashable {
     public var source = ""
     /// The account at the upstream.
     public var account = ""
-    /// What sort of object that is.
+    /// The kind of that object.
     public var kind = Open(Kind.source)
     /// The shop's order, if given.
     public var order: String?
     /// The lane it waits in.
     public var lane = ""
-    /// When it was due.
+    /// Its due time.
     public var dueAt = Time(ms: 0)
-    /// How late it is, in milliseconds.
+    /// The delay in milliseconds.
     public var lateMs = 0
-    /// What it waits for, one sentence each, the most important first.
+    /// The reasons why it waits, one sentence each, the most important first.
     public var reasons: [String] = []
-    /// When it can be polled, as far as is known now; nil when only a person can tell.
+    /// The earliest time of a poll, as far as is known now; nil when only a person can resume it.
     public var earliestPollAt: Time?
-    /// What is true of the payment as of the last poll.
+    /// The payment as of the last poll.
     public var payment: Payment?
 
     package init() {}
@@ -49,7 +49,7 @@ public struct LateWatch: WireObject, Hashable {
 
 /// The watches that are polled late, the longest late first.
 public struct LateWatches: WireObject, Hashable {
-    /// The longest late.
+    /// The watches with the longest delay.
     public var data: [LateWatch] = []
     /// Due watches in the lanes that are late.
     public var waiting = 0

@@ -13,11 +13,11 @@ package enum OrderNames {
 
 /// Names for people, as a pattern: one line of printable characters, no space at either end.
 package enum LineText {
-    /// Controls, ends of lines, and marks that turn the text around them.
+    /// Control characters, line breaks, and marks that change the direction of the text.
     private static let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
 
-    /// What nobody sees besides: format characters (Unicode's category Cf) and those of private use (Co), as far as
-    /// four digits name them.
+    /// Further invisible characters: format characters (Unicode's category Cf) and those of private use (Co), as far as
+    /// four digits can express them.
     private static let unseen =
         #"\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2060-\u206f\ue000-\uf8ff"#
         + #"\ufeff\ufff9-\ufffb"#
@@ -27,7 +27,7 @@ package enum LineText {
         pattern(lengthMax, without: hidden)
     }
 
-    /// The pattern of a name of 1 to `lengthMax` characters, all of which people see.
+    /// The pattern of a name of 1 to `lengthMax` characters, all of them visible.
     package static func name(_ lengthMax: Int) -> String {
         pattern(lengthMax, without: hidden + unseen)
     }

@@ -1,20 +1,20 @@
-/// A recipient who is sent no mail, as the list shows it.
+/// A suppressed recipient, as the list shows it.
 ///
-/// *Shape* (what is not known is left out):
+/// *Format* (unknown fields are left out):
 /// ```
 /// {"id":"8sKx0mPq2LtZ","recipient":"j…e@example.com","account":"default","reason":"hard_bounce",
 ///  "since":"2026-11-20T09:30:00.125Z"}
 /// ```
 public struct SuppressionListEntry: WireObject, Hashable {
-    /// What lifting it takes.
+    /// The ID that a request to lift the entry takes.
     public var id = ""
-    /// The masked address; nil where somebody followed the link of an earlier mail.
+    /// The masked address; nil where the recipient followed the link of an earlier mail.
     public var recipient: String?
-    /// Whose mails are stopped; nil for those of every account, and where that is not known.
+    /// The account whose mails are stopped; nil for those of every account, and where that is not known.
     public var account: String?
-    /// Why nothing is sent there.
+    /// The reason why nothing is sent to the recipient.
     public var reason = Open(Suppression.Reason.unsubscribed)
-    /// Since when.
+    /// The time of the entry.
     public var since: Time?
 
     package init() {}

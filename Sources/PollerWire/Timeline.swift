@@ -56,7 +56,7 @@ public struct TimelineEntry: WireObject, Hashable {
     public var accepted: String?
     /// The event that was delivered, or could not be; nil for other entries.
     public var seq: Int?
-    /// What was true of the payment as of that event; nil where nothing is known of money.
+    /// The payment state as of that event; nil where no payment is known.
     public var payment: Open<Payment.State>?
     /// The attempts that are told as one, the oldest first.
     public var attempts: [DeliveryAttempt]?

@@ -1,10 +1,10 @@
-/// How many payments a filter finds, and their sums.
+/// The number of payments that a filter finds, and their sums.
 public struct WatchSummary: WireObject, Hashable {
-    /// What payments of one currency come to.
+    /// The sum of the payments in one currency.
     public struct Sum: WireObject, Hashable {
         /// Three letters, lower case.
         public var currency = ""
-        /// What was to be paid, in the currency's smallest unit.
+        /// The sum of the amounts to pay, in the currency's smallest unit.
         public var amount = 0
 
         package init() {}
@@ -22,9 +22,9 @@ public struct WatchSummary: WireObject, Hashable {
 
     /// Payments that were counted.
     public var count = 0
-    /// Whether there are more than were counted, or may be: then ``count`` and ``sums`` are of those that were.
+    /// Whether more payments match, or may match, than were counted; then ``count`` and ``sums`` cover those counted.
     public var isCapped = false
-    /// One sum for each currency, by its name; payments whose amount is not known yet are in none.
+    /// One sum for each currency, by its name; payments without a known amount are in none.
     public var sums: [Sum] = []
 
     package init() {}

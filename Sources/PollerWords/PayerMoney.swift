@@ -28,7 +28,7 @@ package enum PayerMoney {
         )
     }
 
-    /// An instant to the minute, with its zone: that of its reader where somebody has said it, else UTC.
+    /// An instant to the minute, with its zone: that of its reader if it is known, else UTC.
     package static func time(
         _ time: Timestamp,
         in language: PayerLanguage,
@@ -69,9 +69,9 @@ package struct PayerZone: Hashable, Sendable {
 
     let zone: TimeZone
 
-    /// Reads a name of the time zone database, `Europe/Berlin`; nil for what is none.
+    /// Reads a name of the time zone database, `Europe/Berlin`; nil for any other text.
     package init?(_ name: String) {
-        // Offsets and abbreviations are ambiguous: what is meant is a place, with its summer time.
+        // Offsets and abbreviations are ambiguous: the name of a place also determines summer time.
         guard name.utf8.count <= Self.nameMax, name.contains("/"),
             let zone = TimeZone(identifier: name)
         else { return nil }

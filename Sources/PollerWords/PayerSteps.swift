@@ -3,8 +3,8 @@ package import Poller
 extension NextStep {
     /// What the payer copies out: an account, numbers of a voucher.
     ///
-    /// `payee` is who a transfer is made out to, where the upstream names nobody: banks ask for a name, and
-    /// compare it with the account's.
+    /// `payee` is the name for a transfer where the upstream gives none: banks require a name, and compare it with the
+    /// account's.
     func details(_ words: PayerWords, payee: String?) -> [PayerFact] {
         switch self {
         case .transfer(let transfer):

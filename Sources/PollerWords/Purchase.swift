@@ -12,9 +12,9 @@ package struct Purchase: Hashable, Sendable {
     package let home: PayerHome?
     /// Nothing is paid: a way to pay is being kept.
     package let isSetup: Bool
-    /// Where its payer reads times: what the shop has said of the payer, else the shop's own; nil for UTC.
+    /// The time zone of its payer: from the metadata, else the shop's own; nil for UTC.
     package let zone: PayerZone?
-    /// Who a transfer is made out to, where the upstream names nobody.
+    /// The payee of a transfer, where the upstream names none.
     package let payee: String?
 
     /// Of a subject, and of a row on a phone.
@@ -43,10 +43,10 @@ package struct Purchase: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - order: the watch's own order; without it `order` or `order_id` of the metadata.
-    ///   - metadata: of the watch, a JSON object; its `return_url` is where the payer goes back to, its `time_zone`
-    ///     where they read times.
+    ///   - metadata: of the watch, a JSON object; its `return_url` is the payer's way back, its `time_zone`
+    ///     the payer's zone.
     ///   - object: the upstream's, whose description is told where there is no order.
-    ///   - branding: the shop; nil for one that has not said who it is.
+    ///   - branding: the shop; nil for a shop without branding.
     ///   - kind: what is watched.
     package init(
         order: String? = nil,
@@ -144,7 +144,7 @@ package struct PayerFact: Hashable, Sendable {
     package let value: String
     /// What is copied for a form of the bank's; nil for what is only read.
     package let copied: String?
-    /// Whether it stands on one line, as it is compared with another: an IBAN.
+    /// Whether the value stays on one line, because a person compares it with another: an IBAN.
     package let isUnbroken: Bool
 
     init(_ label: String, _ value: String, copied: String? = nil, isUnbroken: Bool = false) {

@@ -200,7 +200,7 @@ struct WorkerList: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl worker departed`: who left within a day, and how.
+/// `pollerctl worker departed`: the processes that left within a day, and how.
 struct WorkerDeparted: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "departed",

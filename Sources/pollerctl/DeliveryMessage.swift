@@ -70,7 +70,7 @@ struct DeliveryMessage: AsyncParsableCommand {
 extension RawJSON {
     /// A member that is a time.
     func time(_ name: String) -> Time? {
-        // What is no time is not shown.
+        // A text that is no time is not shown.
         member(name)?.string.flatMap { Time($0) }
     }
 

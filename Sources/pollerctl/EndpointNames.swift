@@ -8,11 +8,11 @@ extension PollerClient {
     /// Endpoints read at a time while a name is looked up.
     private static var pageMax: Int { 500 }
 
-    /// The ID of an endpoint that is given by its ID or by its name, of an account or of any.
+    /// The ID of an endpoint that is given by its ID or by its name, within an account or in any.
     ///
-    /// The text itself where no endpoint has that name: the server's answer then says what is wrong with it. Where it
-    /// is to be changed, an endpoint of another account than the default one is refused unless that account is named: a
-    /// key that is bound to no account sees the endpoints of all tenants.
+    /// If no endpoint has that name, it returns the text itself, and the server's answer reports the error. For a
+    /// change, an endpoint of another account than the default one is refused unless that account is named: a key that
+    /// is bound to no account sees the endpoints of all tenants.
     func endpointID(
         _ text: String,
         of account: String? = nil,
@@ -45,10 +45,10 @@ extension PollerClient {
         return one.id
     }
 
-    /// The account that commands mean which name none.
+    /// The default account of commands.
     private static var defaultAccount: String { "default" }
 
-    /// The endpoints of that name, one of an account.
+    /// The endpoints of that name, at most one per account.
     private func endpoints(named name: String) async throws -> [Endpoint] {
         var found: [Endpoint] = []
         var cursor: String?
@@ -67,7 +67,7 @@ extension PollerClient {
     }
 }
 
-/// Whose an endpoint is that is given by its name.
+/// The account of an endpoint that is given by its name.
 struct EndpointPlace: ParsableArguments {
     @Option(
         help: """

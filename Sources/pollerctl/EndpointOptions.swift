@@ -90,7 +90,7 @@ struct EndpointOptions: ParsableArguments {
 extension Endpoint: Shown {
     /// The columns of ``row``.
     static var table: Table {
-        // Behind those of the first release, which scripts know by their place.
+        // After those of the first release, because scripts use their positions.
         Table(
             "ENDPOINT",
             "STATE",

@@ -101,7 +101,7 @@ extension PollerProblem {
     ///
     /// Titles speak of bodies and URLs; what is wrong, the detail says.
     var told: String {
-        // What the router says; a route says itself what there is not.
+        // The answer of the router; a route names the missing object itself.
         guard code != "not_found" || !(detail.isEmpty || detail.contains("/openapi.json")) else {
             return "The server does not know of this: it may be older than this program."
         }

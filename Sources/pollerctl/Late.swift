@@ -64,7 +64,7 @@ struct Late: AsyncParsableCommand {
     private func row(_ late: RawJSON) -> [Table.Cell] {
         let ms = Int64(clamping: late.integer("late_ms") ?? 0)
         let reasons = (late.member("reasons")?.elements ?? []).compactMap(\.string)
-        // An upstream of a newer server may have states that are not known here.
+        // A newer server may send states that are not known here.
         let payment = late.member("payment").flatMap { try? Payment(reading: $0) }
         return [
             .init(late.text("source"), .strong),

@@ -6,7 +6,7 @@ import ProgramOutput
 
 import struct PollerClient.Page
 
-/// What `pollerctl list` prints instead of a table: a CSV file, or a count with sums.
+/// The output of `pollerctl list` in place of a table: a CSV file, or a count with sums.
 struct ListOutput: ParsableArguments {
     @Flag(help: "Print CSV (RFC 4180) with a header, for spreadsheets.")
     var csv = false
@@ -29,7 +29,7 @@ struct ListOutput: ParsableArguments {
         guard csv || column.isEmpty else { throw ValidationError("--column belongs to --csv") }
     }
 
-    /// Writes a list as CSV while it is read; everything unless there is a limit.
+    /// Writes a list as CSV while it is read; the whole list without a limit.
     func writeCSV(
         limit: Int?,
         page: (Int, String?) async throws -> Page<Watch>
@@ -46,7 +46,7 @@ struct ListOutput: ParsableArguments {
     }
 }
 
-/// When payments were created: the options `--since` and `--until` of lists.
+/// The range of creation: the options `--since` and `--until` of lists.
 struct CreatedOptions: ParsableArguments {
     @Option(help: "Created since a day, a time or an age: 2026-11-01, 2026-11-01T09:30:00Z, 7d.")
     var since: String?
@@ -54,10 +54,10 @@ struct CreatedOptions: ParsableArguments {
     @Option(help: "Created until then; a day counts as a whole.")
     var until: String?
 
-    /// As the server takes it.
+    /// The first bound, in the form that the server takes.
     var after: String? { since }
 
-    /// As the server takes it: before an instant.
+    /// The second bound, in the form that the server takes: before an instant.
     ///
     /// The last day of a range is part of it.
     var before: String? {
@@ -68,13 +68,13 @@ struct CreatedOptions: ParsableArguments {
     /// A day in UTC; `nil` for a time or an age.
     private static func day(_ text: String) -> Date? {
         guard text.utf8.count == 10 else { return nil }
-        // What is no day is the server's to judge.
+        // The server judges a text that is no day.
         return try? Date(text, strategy: .iso8601.year().month().day())
     }
 }
 
 extension Received<WatchSummary> {
-    /// Prints the count and the sums: as the server sent them, or one sum a line.
+    /// Prints the count and the sums: as the server sent them, or one sum per line.
     fileprivate func showSums() {
         let number = value.count.formatted(.number.locale(Locale(identifier: "en_US")))
         let count = value.isCapped ? "at least \(number)" : number

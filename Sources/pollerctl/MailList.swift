@@ -3,7 +3,7 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl mail list`: the recipients who are sent no mail.
+/// `pollerctl mail list`: the suppressed recipients.
 struct MailList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -4,7 +4,7 @@ import SafeNumbers
 
 // How a payment, and what the customer must do next, are shown to people.
 
-/// Amounts as commands print them: `€10.99` for people, `10.99 eur` for programs, whose scripts know it.
+/// Amounts as commands print them: `€10.99` for people, `10.99 eur` for scripts, which parse it.
 enum Sums {
     /// An amount with its currency.
     static func text(_ amount: Int, _ currency: String?) -> String {

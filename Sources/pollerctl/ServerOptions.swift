@@ -67,8 +67,8 @@ extension ServerOptions {
 
     /// Prints a list page by page: one JSON object a line, or a table.
     ///
-    /// `page`: asks for at most so many items behind a cursor; `whenEmpty`: what a person is told who gets an empty
-    /// list. Returns how many there were.
+    /// `page` requests at most so many items after a cursor; `whenEmpty` is printed for a person if the list is empty.
+    /// Returns the number of items.
     @discardableResult
     func list<Item>(
         _ table: Table,

@@ -70,7 +70,7 @@ def test_a_payment_is_watched_read_and_found(poller_client, calm: Cluster):
 
     def is_chargeable() -> bool:
         nonlocal watch
-        # Waits on the server; None is a 304, which says that nothing has changed.
+        # Waits on the server; None is a 304: nothing has changed.
         watch = operation("get_watch").sync(source, client=client, after_seq=watch.seq, wait="5s") or watch
         return watch.status == "chargeable"
 

@@ -68,11 +68,11 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
         console.says("Overview")
         seen = console.js("location.href + document.cookie + JSON.stringify({...localStorage}) + JSON.stringify({...sessionStorage})")
         assert front.keys["viewer"] not in seen
-        # A new tab has nothing of this one but the browser's cookie, and a colleague's link opens in it.
+        # A new tab shares only the browser's cookie with this one, and a colleague's link opens in it.
         console.js("sessionStorage.clear()")
         console.open(f"#/payments/{front.shop.paid}")
         console.says("Payment of PAID-1")
-        # What cannot be said to the server is said to the person.
+        # A failed sign-out is reported to the person.
         console.js("window.kept = window.fetch; window.fetch = async (path, options) => options?.method === 'DELETE'"
                    " ? new Response('{\"title\":\"Too many requests.\"}', { status: 429 }) : window.kept(path, options); 0")
         console.click("Sign out", within="#nav")

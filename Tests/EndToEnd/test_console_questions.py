@@ -15,7 +15,7 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 
 LANE = "/v1/lanes/default%2Fsources"
-# Answers a path in the page as a server would, and keeps what was asked for.
+# Answers a path in the page as a server would, and keeps the requests.
 ANSWERED = """(() => {
     const fetches = window.fetch;
     window.asked = [];
@@ -29,7 +29,7 @@ ANSWERED = """(() => {
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[SimpleNamespace]:
-    """A shop whose upstream's webhooks come in, so that refunds and disputes are known at once."""
+    """A shop that receives the upstream's webhooks, so that it sees refunds and disputes at once."""
     receivers = Receivers()
     env = {"POLLER_STRIPE_SWEEP": "off"}
     with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
@@ -71,7 +71,7 @@ def test_which_payments_are_late_and_why(front, console):
         front.shop.call("POST", "/v1/watches", source=source, order="LATE-1", policy="interactive")
         console.says("LATE-1", 40)
         console.says("Its lane default/sources is paused")
-        # The lane that holds it up is one step away.
+        # The lane for which it waits is one step away.
         console.open("#/lanes")
         console.click("Resume")
         console.says("default/sources goes on.")
@@ -136,7 +136,7 @@ def test_which_endpoint_fails_since_when(front, console):
         [since] = [row[column] for row in rows if "/down" in row[0]]
         assert re.search(r"\d+ (s|ms|min) ago|now", since), rows
         assert [row[column] for row in rows if "/ok" in row[0]] == ["–"]
-        # Repaired, what waited is sent again.
+        # After the repair waiting deliveries are sent again.
         front.shop.receivers.mended.add("/down")
         console.open("#/deliveries?state=failing")
         console.click("Send again")
@@ -168,7 +168,7 @@ def test_was_the_refund_delivered(front, console):
     console.open(f"#/payments/{source}")
     told = "[...document.querySelectorAll('.aside .rows .badge')].map((one) => one.innerText)"
     console.wait(lambda: any(one.startswith("Told: Refunded") for one in console.js(told)), "both know of the refund", 20)
-    # The money's word, and not that of the source.
+    # The payment's state, not the source's.
     assert not any("onsumed" in one for one in console.js(told)), console.js(told)
 
 
@@ -284,7 +284,7 @@ def test_an_order_with_many_tries_stays_readable(front, console):
     console.says("other tries")
     shown = console.js("[...document.querySelectorAll('.tries > li')].filter((one) => one.checkVisibility()).length")
     assert shown < 8, shown
-    # The one that may still bring money is among them, with what happens next.
+    # The attempt that may still be paid is among them, with its next step.
     console.says("Try 14")
     assert len({one for one in console.browser.requests if one.endswith("/timeline")}) == 4
     console.js("document.querySelector('details[data-key=tries] summary').click()")

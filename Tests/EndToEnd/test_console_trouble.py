@@ -65,7 +65,7 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.press("g", "o")
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
         cluster.redis.processes[0].kill9()
-        # The request that waits for news is told, whatever the page itself is about to read.
+        # The request that waits for changes fails, whichever data the page is about to read.
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
@@ -112,7 +112,7 @@ def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
         cluster.notifiers[0].terminate()
         console.wait(lambda: stands(key, "No notifier is alive", "1 endpoint is disabled"), "each in its place", 30)
         assert console.js(lines)[0].startswith(key)
-        # Neither the lane nor the doctor's look at the key says the same again.
+        # Neither the lane nor the doctor's check of the key repeats it.
         assert not [line for line in console.js(lines) if line.startswith(("Lane default/sources", "Stripe api key", "Credentials"))]
         assert not console.browser.complaints, console.browser.complaints
     finally:

@@ -26,7 +26,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 class Shell:
-    """Runs a script as a reader's second shell would: with the addresses that were printed."""
+    """Runs a script as in a reader's second shell: with the printed addresses."""
 
     def __init__(self, folder: Path, env: dict[str, str], receiver: Process):
         self.folder, self.env, self.receiver = folder, env, receiver
@@ -99,7 +99,7 @@ def test_the_variables_are_those_of_the_tutorial(shell):
     assert shell("echo " + " ".join(f"${name}" for name in sorted(used))).returncode == 0
 
 
-# The Tutorial's ten commands, each with what it prints.
+# The Tutorial's ten commands, each with its output.
 
 TUTORIAL = GUIDES / "Tutorial.md"
 # Lines of a block that set something and are not counted.
@@ -116,7 +116,7 @@ def steps() -> dict[int, list[tuple[str, str]]]:
 
 
 def shape(text: str) -> list[str]:
-    """Output without what is another each time: IDs, times, sums of milliseconds, blanks of columns."""
+    """Output without the parts that differ each time: IDs, times, sums of milliseconds, blanks of columns."""
     text = re.sub(r"\b(src|evt|ch|py)_\w+(-\w+)*", r"\1_ID", text)
     text = re.sub(r"https?://\S+", "URL", text)
     text = re.sub(r"€?\d+[.]\d\d( eur)?", "SUM", text)
@@ -147,7 +147,7 @@ def test_the_tutorial_s_commands_print_what_stands_below_them(shell):
     for number, lines in wanted.items():
         told = shape(printed[number])
         if number == 5:
-            # It may be asked in the middle of a poll, and says so.
+            # It may run in the middle of a poll, and says so.
             told, lines = told[:2], lines[:2]
         assert told == lines, f"command {number} prints\n{printed[number]}"
     [source] = set(re.findall(r"src_\w+", printed[10]) or re.findall(r"src_\w+", printed[3]))

@@ -1,4 +1,4 @@
-"""What an operator must look at first: one revoked key, receivers that are down, letters that are dead."""
+"""The most urgent incidents: a revoked key, receivers that are down, dead letters."""
 
 import time
 
@@ -11,7 +11,7 @@ from test_command_line import run
 from test_endpoints import endpoint
 from test_incidents import HOLD, Watched
 
-# What the incident promises, and what a busy machine adds.
+# The promised time of the incident, and an allowance for a busy machine.
 SOON_S = 10 + 5
 
 
@@ -32,7 +32,7 @@ def kinds(cluster: Cluster) -> list[str]:
 
 
 def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos):
-    # Everything by its defaults: looks are five seconds apart, and a stopped lane is told after a minute.
+    # All defaults: checks are five seconds apart, and a stopped lane is reported after a minute.
     cluster: Cluster = chaos(workers=1, listen=False)
     gone = MoodyReceiver(status=410)
     try:
@@ -50,7 +50,7 @@ def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos
         assert time.monotonic() - began < SOON_S
         assert first["subject"] == "default" and "refuses the key of account default (401)" in first["message"]
         assert "STRIPE_API_KEY" in first["action"]
-        # The same trouble is no stopped lane and no backlog beside it.
+        # The same trouble is not also reported as a stopped lane or a backlog.
         time.sleep(8)
         assert not {"lane_stopped", "backlog"} & set(kinds(cluster)), kinds(cluster)
         assert kinds(cluster)[0] == "credentials_refused"
@@ -96,7 +96,7 @@ def test_dead_letters_are_an_incident_until_they_are_sent_whatever_happens_to_th
         endpoint(cluster, "disable", id, "--reason", "holidays")
         cluster.sandbox.authorise(source)
         cluster.wait_status(source, "chargeable")
-        # What is new takes the delivery out of quarantine, where it waits for its endpoint.
+        # A new event takes the delivery out of quarantine; it waits for its endpoint.
         wait_until(
             lambda: [one["state"] for one in cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]] == ["waiting"], 20, "it goes on"
         )

@@ -60,7 +60,7 @@ def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, t
         (event["type"], f"seq {event['seq']}") for event in calm.api.events(source)
     ]
     assert {line[-1] for line in mine} == {"signature verified"}
-    # An endpoint signs with a secret of its own.
+    # An endpoint signs with a separate secret.
     made = calm.api.request("POST", "/v1/endpoints", json={"url": hook, "types": ["order.paid_twice"]}).json()
     assert calm.api.request("POST", f"/v1/endpoints/{made['id']}/test").json()["delivered"]
     wait_until(lambda: "endpoint.test" in receiver.stdout(), 10, "the test arrives")

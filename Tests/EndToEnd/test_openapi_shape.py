@@ -1,4 +1,4 @@
-"""What generators need of the API's description: tags, names, examples, no shapes that they cannot type."""
+"""Requirements of generators on the API's description: tags, names, examples, no shapes that they cannot type."""
 
 import jsonschema
 import pytest
@@ -20,7 +20,7 @@ def operations(description: dict):
 
 
 def schemas_in(node, path="") -> list[tuple[str, dict]]:
-    """Every object of a document, with the way to it."""
+    """Every object of a document, with its path."""
     found = [(path, node)] if isinstance(node, dict) else []
     members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, member in members:
@@ -116,7 +116,7 @@ def test_examples_are_what_their_schemas_say(description: dict):
         {"$ref": "#/components/schemas/Problem", "components": components}
     ).validate(components["responses"]["Problem"]["content"]["application/problem+json"]["example"])
     assert checked > 40
-    # What shops and consoles use most has one, and every request.
+    # The most used resources of shops and consoles have one, and every request.
     assert not [each for each in without if each[2] == "request"]
     common = {"orders", "endpoints", "deliveries", "keys"}
     missing = {name for tag, name, _ in without if tag in common}

@@ -15,7 +15,7 @@ from test_tables import on_a_terminal
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Cluster]:
-    """A shop with a payment that is paid, one that waits, and a receiver that is down."""
+    """A shop with a paid payment, a waiting one, and a receiver that is down."""
     with Cluster(workers=1, notifiers=1, listen=False) as cluster:
         yield filled(cluster)
 

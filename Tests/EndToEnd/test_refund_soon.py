@@ -1,4 +1,4 @@
-"""Pay, then refund: known soon on a fresh cluster without webhooks, and at once to whoever asks."""
+"""Pay, then refund: seen soon on a fresh cluster without webhooks, and at once after a manual poll."""
 
 import json
 
@@ -18,7 +18,7 @@ def settles(cluster: Cluster, source: str) -> dict:
 def test_a_fresh_cluster_finds_a_refund_by_the_bound_of_paid_accounts_not_after_twenty_minutes():
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP_PAID": "3s"}) as cluster:
         with cluster.redis.client() as client:
-            # The account was empty when both of its lists were read first, and is to be read again in 21 and 108 minutes.
+            # The account was empty at the first read of both lists, so the next reads are due in 21 and 108 minutes.
             for name, pause in [("default", "1296000"), ("default~money", "6480000")]:
                 wait_until(lambda: client.hget(f"poller:sweep{{{name}}}", "p") == pause, 20, f"{name} was read")
         source, charge = charged_source(cluster)
@@ -32,7 +32,7 @@ def test_a_fresh_cluster_finds_a_refund_by_the_bound_of_paid_accounts_not_after_
 
 @pytest.fixture(scope="module")
 def deaf():
-    """A cluster that no webhook and no sweep tells anything."""
+    """A cluster without webhooks and without a sweep."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield cluster
 
@@ -41,7 +41,7 @@ def test_a_poll_of_a_closed_payment_is_one_look_at_its_money(deaf: Cluster):
     source, charge = charged_source(deaf)
     wait_word(deaf, source, "paid")
     before = settles(deaf, source)
-    # Nothing new: a look, and nothing is told.
+    # Without a change: a poll, and no event.
     answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 202, answer.text
     assert answer.json()["run"] == before["run"] + 1

@@ -262,7 +262,7 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert halfway - {count}, "it was killed in the middle"
     assert "everything is sealed" in rekeyed(cluster, MASTER)
     assert b"canary" not in values(cluster)
-    # Incidents are items, too: that nobody works here is told after a minute.
+    # Incidents are items, too: the missing worker is reported after a minute.
     looked = re.search(r"watches: (\d+) looked at, 0 sealed anew", rekeyed(cluster, MASTER))
     assert looked and int(looked[1]) >= count
     assert check(api)["status"] == "ok"

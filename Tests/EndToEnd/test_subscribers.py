@@ -1,7 +1,7 @@
 """The subscribers in ops/examples for Node and Go, run where their runtime is installed.
 
 The package `redis` 5 comes from npm, which the tests cannot reach: a stand-in of the few calls that the example makes
-speaks to the real Redis in its place. What is tried is the example; the package has tests of its own.
+speaks to the real Redis in its place. Only the example is tested; the package has its own tests.
 """
 
 import json
@@ -92,7 +92,7 @@ def node() -> str:
 
 
 def with_package(folder: Path, source: str | None) -> Path:
-    """The example in a folder of its own, with a package `redis` beside it."""
+    """The example in a separate folder, with a package `redis`."""
     script = folder / "subscribe.mjs"
     shutil.copy(EXAMPLES / "subscribe.mjs", script)
     if source is not None:
@@ -115,7 +115,7 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
             calm.enqueue(name, notify=[])
             calm.wait_status(name, "pending")
         wait_until(lambda: len(lines(example)) == 2, 15, "the first event of each")
-        # What is recorded while it is not there comes from the history.
+        # Events recorded while it is down come from the history.
         redis.client_kill_filter(_type="pubsub", skipme=True)
         settle(calm, source, "chargeable", "consumed")
         settle(calm, other, "failed")
@@ -132,7 +132,7 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
 )
 def test_the_node_subscriber_says_first_what_it_needs(package: str | None, tmp_path: Path):
     script = with_package(tmp_path, package)
-    # A port where nothing listens: it must not come to that.
+    # A port without a listener: the example must not connect to it.
     done = subprocess.run(
         [node(), script, "src_1"], env={"REDIS_URL": "redis://127.0.0.1:1"}, capture_output=True, text=True, timeout=20,
     )

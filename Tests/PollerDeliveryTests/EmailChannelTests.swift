@@ -68,7 +68,7 @@ struct EmailChannelTests {
     }
 
     @Test(
-        "a mail that is read again is the one that was sent, without the link that only its recipient may follow"
+        "a mail composed again is the one that was sent, without the link for its recipient only"
     )
     func readAgain() async throws {
         let channel = try await channel(base: "https://pay.example")

@@ -6,7 +6,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "Who a shop's mails come from",
+    "The sender of a shop's mails",
     .enabled(
         if: PythonPeer.has("aiosmtpd"),
         "needs the PyPI package aiosmtpd (see Tests/Peers/requirements.txt)"
@@ -19,7 +19,7 @@ struct SenderCheckTests {
         sink = try PythonPeer("smtp_sink.py")
     }
 
-    @Test("a shop with an address of its own sends from it, also to the relay")
+    @Test("a shop with a sender address sends from it, also to the relay")
     func own() async throws {
         let (mine, named) = (try AccountID("acct_1"), try AccountID("acct_2"))
         let shops = [
@@ -68,7 +68,7 @@ struct SenderCheckTests {
         )
     }
 
-    @Test("a refusal is noted again while it holds; after a 4xx the relay is asked again")
+    @Test("a refusal is noted again while it lasts; after a 4xx the sender is checked again")
     func again() async throws {
         let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
         let shops = [
@@ -97,7 +97,7 @@ struct SenderCheckTests {
         #expect(sink.lines.allSatisfy { $0["raw"] == nil })
     }
 
-    @Test("a sender that the relay refuses is found without a mail, and others are not reported")
+    @Test("a sender that the relay refuses is found without a mail, and only this one is reported")
     func refused() async throws {
         let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
         let shops = [
@@ -117,7 +117,7 @@ struct SenderCheckTests {
         #expect(sink.lines.allSatisfy { $0["raw"] == nil })
     }
 
-    @Test("an address that is none is an error of the configuration file, not of the first mail")
+    @Test("an invalid address is an error of the configuration file, not of the first mail")
     func broken() {
         for text in ["", "shop", "Shop <shop>", "a@b.example\r\nBcc: c@d.example"] {
             #expect(throws: InvalidInput.self, "\(text)") { try MailSender(text) }

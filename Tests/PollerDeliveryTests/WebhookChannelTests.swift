@@ -63,7 +63,7 @@ struct WebhookChannelTests {
         let result = await channel.deliver(event, to: url, attempt: 1)
         #expect(result.outcome == .delivered)
         let composed = await channel.message(of: event, to: DeliveryTarget(url))
-        #expect(composed?.digest == result.digest, "it is known for what was sent")
+        #expect(composed?.digest == result.digest, "the digest is that of the sent message")
         let other = DeliveryTarget(try NotifyURL("http://127.0.0.1:9/hook"))
         #expect(await channel.message(of: event, to: other)?.digest != result.digest)
         let line = try await sink.line("a request") { $0["path"] != nil }

@@ -127,7 +127,7 @@ struct CreationIndexTests {
         }
     }
 
-    @Test("words of watches that a former release has forgotten are taken out, and no others")
+    @Test("words of watches that an earlier release deleted are removed, and no others")
     func words() async throws {
         let release = try #require(try ReleasedScripts.all().last)
         try await withRedis { client in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// Names of endpoints beside a former release, which knows those of the configuration file alone.
+/// Names of endpoints while a process of an earlier release runs, which knows only names of the configuration file.
 @Suite("Names of endpoints in a real Redis")
 struct EndpointNamesTests {
     private static let account = AccountID(unchecked: "acct_a")
@@ -44,7 +44,7 @@ struct EndpointNamesTests {
         return try #require(try await client.send(read).string)
     }
 
-    @Test("only one of the file has the member by which 0.3.0 knows what its file describes")
+    @Test("only an endpoint of the file has the member by which 0.3.0 recognises its own")
     func members() async throws {
         try await Self.run { store, client, records in
             let (own, ofFile) = (
@@ -63,13 +63,13 @@ struct EndpointNamesTests {
     }
 
     @Test(
-        "the name of an endpoint of the file that no index has is taken, and the file can change it"
+        "a name of the file that no index has is taken, and the file can change it"
     )
     func notIndexed() async throws {
         try await Self.run { store, client, records in
             let ofFile = try Self.endpoint("crm", isOfFile: true)
             _ = try await store.create(ofFile, request: nil)
-            // As 0.3.0 has left it.
+            // The state after 0.3.0.
             let names = records.replacing("g{0}", with: "Y{0}")
             #expect(try await client.send(RedisCommand("DEL", [.string(names)])).int == 1)
             let twin = try await store.create(Self.endpoint("crm"), request: nil)
@@ -80,7 +80,7 @@ struct EndpointNamesTests {
                 endpoint.name = "crm"
             }
             #expect(renamed == .nameTaken(by: ofFile.id))
-            // Even when somebody has it already.
+            // Even if another endpoint has it already.
             let taken = RedisCommand(
                 "HSET",
                 [.string(names), "acct_a crm", .string("\(other.id)")]

@@ -103,7 +103,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("the list shows who is suppressed, newest first, page by page, until they are lifted")
+    @Test("the list shows suppressed recipients, newest first, page by page, until they are lifted")
     func suppressedRecipients() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -121,7 +121,7 @@ struct RedisCustomersTests {
                     )
                 )
             }
-            // An entry of a release that knows no list counts, and is not in it.
+            // An entry of an earlier release without the list counts, and is not in it.
             let old = try MailAddress("old@example.org")
             let key = "t:suppressed:\(SuppressionEntry(old, of: .main).id)"
             _ = try await client.send(RedisCommand("SET", [.string(key), "unsubscribed"]))

@@ -14,7 +14,7 @@ struct ReleasedScripts: Sendable {
     /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
     /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
     private static let calledOtherwise: [String: Set<ScriptName>] = [
-        // Its index of searches took fingerprints alone, and could not be asked for words.
+        // Its index of searches has only fingerprints and finds no words.
         "0.3.0": [.lane, .mark, .endpointList, .restore, .index, .search]
     ]
 
@@ -34,7 +34,7 @@ struct ReleasedScripts: Sendable {
     /// Behaviours of today's scripts that those of a release do not have, by that release.
     private static let ofLaterReleases: [String: Set<String>] = [
         "0.3.0": [
-            // It filed no words, so what it enqueues is not found by them.
+            // It indexes no words, so they do not find its watches.
             "watches are found by source, order and the metadata that are searched",
             "watches are found however people write and type, and by who gets mail",
             "what is found by a word is listed the newest first, page by page",
@@ -48,10 +48,10 @@ struct ReleasedScripts: Sendable {
             "answers that make no sense open the circuit as denials do",
             "a claim says that the circuit of its lane is open",
             "a hint opens what is dead as not understood, and it goes on",
-            // It knew no failure of a whole account, and kept no trace of a process that had left.
+            // It knows no failure of a whole account, and lists no departed processes.
             "a revoked key opens the circuit whatever item finds it out",
             "departures tell for a day who left and who was lost, the last one first",
-            // Names came from its configuration file alone, which has each of them once.
+            // Its names come only from its configuration file, which has each of them once.
             "a name belongs to one endpoint of an account",
             "a name is changed, freed and kept by changes of other fields",
             "of many who take one name at once, one gets it",

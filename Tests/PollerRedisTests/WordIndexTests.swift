@@ -6,13 +6,13 @@ import Testing
 
 @testable import PollerRedis
 
-/// The sorted index of words, of which beginnings are found.
+/// The sorted index of words, which finds prefixes.
 @Suite("the index of words in Redis", .timeLimit(.minutes(2)))
 struct WordIndexTests {
     private static let count = 900
 
     @Test(
-        "a beginning that many share is found page by page, each watch once, and gone with its watches"
+        "a prefix that many share is found page by page, each watch once, and is deleted with them"
     )
     func many() async throws {
         try await withRedis { client in
@@ -52,7 +52,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a page looks at so many words and no more, also for who may see none of their watches")
+    @Test("a page reads a bounded number of words, also for a caller who may see none of them")
     func pages() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -72,18 +72,18 @@ struct WordIndexTests {
                     let page = try await harness.watches.list(
                         ListQuery(accounts: accounts, search: search, limit: 500, cursor: cursor)
                     )
-                    // The first of all partitions, and then some calls of one.
+                    // The first part of all partitions, and then some calls of one.
                     #expect(page.looked <= 3200 + 2200, "\(page.looked)")
                     (found, looked, cursor) =
                         (found + page.items.count, looked + page.looked, page.next)
                 } while cursor != nil
                 #expect(found == wanted)
-                #expect(looked >= 3000, "each word is counted, whoever's watch has it")
+                #expect(looked >= 3000, "each word is counted, also those of other accounts")
             }
         }
     }
 
-    @Test("watches of the release before are found by whole words, once, also after a reindex")
+    @Test("watches of the previous release are found by whole words, once, also after a reindex")
     func former() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -99,7 +99,7 @@ struct WordIndexTests {
             _ = try await former.enqueue(
                 try keys.map { try NewWatch(key: $0, metadata: #"{"customer":"Jane Müller"}"#) }
             )
-            // It had fingerprints alone, of words as they are folded and as they are.
+            // It had only fingerprints, of folded and of original words.
             let query = try SearchQuery("customer=Müller", keys: .standard, now: Timestamp(ms: 0))
             let terms = (query.lookup?.entries ?? []).filter { !$0.hasPrefix(" ") }
             #expect(terms.count == 2)
@@ -120,7 +120,7 @@ struct WordIndexTests {
         }
     }
 
-    /// Puts a watch under fingerprints, as releases before this one have.
+    /// Adds a watch under fingerprints, as earlier releases do.
     private static func file(
         _ key: WatchKey,
         under terms: [String],
@@ -141,7 +141,7 @@ struct WordIndexTests {
         )
     }
 
-    @Test("a long order that is pasted is found alone, and its beginning finds all that begin so")
+    @Test("a pasted long order is found alone, and its prefix finds all with this prefix")
     func long() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -166,7 +166,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("words of any script and sign are filed and found, also before all others")
+    @Test("words of any script and sign are added and found, also before all others")
     func signs() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -192,7 +192,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a watch keeps a bounded number of words, whoever joins it, and its record stays compact")
+    @Test("a watch keeps a bounded number of words, also after joins, and its record stays compact")
     func bounded() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -221,7 +221,7 @@ struct WordIndexTests {
             #expect(encoding.string == "listpack" || encoding.string == "ziplist")
             #expect(
                 try await Self.found("word-of-16-chars0", 50, in: harness).isEmpty,
-                "the record tells"
+                "the record differs"
             )
         }
     }

@@ -9,7 +9,7 @@ import Testing
 /// How often an account is swept.
 extension EventSweepTests {
     @Test(
-        "a sweep is due by the pace of now, not by that of its end; one that failed keeps its pause"
+        "a sweep is due by the current interval, not by that of its end; a failed one keeps its own"
     )
     func pace() async throws {
         try await AccountRig.run { rig in
@@ -39,7 +39,7 @@ extension EventSweepTests {
         }
     }
 
-    @Test("an account that is paid is swept before the pause of an empty one has passed")
+    @Test("a paid account is swept before the interval of an empty one has passed")
     func paid() async throws {
         try await AccountRig.run { rig in
             let meter = ReadMeter(
@@ -89,7 +89,7 @@ extension EventSweepTests {
         }
     }
 
-    @Test("young money bounds the pause of both lists, while half of the allowance is left")
+    @Test("a recent payment bounds the interval of both lists, while half of the allowance is left")
     func paidBudget() {
         func interval(
             _ usage: ReadUsage,

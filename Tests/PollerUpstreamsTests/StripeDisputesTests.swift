@@ -14,7 +14,7 @@ struct StripeDisputesTests {
         return StripeDisputes(accounts: StripeAccounts([.main: configuration]))
     }
 
-    @Test("each has its deadline, its charge and whether it has to be answered")
+    @Test("each has its deadline, its charge, and a flag whether it has to be answered")
     func read() async throws {
         try await StubServer.run { server in
             server.answer(
@@ -41,7 +41,7 @@ struct StripeDisputesTests {
         }
     }
 
-    @Test("what cannot be read is said without the key, and a publishable key is not tried")
+    @Test("an error names no key, and a publishable key is not tried")
     func unreadable() async throws {
         try await StubServer.run { server in
             server.answer(

@@ -194,7 +194,7 @@ struct StripeUpstreamTests {
         #expect(reason.contains("account default") && reason.contains("STRIPE_API_KEY"))
     }
 
-    @Test("a key that Stripe does not know is revoked, one that may not see this is unauthorized")
+    @Test("a key unknown to Stripe is revoked, one without permission is unauthorized")
     func unauthorized() async throws {
         try await UpstreamRig.run { rig in
             let result = await rig.poll(key: "sk_other_secretsecret")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PollerWords
 
-@Suite("Where a payer reads times")
+@Suite("The time zone of a payer")
 struct PayerZoneTests {
     /// 2026-11-18T11:06:40Z.
     private static let at = Timestamp(ms: 1_795_000_000_000)
@@ -21,7 +21,7 @@ struct PayerZoneTests {
         ).zone
     }
 
-    @Test("what the shop says of the payer holds, else the shop's own zone, else UTC")
+    @Test("the payer's zone from the metadata holds, else the shop's own, else UTC")
     func chosen() throws {
         let berlin = PayerZone("Europe/Berlin")
         #expect(berlin != nil)
@@ -37,7 +37,7 @@ struct PayerZoneTests {
         }
     }
 
-    @Test("an instant is said in the zone and names it, with summer time")
+    @Test("an instant is shown in the zone and names it, with summer time")
     func times() throws {
         let berlin = try #require(PayerZone("Europe/Berlin"))
         let winter = PayerMoney.time(Self.at, in: .en, at: berlin)
@@ -50,7 +50,7 @@ struct PayerZoneTests {
         }
     }
 
-    @Test("a shop's zone that is no place is refused with an example")
+    @Test("a shop's zone that is not the name of a place is refused with an example")
     func refused() {
         for zone in ["Berlin", "CET", "Europe/Nowhere", ""] {
             #expect(throws: InvalidInput.self, "\(zone)") {

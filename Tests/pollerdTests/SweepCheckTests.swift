@@ -4,7 +4,7 @@ import Testing
 
 @testable import pollerd
 
-@Suite("What the doctor says of the event sweep")
+@Suite("The doctor's check of the event sweep")
 struct SweepCheckTests {
     private let now = Timestamp(ms: 1_795_165_200_125)
 
@@ -29,7 +29,7 @@ struct SweepCheckTests {
         ClusterChecks.result(of: lists, expectsWebhooks: expectsWebhooks, at: now)
     }
 
-    @Test("accounts that keep to their pace are well, with how often each list is read")
+    @Test("accounts that keep to their interval are ok, with the interval of each list")
     func well() {
         let seen = result([
             list(pause: .seconds(60)), list(ago: .seconds(1300), pause: .seconds(1296)),
@@ -37,7 +37,7 @@ struct SweepCheckTests {
         #expect(seen == HealthResult(.ok, "read every 60 s to 21 min"))
     }
 
-    @Test("a sweep that is a minute behind its pace, or never read everything, is a warning")
+    @Test("a sweep that is a minute late, or never read everything, is a warning")
     func late() {
         let seen = result([
             list(), list("shop", ago: .seconds(700), pause: .seconds(60)),
@@ -48,7 +48,7 @@ struct SweepCheckTests {
         #expect(seen.action?.contains("events cannot be read") == true)
     }
 
-    @Test("a paid account whose budget is spent is a warning, unless webhooks come")
+    @Test("a paid account without budget is a warning, unless webhooks arrive")
     func spent() {
         let lists = [
             list(pause: .seconds(60), isPaid: true),

@@ -19,7 +19,7 @@ struct FollowEvents {
         let environment = ProcessInfo.processInfo.environment
         try await PollerClient.withClient(
             url: environment["POLLER_URL"] ?? "http://127.0.0.1:8080",
-            // With the gateway's address events arrive at once; without it, by long polls.
+            // With the gateway's address events arrive at once; without it, through long polls.
             gateway: environment["GATEWAY"],
             apiKey: environment["POLLER_API_KEY"]
         ) { poller in

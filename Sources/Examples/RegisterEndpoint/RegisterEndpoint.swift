@@ -1,7 +1,7 @@
 import Foundation
 import PollerClient
 
-/// Registers a named endpoint once, however often it is started, and lists what was paid of an order.
+/// Registers a named endpoint once, even if it is started again, and lists the paid watches of an order.
 ///
 ///     POLLER_URL=http://127.0.0.1:8080 swift run example-register-endpoint https://shop.example/hook Shop A77
 @main
@@ -20,7 +20,7 @@ struct RegisterEndpoint {
             var wanted = EndpointUpdate(url: arguments[0], types: ["payment.*"])
             wanted.name = arguments[1]
             do {
-                // With a key a lost answer is no second endpoint.
+                // With a key, a repeated request creates no second endpoint.
                 let made = try await poller.createEndpoint(wanted, idempotencyKey: "shop-1")
                 print("registered \(made.id); its secret is \(made.secret ?? "kept")")
             } catch PollerError.problem(let problem) where problem.code == "endpoint_name_taken" {

@@ -1,11 +1,11 @@
 import Foundation
 import PollerClient
 
-/// Watches one payment until the money is there or cannot come any more.
+/// Watches one payment until it is paid or can no longer be paid.
 ///
 ///     POLLER_URL=http://127.0.0.1:8080 swift run example-watch-payment src_123 A77
 ///
-/// Started again, it joins the watch that is there. It exits with 0 when the payment is paid, and with 2 when it is not.
+/// Started again, it joins the existing watch. It exits with 0 when the payment is paid, and with 2 when it is not.
 @main
 struct WatchPayment {
     static func main() async throws {
@@ -27,7 +27,7 @@ struct WatchPayment {
             )
             let watch = try await poller.enqueue(request)
             print("watching \(watch.source): \(watch.status ?? "not polled yet")")
-            // Waits on the server, over as many requests as that takes.
+            // Waits on the server, with as many requests as needed.
             let result = try await poller.wait(
                 for: name,
                 until: .payment(.paid),

@@ -156,7 +156,7 @@ package struct AuditTarget: Hashable, Sendable {
     package let kind: Kind
     /// As the API names it.
     package let id: String
-    /// What people called it when it was changed; nil for what has no name.
+    /// The name of the target at the time of the change; nil for a target without a name.
     package let name: String?
 
     /// Names something.

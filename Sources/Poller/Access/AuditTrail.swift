@@ -43,7 +43,7 @@ package struct AuditQuery: Hashable, Sendable {
     /// By the holder of this key, by its name or id.
     package var by: String?
     package var action: String?
-    /// What was changed, by its id or its name.
+    /// The target of the change, by its ID or its name.
     package var target: String?
     package var since: Timestamp?
     /// Before this instant.

@@ -27,7 +27,7 @@ package struct AttemptResult: Hashable, Sendable {
     package var phases = AttemptPhases()
     /// The beginning of the answer's body, see ``Excerpt``; empty when it was accepted.
     package var excerpt = ""
-    /// What the message that was sent is recognised by (``SentMessage/digest``); `nil` where nothing was sent.
+    /// Identifies the message that was sent (``SentMessage/digest``); `nil` where nothing was sent.
     package var digest: String?
 
     private init(
@@ -186,7 +186,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package let reason: String
     /// The beginning of the answer; empty when it was accepted.
     package let excerpt: String
-    /// What the message that was sent is recognised by (``SentMessage/digest``); `nil` where that is not known.
+    /// Identifies the message that was sent (``SentMessage/digest``); `nil` where that is not known.
     package var digest: String?
 
     /// Records an attempt.

@@ -14,7 +14,9 @@ package protocol DeliveryBook: Sendable {
     /// Its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
     func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord]
 
-    /// When each of some deliveries was tried last; without those that were never tried, or whose log is forgotten.
+    /// The time of the last attempt of each delivery.
+    ///
+    /// Deliveries without an attempt, and those whose log has been deleted, are left out.
     func lastAttempts(of ids: [DeliveryID]) async throws(StoreError) -> [DeliveryID: Timestamp]
 
     /// A page of deliveries. A moving picture: one that is tried while you page may show up

@@ -22,7 +22,7 @@ package protocol DeliveryChannel: Sendable {
 
     /// The message about an event as this channel composes it now, for people; sends nothing.
     ///
-    /// `nil` where a recipient is sent nothing of such an event.
+    /// `nil` if the channel sends nothing to the recipient for this event.
     func message(of event: Event, to target: DeliveryTarget) async -> SentMessage?
 
     /// Makes one attempt. Never throws: whatever happens is one of the results.

@@ -1,13 +1,14 @@
 import Crypto
 import Foundation
 
-/// What the link at the end of a mail says of its recipient to us, and to nobody else.
+/// The masked address of the recipient in the link at the end of a mail, readable by this cluster only.
 ///
-/// The token of the link is a digest, so a recipient who follows it would stand in the list of suppressed recipients
+/// The token of the link is a digest, so a recipient who follows it would be in the list of suppressed recipients
 /// without a name. The hint is the masked address (``MailAddress/masked``), encrypted with a key of the cluster.
 ///
-/// *Shape*: base64url of AES-GCM's ciphertext and tag, some fifty characters. The nonce is an HMAC of the entry, and the
-/// entry decides what is encrypted, so a nonce never meets two texts, and the link is the same for every attempt of a mail.
+/// *Format*: base64url of AES-GCM's ciphertext and tag, some fifty characters. The nonce is an HMAC of the entry, and
+/// the entry determines the plaintext. So a nonce is never used for two texts, and every attempt of a mail has the same
+/// link.
 extension UnsubscribeTokens {
     /// Longer than the hint of the longest address.
     private static let hintMax = 400
@@ -23,7 +24,7 @@ extension UnsubscribeTokens {
         return Base64URL.encode(box.map { Array($0.ciphertext) + Array($0.tag) } ?? [])
     }
 
-    /// The masked address of a hint; `nil` for a text that is none of ours, or of another entry.
+    /// The masked address of a hint; `nil` for a text that this cluster did not make, or made for another entry.
     package func masked(ofHint text: String, in entry: SuppressionEntry) -> String? {
         guard text.utf8.count <= Self.hintMax, let bytes = Base64URL.decode(text),
             let nonce = try? AES.GCM.Nonce(data: nonce(of: entry)),

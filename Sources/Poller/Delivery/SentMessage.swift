@@ -2,27 +2,29 @@ import Crypto
 
 /// A message to a recipient, as a channel composes it: the text of an email, or the body of a webhook.
 ///
-/// It is composed again when a person reads it, because keeping every body would cost more memory than everything else a
-/// cluster keeps. ``digest`` is kept with each attempt instead: it tells whether the text is still the one that was sent.
+/// It is composed again when a person reads it, because keeping every body would cost more memory than all other
+/// records of a cluster. Each attempt keeps the ``digest`` instead, which shows whether the text is still the one that
+/// was sent.
 package struct SentMessage: Hashable, Sendable {
     /// Bytes of SHA-256 that are kept: enough to notice a changed template, and no protection against forgery.
     private static let digestBytes = 6
 
     /// The media type of ``text``, such as `application/json`.
     package let type: String
-    /// The address or URL it goes to.
+    /// The recipient's address or URL.
     package let recipient: String
     /// The subject of an email; `nil` for other channels.
     package let subject: String?
-    /// What a person reads: the body of a webhook, or the text part of an email, without links that act for the recipient.
+    /// The text for people: the body of a webhook, or the text part of an email, without links that act for the
+    /// recipient.
     package let text: String
-    /// Eight characters that differ when the composed message does, or where it goes to.
+    /// Eight characters that identify the composed message and its recipient.
     package let digest: String
 
     /// Describes a message.
     ///
-    /// `composed` is the message with everything in it, of which only the digest is kept; `text` is the same for people,
-    /// `composed` where nothing has to be hidden.
+    /// `composed` is the complete message, of which only the digest is kept. `text` is the version for people; it
+    /// equals `composed` where nothing has to be hidden.
     package init(
         type: String,
         recipient: String,
@@ -37,7 +39,7 @@ package struct SentMessage: Hashable, Sendable {
         digest = Self.digest(of: composed, subject: subject, to: recipient)
     }
 
-    /// The digest of a message to an address or URL, which is part of it: an endpoint may get another one.
+    /// The digest of a message and its address or URL: an endpoint may get another one.
     package static func digest(
         of composed: String,
         subject: String? = nil,

@@ -8,7 +8,9 @@ package protocol SuppressionList: Sendable {
         of account: AccountID
     ) async throws(StoreError) -> SuppressionReason?
 
-    /// Sends nothing more to whom `entry` names; again is as good as once. `note` is what the list shows of it.
+    /// Stops mail to the recipients of `entry`.
+    ///
+    /// Repeating the call changes nothing. The list shows `note`.
     func suppress(
         _ entry: SuppressionEntry,
         because reason: SuppressionReason,
@@ -18,10 +20,12 @@ package protocol SuppressionList: Sendable {
     /// Sends mail to a recipient of an account again, whatever the reason was.
     func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError)
 
-    /// Sends mail to whom `entry` names again; returns what the list showed of it, `nil` when it is not in the list.
+    /// Allows mail to the recipients of `entry` again; returns the entry's note, or `nil` when it is not in the list.
     func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient?
 
-    /// A page of the list, the newest first. A moving picture: what is lifted meanwhile makes others move up.
+    /// A page of the list, newest first.
+    ///
+    /// Pages are not a snapshot: when an entry is lifted, the entries after it move up.
     func suppressed(
         limit: Int,
         cursor: String?
@@ -54,7 +58,7 @@ package enum MailboxRefusal {
 }
 
 extension SuppressionList {
-    /// Sends nothing more to whom `entry` names, of whom nothing is shown but the reason.
+    /// Stops mail to the recipients of `entry`; the list shows only the reason.
     package func suppress(
         _ entry: SuppressionEntry,
         because reason: SuppressionReason
@@ -63,11 +67,13 @@ extension SuppressionList {
     }
 }
 
-/// What the list shows of an entry, whose key is a digest: enough to recognise a recipient, and no list of addresses.
+/// The details that the list shows of an entry.
+///
+/// The key of an entry is a digest. The details are enough to recognise a recipient, but are no list of addresses.
 package struct SuppressionNote: Hashable, Sendable {
-    /// The address without most of its letters (``MailAddress/masked``); `nil` where nobody has told it.
+    /// The address without most of its letters (``MailAddress/masked``); `nil` where it is unknown.
     package let recipient: String?
-    /// Whose mails are stopped; `nil` for those of every account, and where that is not known.
+    /// The account whose mails are stopped; `nil` for those of every account, and where that is not known.
     package let account: AccountID?
     package let at: Timestamp
 
@@ -76,7 +82,7 @@ package struct SuppressionNote: Hashable, Sendable {
         self.init(masked: recipient?.masked, account: account, at: at)
     }
 
-    /// Puts a note together, as a store does.
+    /// Creates a note from stored fields.
     package init(masked recipient: String?, account: AccountID?, at: Timestamp) {
         self.recipient = recipient
         self.account = account
@@ -84,13 +90,13 @@ package struct SuppressionNote: Hashable, Sendable {
     }
 }
 
-/// A recipient who is sent no mail, as the list shows it.
+/// A suppressed recipient, as the list shows it.
 package struct SuppressedRecipient: Hashable, Sendable {
     package let entry: SuppressionEntry
     package let reason: SuppressionReason
     package let note: SuppressionNote
 
-    /// Puts it together, as a store does.
+    /// Creates it from stored fields.
     package init(entry: SuppressionEntry, reason: SuppressionReason, note: SuppressionNote) {
         self.entry = entry
         self.reason = reason
@@ -99,7 +105,8 @@ package struct SuppressedRecipient: Hashable, Sendable {
 }
 
 extension MailAddress {
-    /// The address in lower case, with dots for the letters before the `@` but the first and the last: `j…e@example.com`.
+    /// The address in lower case, with dots in place of the letters between the first and the last before the `@`:
+    /// `j…e@example.com`.
     package var masked: String {
         let text = folded
         guard let at = text.lastIndex(of: "@") else { return "…" }

@@ -57,8 +57,9 @@ package struct Endpoint: Hashable, Sendable {
 
     package let id: EndpointID
     package let account: AccountID
-    /// What people call it, unique within the account: its key in the configuration file (``isOfFile``), or the
-    /// name given through the API; nil for none.
+    /// The name, unique within the account; nil for none.
+    ///
+    /// It is the key in the configuration file (``isOfFile``), or the name given through the API.
     package var name: String?
     package var url: NotifyURL
     package var scope = EndpointScope.everything

@@ -163,8 +163,8 @@ package struct EndpointProbe: Sendable {
 
     /// The message about an event to a target, as its channel composes it now; nothing is sent.
     ///
-    /// `nil` in the first place when nothing here delivers to such URLs, in the second when the recipient is sent
-    /// nothing of such an event.
+    /// The outer `nil`: no channel here delivers to such URLs. The inner `nil`: the channel sends nothing to the
+    /// recipient for this event.
     package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage?? {
         guard let channel = channels.first(where: { $0.schemes.contains(target.url.scheme) }) else {
             return nil

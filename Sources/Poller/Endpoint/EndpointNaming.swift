@@ -3,10 +3,9 @@ package import Logging
 
 // Names of endpoints.
 //
-// A name is for people: it stands where only `ep_…` stood, in lists, logs, the audit trail and incidents. It is unique
-// within an account, so that one name means one endpoint, and it may change: everything that must find an endpoint
-// again keeps the ID. Endpoints of the configuration file have their key in the file as name, and cannot be renamed
-// through the API.
+// A name is for people. Lists, logs, the audit trail and incidents show it, where they showed only `ep_…` before. It is
+// unique within an account, so that one name means one endpoint. It may change, so stored references keep the ID.
+// Endpoints of the configuration file have their key in the file as name, and cannot be renamed through the API.
 
 extension Endpoint {
     /// Characters (Unicode scalars) that a name may have.
@@ -14,7 +13,7 @@ extension Endpoint {
 
     /// Checks a name from outside.
     ///
-    /// - Returns: the name in Unicode's composed form, so that two that look the same are the same.
+    /// - Returns: the name in Unicode's composed form, so that two names that look the same are equal.
     /// - Throws: ``InvalidInput`` for a name that is empty, too long, not printable or looks like an ID.
     package static func checkedName(_ text: String) throws(InvalidInput) -> String {
         func wrong(_ message: String) -> InvalidInput {
@@ -28,27 +27,26 @@ extension Endpoint {
         guard scalars.count <= nameLengthMax else {
             throw wrong("has \(scalars.count) characters; at most \(nameLengthMax) are allowed")
         }
-        // `LineText` in PollerWire says so as a pattern, as far as a pattern can.
+        // `LineText` in PollerWire is the same rule as a pattern, as far as a pattern can express it.
         guard scalars.allSatisfy(IdentifierSyntax.isSeen) else {
             throw wrong("has a character that is not printed; leave it out")
         }
         guard !first.properties.isWhitespace, !last.properties.isWhitespace else {
             throw wrong("begins or ends with a space; leave that out")
         }
-        // Commands and screens take a name or an ID in the same place.
+        // Commands and pages take a name or an ID in the same field.
         guard !text.hasPrefix("ep_") else {
             throw wrong("must not begin with ep_, which is how IDs begin")
         }
         return text.precomposedStringWithCanonicalMapping
     }
 
-    /// Whether the configuration file describes it: its ID follows from account and name there, and IDs of
-    /// others are random.
+    /// Whether the configuration file describes it: the ID is then derived from account and name; other IDs are random.
     package var isOfFile: Bool {
         name.map { id == EndpointID(account: account, name: $0) } ?? false
     }
 
-    /// What people call it in a sentence: its name, or the host of its URL.
+    /// The name in a sentence: the endpoint's own, or the host of its URL.
     package var title: String { name ?? "\(url.host)" }
 
     /// The fields by which a log line names it.

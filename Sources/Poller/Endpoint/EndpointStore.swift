@@ -34,8 +34,10 @@ package protocol EndpointStore: Sendable {
         of accounts: AccountSet
     ) async throws(StoreError) -> StoredEndpoint?
 
-    /// Stores a changed endpoint unless somebody else has changed it since `version`, or another endpoint of the
-    /// account has its name.
+    /// Stores a changed endpoint.
+    ///
+    /// It fails if another request has changed the endpoint since `version`, or if another endpoint of the account has
+    /// its name.
     func replace(
         _ endpoint: Endpoint,
         version: Int64
@@ -150,12 +152,12 @@ package enum EndpointEdit: Hashable, Sendable {
 package enum EndpointReplacement: Hashable, Sendable {
     /// It is stored, with the store's time.
     case replaced(Endpoint)
-    /// Somebody else has changed or removed it since the version that was named.
+    /// Another request has changed or removed it since the given version.
     case changed
     /// Another endpoint of its account has the name.
     case nameTaken(by: EndpointID)
 
-    /// The endpoint as it is stored now; nil where nothing was.
+    /// The endpoint as it is stored now; nil if nothing was stored.
     package var endpoint: Endpoint? {
         if case .replaced(let endpoint) = self { endpoint } else { nil }
     }

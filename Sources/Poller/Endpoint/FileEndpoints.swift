@@ -14,7 +14,7 @@ package struct FileEndpoints: Sendable {
         /// `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
         package let what: String
         package let id: EndpointID
-        /// What the file calls it.
+        /// The endpoint's name in the file.
         package let name: String?
 
         /// Whether it is one there was no room for.
@@ -142,10 +142,11 @@ package struct FileEndpoints: Sendable {
 
     /// Creates an endpoint of the file.
     ///
-    /// The file has precedence where an endpoint of the API has its name: that one loses its name and keeps everything else, because a receiver of the file must not depend on what the
-    /// account's keys call theirs.
+    /// The file has precedence where an endpoint of the API has the same name. That endpoint loses its name and keeps
+    /// everything else, because a receiver of the file must not depend on names that the account's keys give to their
+    /// endpoints.
     private func create(_ wish: Endpoint) async throws(StoreError) -> Change? {
-        // Twice when a name had to be freed; more often only if it is taken again each time.
+        // Two rounds when a name had to be freed; more only if another request takes it again each time.
         for _ in 0..<4 {
             switch try await store.create(wish, request: nil) {
             case .created(let made):

@@ -16,8 +16,8 @@ import Synchronization
 /// passed over. While a page is set aside, because it cannot be read, the sweep of its account rests at it; polls
 /// find the changes meanwhile.
 ///
-/// *How often* is decided anew at each tick: the pause that a sweep ended with is that of an account as it was then, and a
-/// shop's first hundred payments come within the twenty minutes which an empty account may wait.
+/// *Interval*: decided at each tick. The interval at the end of a sweep fits the account at that time, but a shop's
+/// first hundred payments come within the twenty minutes that an empty account may wait.
 ///
 /// An event that no webhook has brought five minutes after the sweep saw it is counted as missed.
 package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
@@ -39,7 +39,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         package let expectsWebhooks: Bool
         /// A fixed pause between two sweeps; nil for what the read budget allows.
         package let interval: Duration?
-        /// The longest pause while the account was paid within a day, where the read budget decides; `nil` for none.
+        /// The longest interval while the account was paid within a day, if the read budget decides; `nil` for none.
         package let paidMax: Duration?
         /// Which of its events are read.
         package let list: EventList
@@ -167,8 +167,9 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         _ = await last.result
     }
 
-    /// The pause between two sweeps by what is known now: it shrinks as soon as the budget of the account grows, or
-    /// money arrives in it.
+    /// The interval between two sweeps by the current figures.
+    ///
+    /// It shrinks as soon as the budget of the account grows, or money arrives in the account.
     private func interval(_ account: Account) -> Duration {
         let times = account.list == .usual ? 1 : Self.moneyPace
         if let interval = account.interval { return interval * times }

@@ -8,8 +8,8 @@ package protocol SweepStore: Sendable {
     ///
     /// A sweep whose span has passed belongs to a dead process and is taken over.
     ///
-    /// `pace`: how often the account is to be swept by what is known now. A sweep that had read everything is due after
-    /// this already, where that is sooner than the pause it ended with; `nil` leaves that pause. A pause after a failure
+    /// `pace` is the current interval between sweeps of the account. A sweep that has read everything is due after
+    /// `pace` if that is shorter than the interval it ended with; `nil` keeps the latter. An interval after a failure
     /// stays as it is.
     func take(
         _ account: AccountID,
@@ -41,15 +41,15 @@ package protocol SweepStore: Sendable {
 
     /// Adds to what was read from an account today, and tells the sum of thirty days.
     ///
-    /// Whether the account was paid is remembered for a day (``ReadUsage/isPaid``).
+    /// The store keeps for a day that the account was paid (``ReadUsage/isPaid``).
     func addReads(_ usage: ReadUsage, of account: AccountID) async throws(StoreError) -> ReadUsage
 
-    /// How an account's sweep stands, for operators; `nil` when none has ever been taken.
+    /// The state of an account's sweep, for operators; `nil` when no process has ever taken it.
     func standing(of account: AccountID) async throws(StoreError) -> SweepStanding?
 }
 
 extension SweepStore {
-    /// Takes the account's sweep for `span`, when the pause it ended with has passed.
+    /// Takes the account's sweep for `span`, when the interval of its last step has passed.
     package func take(
         _ account: AccountID,
         owner: OwnerID,
@@ -59,20 +59,20 @@ extension SweepStore {
     }
 }
 
-/// How the sweep of an account's list of events stands, for operators.
+/// The state of the sweep of an account's list of events, for operators.
 package struct SweepStanding: Hashable, Sendable {
-    /// When it last had read every event; `nil` when it never has.
+    /// The time at which it last had read every event; `nil` when it never has.
     package let caughtUpAt: Timestamp?
-    /// The pause that its last step ended with; `nil` before the first has ended.
+    /// The interval after its last step; `nil` before the first has ended.
     package let pause: Duration?
 
-    /// Puts it together, as a store does.
+    /// Creates it from stored fields.
     package init(caughtUpAt: Timestamp?, pause: Duration?) {
         self.caughtUpAt = caughtUpAt
         self.pause = pause
     }
 
-    /// How much later than its own pace it reads everything; `nil` when it never has.
+    /// How far it is behind its own interval; `nil` when it has never read everything.
     package func delay(at now: Timestamp) -> Duration? {
         caughtUpAt.map { max(.zero, now - $0 - (pause ?? .zero)) }
     }
@@ -149,10 +149,10 @@ package struct ReadUsage: Hashable, Sendable {
     /// Whether money has arrived in the account within a day (``paidSpan``).
     package var isPaid: Bool
 
-    /// How long money counts as young: most refunds of a shop that has made a mistake come on the day of the payment.
+    /// How long a payment counts as recent: most refunds of a shop's mistakes come on the day of the payment.
     package static let paidSpan = Duration.seconds(86_400)
 
-    /// Puts them together.
+    /// Creates a usage.
     package init(reads: Int, transactions: Int, isPaid: Bool = false) {
         self.reads = reads
         self.transactions = transactions

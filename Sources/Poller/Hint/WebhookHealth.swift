@@ -6,7 +6,7 @@ import Synchronization
 package enum WebhookRefusal: String, Hashable, Sendable, CaseIterable {
     /// Signed with our secret, and too long ago by this machine's clock.
     case clock
-    /// Signed with our secret, accepted, and in the future by this machine's clock.
+    /// Signed with our secret and accepted, with a time ahead of this machine's clock.
     case ahead
     /// No secret of the account fits: it is another one, or the sender is not the upstream.
     case secret

@@ -19,7 +19,7 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case setAside = "set_aside"
     /// Deliveries have given up events.
     case deadLetters = "dead_letters"
-    /// A receiver accepts nothing, for a while already.
+    /// A receiver has accepted nothing for a while.
     case endpointFailing = "endpoint_failing"
     /// A registered endpoint is told nothing more, and no person wanted that.
     case endpointDisabled = "endpoint_disabled"
@@ -41,7 +41,7 @@ package struct Incident: Hashable, Sendable {
     package let kindName: String
     /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
     package let subject: String?
-    /// What people call the subject; nil for what has no name.
+    /// The name of the subject; nil for a subject without a name.
     package let subjectName: String?
     /// When it was seen first.
     package let since: Timestamp
@@ -60,9 +60,9 @@ package struct Incident: Hashable, Sendable {
 
     /// An incident that is told now.
     ///
-    /// Its id follows from what it is about and when it was told, so that whoever decides the same at that moment names it
-    /// the same, and one that begins again is another. Since when it lasts does not tell them apart: that of an
-    /// endpoint that fails is a time which its lane keeps.
+    /// Its ID is derived from its subject and the time of the report. So two processes that report the same incident at
+    /// the same moment give it the same ID, and an incident that begins again has another one. The start time is not
+    /// part of the ID: for a failing endpoint it is a time that the endpoint's lane keeps.
     init(
         _ kind: IncidentKind,
         of trouble: Sighting.Trouble,
@@ -191,9 +191,9 @@ extension IncidentKind {
             .mailRelay:
             true
         case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
-        // No payment of the account is seen, and no answer but another key ends it.
+        // No payment of the account is seen, and only another key ends it.
         case .credentialsRefused: false
-        // It has lasted for its span when it is seen.
+        // It has already lasted for its span when a check finds it.
         case .endpointFailing: false
         }
     }
@@ -218,13 +218,13 @@ extension IncidentKind {
     }
 }
 
-/// What follows from an incident for payments and for those who wait for them; the gravest first.
+/// The effect of an incident on payments and on their recipients; the gravest first.
 package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
-    /// Money is not seen, or will not be: payments are not polled, or cannot be.
+    /// Payments are not seen, or will not be: they are not polled, or cannot be.
     case moneyUnseen
-    /// It is seen, and nobody is notified.
+    /// Payments are observed, but no recipient is notified.
     case nobodyNotified
-    /// One receiver is not notified, or some are.
+    /// One or some receivers are not notified.
     case oneReceiver
     /// Nothing fails yet.
     case advice
@@ -233,9 +233,9 @@ package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
 }
 
 extension Incident {
-    /// What follows from it; advice of a kind that only another release knows.
+    /// The consequence of the incident; advice for a kind that only another release knows.
     package var consequence: Consequence {
-        // Notifiers that do not keep up are a backlog of their own.
+        // Notifiers that do not keep up are a separate backlog.
         if kind == .backlog, subject == "outbox" { return .nobodyNotified }
         return kind?.consequence ?? .advice
     }
@@ -249,17 +249,17 @@ extension IncidentKind {
             .moneyUnseen
         case .noNotifier, .mailRelay: .nobodyNotified
         case .deadLetters, .endpointFailing, .endpointDisabled: .oneReceiver
-        // Polls and the event sweep see what webhooks do not tell.
+        // Polls and the event sweep see the changes that webhooks do not report.
         case .webhooksRefused, .keyExpiring: .advice
         }
     }
 
-    /// Its place among those of the same consequence.
+    /// Its rank among those of the same consequence.
     fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
 }
 
 extension [Incident] {
-    /// What an operator must look at first comes first; of the same kind, what was told first.
+    /// The incidents by consequence, the most urgent first; within a kind, the first reported first.
     package var byConsequence: [Incident] {
         enumerated().sorted { one, other in
             let (a, b) = (one.element, other.element)
@@ -275,13 +275,13 @@ package struct Sighting: Hashable, Sendable {
     package struct Trouble: Hashable, Sendable {
         /// The endpoint, lane or key; nil for the whole cluster.
         package let subject: String?
-        /// What people call it; nil for what has no name.
+        /// The name of the subject; nil for a subject without a name.
         package let name: String?
         /// How many there are of it: deliveries, watches; 1 for what there is once.
         package let count: Int
         /// One sentence, no secrets.
         package let message: String
-        /// Since when it is so, where that is known; `nil` for since it was seen first.
+        /// The start of the trouble; `nil` for the time of the first observation.
         package let since: Timestamp?
 
         /// Describes a trouble.

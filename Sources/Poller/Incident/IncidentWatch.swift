@@ -5,8 +5,9 @@ import ServiceLifecycle
 package protocol IncidentLooker: Sendable {
     /// What is wrong, by kind; a kind that could not be looked at is left out.
     ///
-    /// `now` is the store's clock. `open`: what is told and not over, of which it must be known whether it still is so.
-    /// Errors: ``StoreError`` when the store cannot be looked at: then nothing is known.
+    /// `now` is the store's clock. `open` lists the reported incidents that are not over. The result must say of each
+    /// whether it still lasts.
+    /// Errors: ``StoreError`` when the store cannot be read: then nothing is known.
     func look(
         at now: Timestamp,
         open: [Incident]
@@ -14,7 +15,7 @@ package protocol IncidentLooker: Sendable {
 }
 
 extension IncidentLooker {
-    /// What is wrong where nothing has been told yet.
+    /// The trouble of a cluster without open incidents, by kind.
     package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
         try await look(at: now, open: [])
     }
@@ -133,8 +134,10 @@ package struct IncidentPace: Hashable, Sendable {
     /// How long a look may take; a dead process's turn passes after that.
     package let turn: Duration
 
-    /// Looks are a fourth of the hold apart, so that some fall into it, and never more than 5 s: what does
-    /// not pass by itself is told at once, a revoked key within 10 s of the poll that found it out.
+    /// Checks are a fourth of the hold apart, so that several fall into it, and never more than 5 s.
+    ///
+    /// Trouble that does not pass without help is reported at once: a revoked key within 10 s of the poll that detected
+    /// it.
     private static let pauses = Duration.milliseconds(500)...(.seconds(5))
     /// A look at many lanes takes about a twentieth of the store's time, as a dashboard does.
     private static let pausePerLook = 20

@@ -27,7 +27,7 @@ package struct OrderQuery: Hashable, Sendable {
     package let account: AccountID
     /// Those of which this is true; nil for all.
     package let state: PaymentState?
-    /// Only those that several tries have paid.
+    /// Only orders that several attempts have paid.
     package let isPaidTwice: Bool
     /// 1–100: each is read by itself.
     package let limit: Int

@@ -34,9 +34,9 @@ package struct Branding: Hashable, Sendable {
     ///
     /// An address or `Name <address>`, which the relay must accept.
     package let mailFrom: String?
-    /// Where its customers are when nobody says otherwise: a name of the time zone database, `Europe/Berlin`.
+    /// The default time zone of its customers: a name of the time zone database, `Europe/Berlin`.
     package let timeZone: String?
-    /// Who the accounts belong to that its customers transfer to, where the upstream does not say; nil for the shop's
+    /// The holder of the accounts to which its customers transfer, where the upstream gives none; nil for the shop's
     /// name.
     package let accountHolder: String?
 
@@ -80,7 +80,7 @@ package struct Branding: Hashable, Sendable {
             )
         }
         if let accountHolder {
-            // As long as a transfer of the SEPA may name (ISO 20022, `Nm` of 70 characters).
+            // The longest name of a SEPA transfer (ISO 20022, `Nm` of 70 characters).
             guard (1...70).contains(accountHolder.count),
                 accountHolder.unicodeScalars.allSatisfy(Self.isShown)
             else {
@@ -90,7 +90,7 @@ package struct Branding: Hashable, Sendable {
                 )
             }
         }
-        // Offsets and abbreviations say nothing of summer time; a place does.
+        // Offsets and abbreviations do not determine summer time; the name of a place does.
         let isZone = timeZone.map {
             $0 == "UTC" || ($0.contains("/") && TimeZone(identifier: $0) != nil)
         }

@@ -1,16 +1,16 @@
-/// Reads the disputes of accounts from the upstream, which alone knows their deadlines.
+/// Reads the disputes of accounts from the upstream, the only source of their deadlines.
 ///
-/// They are read when a person asks: a dispute changes at the bank, and a copy of it here would be old just when a deadline
-/// matters.
+/// They are read on request: a dispute changes at the bank, and a copy of it here would be outdated close to its
+/// deadline.
 package protocol DisputeBook: Sendable {
-    /// The accounts whose disputes can be read, in order.
+    /// The accounts with disputes that can be read, in order.
     var disputedAccounts: [AccountID] { get }
 
     /// The newest disputes of an account, at most a hundred.
     func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute]
 }
 
-/// A book whose reads are counted among those of the account, of which the upstream allows so many (``ReadMeter``).
+/// A book that counts its reads among those of the account, which the upstream limits (``ReadMeter``).
 package struct CountedDisputes: DisputeBook {
     private let base: any DisputeBook
     private let store: any SweepStore
@@ -26,17 +26,17 @@ package struct CountedDisputes: DisputeBook {
     package func disputes(
         of account: AccountID
     ) async throws(DisputeReadFailure) -> [AccountDispute] {
-        // One a minute: what cannot be counted is not missed.
+        // One a minute: a read that cannot be counted makes no difference.
         _ = try? await store.addReads(ReadUsage(reads: 1, transactions: 0), of: account)
         return try await base.disputes(of: account)
     }
 }
 
-/// Disputes could not be read, in a few words without secrets.
+/// A failure to read disputes, in a few words without secrets.
 package struct DisputeReadFailure: Error, Hashable {
     package let reason: String
 
-    /// Says why.
+    /// Creates a failure with its reason.
     package init(_ reason: String) {
         self.reason = reason
     }
@@ -47,13 +47,13 @@ package struct AccountDispute: Hashable, Sendable {
     /// `dp_…` or `du_…`.
     package let id: String
     package let account: AccountID
-    /// As the upstream names it, such as `needs_response`.
+    /// The upstream's name of the status, such as `needs_response`.
     package let status: String
-    /// Whether somebody has to answer it before ``dueAt``.
+    /// Whether the dispute has to be answered before ``dueAt``.
     package let needsResponse: Bool
-    /// Whether nothing more happens to it.
+    /// Whether the dispute is final.
     package let isClosed: Bool
-    /// What is disputed.
+    /// The disputed amount.
     package let amount: Amount?
     package let currency: String?
     /// The reason given, such as `fraudulent`.
@@ -62,7 +62,7 @@ package struct AccountDispute: Hashable, Sendable {
     /// The payment intent of the charge; `nil` for a charge of a source.
     package let intent: SourceID?
     package let createdAt: Timestamp?
-    /// Until when it can be answered; `nil` when it no longer can.
+    /// The deadline for an answer; `nil` when it can no longer be answered.
     package let dueAt: Timestamp?
 
     /// Describes a dispute.

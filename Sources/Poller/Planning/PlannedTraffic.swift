@@ -50,9 +50,10 @@ package struct PlannedTraffic: Hashable, Sendable {
         self.webhookLoss = webhookLoss
     }
 
-    /// How often the account is swept by its budget, as ``EventSweep`` would; nil without a sweep.
+    /// The interval between sweeps of the account by its budget, as in ``EventSweep``; nil without a sweep.
     ///
-    /// Without the shorter pause of an account that was paid within a day, which takes what is left of small budgets.
+    /// It ignores the shorter interval of an account that was paid within a day, which uses up the rest of small
+    /// budgets.
     package var effectiveSweepInterval: Duration? {
         guard hints != .none else { return nil }
         return sweepInterval ?? ReadBudget.sweepInterval(allowed)

@@ -90,7 +90,7 @@ package enum LaneSignal: Hashable, Sendable {
     /// Our credentials were refused again for an item that had no usable answer before: alone it does
     /// not concern the lane. While the circuit is open already, it is held for as long as last time.
     case stillFailing
-    /// The credentials of the whole account were refused: counted as ``denied`` each time, whatever item has found out.
+    /// The credentials of the whole account were refused: counted as ``denied`` each time, for every item.
     case revoked
     /// An answer that makes no sense, for an item whose last one made sense, or that was never asked for:
     /// counted as ``failing``, and holds grow as slowly as those of ``denied``. It may be one item, or a
@@ -117,7 +117,7 @@ package enum LaneFailure: Int, Hashable, Sendable, CaseIterable {
     case silent = 1
     /// An answer that says that it does not work, such as a 5xx; of an endpoint anything but a success.
     case erring
-    /// Our credentials were refused, for an item or for more.
+    /// Our credentials were refused, for one or more items.
     case denied
     /// Our credentials were refused for the whole account.
     case revoked

@@ -146,20 +146,20 @@ package protocol Membership: Sendable {
 
     /// The processes that left within ``Departure/kept``, the last one first; at most ``Departure/countMax``.
     ///
-    /// One that fell silent is known as lost once another process asks for the list with its beat.
+    /// A process that crashed is listed as lost once another process sends its beat and reads the list.
     func departures() async throws(StoreError) -> [Departure]
 }
 
-/// A process that worked on this cluster and does so no more.
+/// A process that no longer works on this cluster.
 package struct Departure: Hashable, Sendable {
-    /// How long departures are kept: an operator who comes in the morning sees the night.
+    /// How long departures are kept: in the morning an operator sees those of the night.
     package static let kept = Duration.seconds(86_400)
-    /// How many are kept: a deployment of thirty processes, three times.
+    /// How many departures are kept: three deployments of thirty processes.
     package static let countMax = 100
 
-    /// As it announced itself last.
+    /// The process as in its last announcement.
     package let member: Member
-    /// When it left; of one that was lost, when its last beat ended to count.
+    /// The time it left; for a lost process, the time at which its last beat expired.
     package let at: Timestamp
     /// Whether it took itself off the list, as a process that is shut down does.
     ///

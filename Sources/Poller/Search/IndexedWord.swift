@@ -1,33 +1,34 @@
 /// A word in the index of searches, as it is sorted there.
 ///
-/// *Problem.* People type beginnings: `Müll` of Müller, `ORD-2026-1` of an order. A fingerprint (``SearchTerm``)
-/// finds whole words alone, and an entry for each beginning would cost five entries a word.
+/// *Problem.* People type prefixes: `Müll` of Müller, `ORD-2026-1` of an order. A fingerprint (``SearchTerm``) finds
+/// whole words alone, and an entry for each prefix would cost five entries a word.
 ///
 /// *Approach.* Words of up to ``bytesMax`` bytes have no fingerprint. They are in a sorted index (KEY.words of
-/// `searching.lua`), the word before the item's ID, so that one entry finds the word and each of its beginnings. A
-/// longer word has its first ``bytesMax`` bytes there, for beginnings, and a fingerprint for the whole.
+/// `searching.lua`), the word before the item's ID, so that one entry finds the word and each of its prefixes. A longer
+/// word has its first ``bytesMax`` bytes there, for prefixes, and a fingerprint for the whole.
 ///
-/// *Shape*: UTF-8 without spaces, 1 to ``bytesMax`` bytes, of which the first is `0` (0x30) or above: the leaves of the
-/// index begin with that (created.lua). Signs before it, as in `#1001` or `+49…`, are left out; the record tells.
-/// *Cost*: some 35 bytes of Redis and as many bytes as the word has twice (<doc:Growth>).
+/// *Format*: UTF-8 without spaces, 1 to ``bytesMax`` bytes, of which the first is `0` (0x30) or above: the leaves of
+/// the index begin with that (created.lua). Signs before it, as in `#1001` or `+49…`, are left out; the match is
+/// compared with the record.
+/// *Cost*: some 35 bytes of Redis, plus the word's bytes twice (<doc:Growth>).
 package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
     /// Bytes of a word: those of the longest order numbers and of most email addresses.
     package static let bytesMax = 20
     /// Words of a watch: its order, and four of metadata and mail.
     package static let countMax = 6
-    /// Characters that a beginning has at least: one finds a tenth of everything.
+    /// The fewest characters of a prefix: a prefix of one would find a tenth of everything.
     static let beginningMin = 2
 
     package let description: String
 
-    /// A whole word; `nil` for what is longer, or several words, or nothing but signs.
+    /// A whole word; `nil` for a longer text, several words, or nothing but signs.
     init?(_ word: String) {
         guard !word.contains(" "), let kept = Self.kept(word), kept.utf8.count <= Self.bytesMax
         else { return nil }
         description = kept
     }
 
-    /// The beginning of a word of any length; `nil` for nothing but signs.
+    /// The prefix of a word of any length; `nil` for nothing but signs.
     init?(beginningOf word: String) {
         let first = word.split(separator: " ").first.map(String.init) ?? ""
         guard let kept = Self.kept(first) else { return nil }
@@ -41,11 +42,11 @@ package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
         description = String(clipped)
     }
 
-    /// Whether it is long enough to be the beginning of words.
+    /// Whether it is long enough to be a prefix.
     var isBeginning: Bool { description.count >= Self.beginningMin }
-    /// What scripts are asked for to find this word alone.
+    /// The entry that scripts look up to find this word alone.
     var whole: String { " \(description) " }
-    /// What scripts are asked for to find all words that begin so.
+    /// The entry that scripts look up to find all words with this prefix.
     var beginning: String { " \(description)" }
 
     private static func kept(_ word: String) -> String? {
@@ -54,12 +55,12 @@ package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a watch is found by: fingerprints and words.
+/// The entries by which a watch is found: fingerprints and words.
 package struct SearchEntries: Hashable, Sendable {
     package let terms: [SearchTerm]
     package let words: [IndexedWord]
 
-    /// The entries of a watch as it begins.
+    /// The entries of a new watch.
     package init(of watch: NewWatch, keys: SearchKeys) {
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
@@ -70,7 +71,7 @@ package struct SearchEntries: Hashable, Sendable {
         )
     }
 
-    /// All entries of a watch, to put one into the index that was not in it.
+    /// All entries of a watch, to add it to the index later.
     package init(of snapshot: WatchSnapshot, keys: SearchKeys) {
         let charge = snapshot.watch.state.charge.charge?.description
         self.init(
@@ -82,7 +83,7 @@ package struct SearchEntries: Hashable, Sendable {
         )
     }
 
-    /// The entries that a change may add: the sum and the charge it tells of.
+    /// The entries that a change may add: its sum and its charge.
     package init(after change: WatchChange) {
         guard let event = change.event else {
             self.init(ids: [], order: nil, values: [])
@@ -93,7 +94,7 @@ package struct SearchEntries: Hashable, Sendable {
         self.init(amount: amount, ids: [charge].compactMap(\.self), order: nil, values: [])
     }
 
-    /// An order is found by its whole name, and by its words where it has several: `#1001` by 1001, too.
+    /// An order is found by its whole name, and if it has several words, by each of them: `#1001` by 1001, too.
     private init(amount: Amount? = nil, ids: [String], order: String?, values: [String]) {
         let whole = order.map(SearchText.normal)
         let texts = ids.map(SearchText.normal).map { SearchTerm(of: $0) }
@@ -103,7 +104,7 @@ package struct SearchEntries: Hashable, Sendable {
         var seen: Set<String> = []
         let found = all.filter { seen.insert($0).inserted }
             .prefix(SearchTerm.ofPeopleMax + (whole == nil ? 0 : 1))
-        // What is in the index of words as a whole needs no fingerprint.
+        // A word that is whole in the index of words needs no fingerprint.
         let long = found.filter { IndexedWord($0) == nil }.map { SearchTerm(of: $0) }
         terms = SearchTerm.unique(
             [amount].compactMap { $0.map(SearchTerm.init(amount:)) } + texts + long
@@ -115,7 +116,7 @@ package struct SearchEntries: Hashable, Sendable {
         )
     }
 
-    /// As scripts are given them: the fingerprints side by side, then each word behind a space.
+    /// The form that scripts take: the fingerprints without spaces, then each word after a space.
     package var stored: String {
         terms.map(\.description).joined() + words.map(\.beginning).joined()
     }

@@ -22,9 +22,9 @@ package struct SearchCondition: Hashable, Sendable {
     let wanted: Wanted
     /// The values as they were typed: in an upstream's ids case may count.
     private let typed: [String]
-    /// The amount that a word alone may mean, beside the text that it is.
+    /// The amount that a word alone may mean, in addition to its text.
     private let amount: TypedMoney?
-    /// Whether `Mül*` means all that begins so.
+    /// Whether `Mül*` means all words with this prefix.
     private var takesBeginnings = true
 
     /// What the metadata say under a name.
@@ -34,11 +34,11 @@ package struct SearchCondition: Hashable, Sendable {
         wanted = .texts([SearchText.normal(value)])
         typed = [value]
         amount = nil
-        // Programs ask so, with whatever their customers have written.
+        // Programs search in this way, with text that their customers have written.
         takesBeginnings = false
     }
 
-    /// When it was created.
+    /// The time of creation.
     init(created comparison: SearchComparison, _ instant: Timestamp) {
         subject = .field(.created)
         self.comparison = comparison
@@ -108,8 +108,7 @@ package struct SearchCondition: Hashable, Sendable {
         return fields + keys.names.filter { !fields.contains($0) }
     }
 
-    /// What to write instead of a field that there is not: one whose name is nearly the same, or else the metadata of
-    /// this name.
+    /// The suggestion for an unknown field: a field with nearly the same name, or else the metadata of this name.
     private static func unknown(_ word: SearchWord, _ name: String, _ keys: SearchKeys) -> String {
         let known = known(keys)
         let meant = Spelling.nearest(to: name.lowercased(), among: known) ?? "metadata.\(name)"
@@ -201,7 +200,7 @@ extension SearchCondition {
         return snapshot.closed == nil ? nil : snapshot.lastEvent?.polledAt
     }
 
-    /// Whether a word alone is what is to be paid.
+    /// Whether a word alone is the amount to pay.
     private func isAmount(of snapshot: WatchSnapshot) -> Bool {
         guard let amount, let payment = snapshot.payment, let due = payment.amount else {
             return false
@@ -239,7 +238,7 @@ extension SearchCondition {
         }
     }
 
-    /// What `Mül*` begins with; `nil` for a text that is meant whole.
+    /// The prefix in `Mül*`; `nil` for a text that is meant whole.
     private func beginning(_ text: String) -> String? {
         guard takesBeginnings, text.count > 1, text.last == "*" else { return nil }
         return String(text.dropLast())

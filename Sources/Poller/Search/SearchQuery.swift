@@ -3,20 +3,20 @@
 /// *Language*: words with blanks between them, the same in the API, `pollerctl list` and the address of
 /// a page:
 /// ```
-/// A77                          a source, a charge, or what an order or searched metadata begin with
+/// A77                          a source, a charge, or a prefix of an order or of searched metadata
 /// 49.90  €49.90  49,90 EUR     an amount, or a word that is written so
 /// order=A77 status=pending     both; order is that of the watch or of its metadata
 /// payment=failed,expired       one of them
 /// customer="Jane Doe"          metadata that are searched; any others as metadata.colour=red
-/// customer=Mül*                all that begins so
+/// customer=Mül*                words with this prefix
 /// kind!=charge                 none of them
 /// amount>=1000 amount=€49.90   the smallest unit, or with decimals
 /// created>2d                   longer ago than two days
 /// closed>=2026-11-01           from that day on
 /// ```
 /// Case is ignored, and so are accents, punctuation around words, and a word's place: `customer=doe` finds
-/// Jane Doe, and `obrien` finds O’Brien, Pat. A word alone finds the words that begin with it: `müll` finds Müller.
-/// Behind `=` words are whole, because programs ask so.
+/// Jane Doe, and `obrien` finds O’Brien, Pat. A word alone is a prefix: `müll` finds Müller.
+/// Words after `=` are whole, because programs search that way.
 package struct SearchQuery: Hashable, Sendable {
     /// A sentence somebody types, not a program.
     package static let bytesMax = 1000
@@ -36,7 +36,7 @@ package struct SearchQuery: Hashable, Sendable {
     ///   - metadata: further conditions, by the name of metadata.
     ///   - keys: the names of the metadata that are searched here.
     ///   - now: what ages are counted from.
-    ///   - created: the first instant at which they may be created, and the one before which.
+    ///   - created: the first instant of the range of creation, and the first instant after it.
     /// - Throws: ``InvalidInput`` about `q` that says what to write instead.
     package init(
         _ text: String,
@@ -78,8 +78,9 @@ package struct SearchQuery: Hashable, Sendable {
 
     /// How every watch that is looked for is found; nil when only looking at records tells.
     ///
-    /// Of several ways the one that finds least: by a whole word rather than by the beginning of one, by what needs no
-    /// names (an entry is found at once, a name is tried in each lane), and of several words by the longest.
+    /// Of several ways it is the one that finds least. A whole word comes before a prefix. A way without names comes
+    /// before one with names, because an entry is found at once, and a name is tried in each lane. Of several words the
+    /// longest comes first.
     package var lookup: SearchLookup? {
         conditions.compactMap { $0.lookup(among: keys) }.max { $0.rank < $1.rank }
     }
@@ -90,7 +91,7 @@ package struct SearchQuery: Hashable, Sendable {
     /// Whether only open watches can be what is looked for.
     package var isOfOpen: Bool { conditions.contains { $0.isOfOpen } }
 
-    /// Between which instants everything it finds was created; `nil` where it says nothing of that.
+    /// The range of creation of all matches; `nil` without a bound.
     package var created: (from: Timestamp?, to: Timestamp?) {
         var (from, to): (Timestamp?, Timestamp?) = (nil, nil)
         for condition in conditions where condition.subject == .field(.created) {
@@ -104,7 +105,7 @@ package struct SearchQuery: Hashable, Sendable {
         return (from, to)
     }
 
-    /// The instant that a day, a time or an age is; `nil` for another text.
+    /// The instant of a day, a time or an age; `nil` for another text.
     package static func instant(_ text: String, at now: Timestamp) -> Timestamp? {
         if let age = Duration(text: text) { return now + (.zero - age) }
         return Timestamp(rfc3339: text) ?? Timestamp(rfc3339: "\(text)T00:00:00.000Z")
@@ -222,7 +223,7 @@ struct SearchWord: Hashable {
         (name, comparison, values) = (nil, .equal, [value])
     }
 
-    /// Words of which `49,90 €` and `EUR 49.90` are one each.
+    /// Joins `49,90 €` and `EUR 49.90` to one word each.
     static func joined(_ words: [SearchWord]) -> [SearchWord] {
         words.reduce(into: []) { joined, word in
             guard let before = joined.last, before.name == nil, word.name == nil,
@@ -237,7 +238,7 @@ struct SearchWord: Hashable {
         }
     }
 
-    /// The values as amounts: two of which the second has two digits are one with a decimal comma, `49,90`.
+    /// The values as amounts; two values of which the second has two digits are one with a decimal comma, `49,90`.
     var amounts: [String] {
         guard values.count == 2, values[1].utf8.count == 2,
             values[1].utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -247,7 +248,7 @@ struct SearchWord: Hashable {
         return [values.joined(separator: ",")]
     }
 
-    /// The word as somebody would type it with another name.
+    /// The word as a person would type it with another name.
     func text(named name: String) -> String {
         let typed = values.map { $0.contains(where: \.isWhitespace) ? "\"\($0)\"" : $0 }
         return "\(name)\(comparison.rawValue)\(typed.joined(separator: ","))"

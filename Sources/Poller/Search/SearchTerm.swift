@@ -8,24 +8,24 @@ import Crypto
 /// too soon and cost thrice, more would be keys with hardly anything in them. Two words with one
 /// fingerprint are told apart by the record, which is read anyway.
 ///
-/// Fingerprints are made of the charge, the sum, and what is no single word of ``IndexedWord/bytesMax`` bytes: an order
-/// of several words, an email address that is long. All other words of people are in the index as they are
-/// (``IndexedWord``). A source needs no entry, because a watch's own name is made of it (``SearchedSource``). All else
-/// is found by looking at records, so far and no further (``ListPage/looked``).
+/// The charge and the sum have fingerprints, and so has each text that is not a single word of ``IndexedWord/bytesMax``
+/// bytes at most: an order of several words, a long email address. All other words of people are in the index as they
+/// are (``IndexedWord``). A source needs no entry, because a watch's own name contains it (``SearchedSource``). All
+/// other fields are found by reading a limited number of records (``ListPage/looked``).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
     package static let countMax = 8
     /// Characters of an entry, and those of them that name its bucket.
     package static let length = 8
     package static let bucketLength = 3
-    /// Words that metadata and mail may have: the sum and the charge are known later.
+    /// The most words of metadata and mail: the sum and the charge come later and need entries, too.
     static let ofPeopleMax = 4
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
     package let description: String
 
-    /// The entry of a text, which is normal (``SearchText/normal(_:)``).
+    /// The entry of a normal text (``SearchText/normal(_:)``).
     init(of word: String) {
         let bytes = SHA256.hash(data: Array(word.utf8)).prefix(5)
         // The first letter is one of sixteen.
@@ -56,27 +56,29 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         return key.kind.isOfPayments || SearchText.normal(text) == text ? nil : key.source
     }
 
-    /// Each once, as many as a watch may have.
+    /// Removes duplicates, and all entries above the limit of a watch.
     static func unique(_ terms: [SearchTerm]) -> [SearchTerm] {
         var seen: Set<SearchTerm> = []
         return Array(terms.filter { seen.insert($0).inserted }.prefix(countMax))
     }
 }
 
-/// How watches are found without looking at records: by one of some entries of the index, or by their names.
+/// How watches are found without reading records: by one of some entries of the index, or by their names.
 package struct SearchLookup: Hashable, Sendable {
-    /// Entries, of which what is looked for has one, unless it is the watch of one of the sources: fingerprints
-    /// (``SearchTerm``), and words or their beginnings (``IndexedWord/whole``, ``IndexedWord/beginning``).
-    package let entries: [String]
-    /// Entries of which those that have one are all that is looked for, if any has.
+    /// Entries of the index: fingerprints (``SearchTerm``), and words or prefixes (``IndexedWord/whole``,
+    /// ``IndexedWord/beginning``).
     ///
-    /// Somebody pastes an order of more than ``IndexedWord/bytesMax`` bytes: a million others may begin as it does.
+    /// Each match has one of them, unless it is the watch of one of the sources.
+    package let entries: [String]
+    /// Entries that are preferred: if any watch has one of them, only such watches match.
+    ///
+    /// A person pastes an order of more than ``IndexedWord/bytesMax`` bytes: a million others may have the same prefix.
     package let whole: [String]
     /// Sources, whose watches are found by their names.
     package let sources: [SearchedSource]
-    /// Bytes of the shortest word that it goes by; none of sums, which many have.
+    /// Bytes of the shortest word of the lookup; zero for sums, which many watches share.
     ///
-    /// Of two lookups the one with the longer word finds less, as a rule.
+    /// Of two lookups the one with the longer word usually finds less.
     let weight: Int
 
     init(
@@ -97,12 +99,12 @@ package struct SearchLookup: Hashable, Sendable {
         whole.isEmpty ? nil : SearchLookup(entries: whole)
     }
 
-    /// Sums, whatever their currency.
+    /// A lookup of sums in any currency.
     init(_ money: [TypedMoney]) {
         self.init(entries: money.flatMap(\.amounts).map { SearchTerm(amount: $0).description })
     }
 
-    /// What has a text as its value, or as one of its words; texts are normal.
+    /// A lookup of watches with one of these texts as a value, or as a word of a value; texts are normal.
     init(whole texts: [String]) {
         let words = texts.map { SearchText.longestWords(of: [$0]).first ?? $0 }
         self.init(
@@ -111,7 +113,7 @@ package struct SearchLookup: Hashable, Sendable {
         )
     }
 
-    /// What has a word that begins so, or this as its ID; normal.
+    /// A lookup of watches with a word of this prefix, or with this ID; normal.
     init(beginning text: String) {
         let id = SearchTerm(of: text).description
         let longest = SearchText.longestWords(of: [text]).first ?? ""
@@ -127,20 +129,23 @@ package struct SearchLookup: Hashable, Sendable {
         )
     }
 
-    /// Whether an entry is the beginning of words, of which there may be very many.
+    /// Whether an entry is a prefix of words, of which there may be very many.
     package static func isBeginning(_ entry: String) -> Bool {
         entry.hasPrefix(" ") && !entry.hasSuffix(" ")
     }
 
-    /// Whether it goes by beginnings of words.
+    /// Whether the lookup uses prefixes of words.
     var hasBeginnings: Bool { entries.contains(where: Self.isBeginning) }
 
-    /// How much it narrows: what has whole words before beginnings, what needs no names before what does, and then what
-    /// has the longer word.
+    /// How much the lookup narrows a search.
+    ///
+    /// Whole words come before prefixes, then lookups without names before those with names, then longer words.
     var rank: (Int, Int, Int) { (hasBeginnings ? 0 : 1, sources.isEmpty ? 1 : 0, weight) }
 
-    /// A word as it is sorted, and its fingerprint: the release before has made that of short words, too, and nothing
-    /// else finds its watches until `pollerd reindex`.
+    /// The entries of a whole word: the sorted word, and its fingerprint.
+    ///
+    /// The previous release also has fingerprints of short words, by which its watches are found until
+    /// `pollerd reindex`.
     private static func whole(_ text: String) -> [String] {
         let words = [SearchText.longestWords(of: [text]).first ?? text, text]
         return words.compactMap { IndexedWord($0)?.whole }

@@ -76,10 +76,10 @@ enum SearchText {
         isIn(value, wanted) || isIn(folded(value), folded(wanted))
     }
 
-    /// Whether a value is a text that is looked for, or one of its words begins so; both normal.
+    /// Whether a value is the searched text, or has a word with this prefix; both normal.
     ///
-    /// The longest word of a beginning has ``IndexedWord/beginningMin`` characters at least, as it is in the index;
-    /// less of one is a word, because it would find a tenth of everything.
+    /// The longest word of a prefix has at least ``IndexedWord/beginningMin`` characters, as in the index. A shorter
+    /// text is a whole word, because as a prefix it would find a tenth of everything.
     static func begins(_ value: String, _ wanted: String) -> Bool {
         let longest = longestWords(of: [wanted]).first ?? ""
         guard IndexedWord(beginningOf: longest)?.isBeginning ?? false else {
@@ -101,7 +101,8 @@ enum SearchText {
 
     /// The longest words of some values, folded.
     ///
-    /// First the longest of each, so that none is without where there are too many; of words as long the first.
+    /// The longest word of each value comes first, so that each value has one under a limit. Of equally long words the
+    /// first one counts.
     static func longestWords(of values: [String]) -> [String] {
         let each = values.map { value in
             let words = folded(value).split(separator: " ").enumerated().sorted {

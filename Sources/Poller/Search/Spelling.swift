@@ -1,8 +1,8 @@
-/// Which known word a mistaken one was meant to be.
+/// The known word that is nearest to a misspelled one.
 package enum Spelling {
     /// The nearest known word; `nil` where none is near.
     ///
-    /// Two letters may be wrong, of a short word one; the beginning of a known word is near as well.
+    /// Two letters may be wrong, or one letter of a short word. A prefix of a known word is near as well.
     package static func nearest(to word: String, among known: [String]) -> String? {
         guard word.utf8.count <= 64 else { return nil }
         let near = known.map { (name: $0, distance: distance($0, word)) }
@@ -11,7 +11,7 @@ package enum Spelling {
         return word.count > 1 ? known.first { $0.hasPrefix(word) } : nil
     }
 
-    /// Levenshtein's distance, in which two letters that changed places are one mistake.
+    /// Levenshtein's distance, in which two swapped letters are one mistake.
     private static func distance(_ a: String, _ b: String) -> Int {
         let (a, b) = (Array(a), Array(b))
         var rows = [Array(0...b.count)]

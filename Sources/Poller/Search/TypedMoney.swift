@@ -1,7 +1,7 @@
 import PollerWire
 
-/// An amount as people type it: `49.90`, `49,90`, `€49.90`, `49.90 EUR`, `1.234,50 €`, `¥5000`, or `4990` where the
-/// smallest unit is meant.
+/// An amount as people type it: `49.90`, `49,90`, `€49.90`, `49.90 EUR`, `1.234,50 €`, `¥5000`, or `4990` in the
+/// smallest unit.
 ///
 /// *Units*: decimal places are those of the payment's own currency (``CurrencyUnit``), so `49.90` is 4990 cents, 49900
 /// fils of a Kuwaiti dinar and no amount of yen.
@@ -11,16 +11,16 @@ struct TypedMoney: Hashable {
     let number: String
     /// Whether the digits count smallest units.
     let isMinor: Bool
-    /// The currencies that are meant, lower case; empty where none was named.
+    /// The currencies that may be meant, lower case; empty without a currency.
     let currencies: [String]
 
-    /// What people write for a currency; `$` and `¥` are several.
+    /// The signs of currencies; `$` and `¥` stand for several currencies.
     private static let signs: [(sign: String, currencies: [String])] = [
         ("€", ["eur"]), ("£", ["gbp"]), ("$", ["usd", "aud", "cad", "hkd", "mxn", "nzd", "sgd"]),
         ("¥", ["jpy", "cny"]), ("₹", ["inr"]), ("₩", ["krw"]), ("₺", ["try"]), ("zł", ["pln"]),
         ("kč", ["czk"]), ("r$", ["brl"]), ("kr", ["sek", "nok", "dkk"]),
     ]
-    /// Codes that people type beside an amount; of others a word could be meant.
+    /// Codes that people type with an amount; other codes could be words.
     private static let codes: Set<String> = [
         "aud", "bgn", "bhd", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf",
         "ils", "inr", "isk", "jpy", "krw", "kwd", "mxn", "myr", "nok", "nzd", "pln", "ron", "sek",
@@ -29,10 +29,10 @@ struct TypedMoney: Hashable {
     /// One currency of each number of decimal places.
     private static let units = ["eur", "jpy", "bhd"]
 
-    /// Reads an amount; `nil` for what is none.
+    /// Reads an amount; `nil` for a text that is none.
     ///
     /// - Parameters:
-    ///   - text: what was typed.
+    ///   - text: the typed text.
     ///   - isField: whether it is known to be an amount. Elsewhere a number without a currency and without
     ///     decimal places is a word.
     init?(_ text: String, isField: Bool = false) {
@@ -52,7 +52,7 @@ struct TypedMoney: Hashable {
         return codes.contains(text) || signs.contains { $0.sign == text }
     }
 
-    /// The amount in the smallest unit of a payment's currency; `nil` where it is of another one, or none.
+    /// The amount in the smallest unit of a payment's currency; `nil` for another currency, or if it has none.
     func amount(in currency: String?) -> Amount? {
         if isMinor { return Amount(decimal: number) }
         let currency = currency?.lowercased() ?? "eur"
@@ -67,7 +67,7 @@ struct TypedMoney: Hashable {
         return all.filter { seen.insert($0).inserted }
     }
 
-    /// The number and the currencies that its sign or code names, before it or behind it.
+    /// The number and the currencies of its sign or code, before or after it.
     private static func parted(_ text: String) -> (number: Substring, currencies: [String]) {
         let isOfNumber = { (character: Character) in
             character.isASCII && character.isNumber || ".,'’".contains(character)
@@ -81,10 +81,11 @@ struct TypedMoney: Hashable {
         return codes.contains(name) ? (digits, [name]) : ("", [])
     }
 
-    /// The digits with at most one point; `nil` for what is no number.
+    /// The digits with at most one point; `nil` for a text that is no number.
     ///
-    /// The last point or comma is the decimal one where one or two digits follow it; of three digits a point alone is,
-    /// unless the currency has two decimal places. All other separators are between groups of three digits, and alike.
+    /// The last point or comma is the decimal separator if one or two digits follow it. Before three digits only a
+    /// single point is, if the currency is unknown or has three decimal places. All other separators are alike, differ
+    /// from the decimal one, and separate groups of three digits.
     private static func number(_ text: Substring, of currencies: [String]) -> String? {
         let isSeparator = { (character: Character) in ".,'’".contains(character) }
         let parts = text.split(omittingEmptySubsequences: false, whereSeparator: isSeparator)

@@ -99,11 +99,11 @@ package struct Explanation: Hashable, Sendable {
     }
 }
 
-/// A watch that is due, and since when.
+/// A watch that is due, and its due time.
 package struct OverdueWatch: Hashable, Sendable {
-    /// Of which watch.
+    /// The key of the watch.
     package let key: WatchKey
-    /// When it was to be polled, by the clock of the store.
+    /// The due time, by the clock of the store.
     package let due: Timestamp
 
     /// Describes a watch that is due.

@@ -11,14 +11,14 @@ import JSONText
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
 /// malformed                ─▶ full-jitter backoff; from many watches the circuit; after hours close(dead)
 /// unauthorized             ─▶ full-jitter backoff; of different watches, enough in a row open the circuit
-/// revoked                  ─▶ the same, of the whole account: operators are told at once
+/// revoked                  ─▶ the same, for the whole account: operators are notified at once
 /// unserved                 ─▶ this watch backs off, and another worker goes first
 /// gone                     ─▶ asked again, soon after the enqueue for some seconds; then close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
 /// hint after dead          ─▶ goes on as before, where only its answers were not understood
-/// hint of money after an answer ─▶ a look, and two more while nothing is new; only the payment is reported
+/// hint of money after an answer ─▶ a poll, and two more until a change is found; only the payment is reported
 /// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
 /// ```
 ///
@@ -40,7 +40,7 @@ import JSONText
 package struct PollDecider: Sendable {
     /// How long after a hint a watch is polled eagerly: a customer has just come back.
     static let eagerness = Duration.seconds(60)
-    /// How long after its hint a review looks again that has found nothing new.
+    /// The times after its hint at which a review without a change polls again.
     static let reviewAges: [Duration] = [.seconds(2), .seconds(10)]
     /// The longest wait of an eager watch, and of one whose object was locked.
     static let eagerWait = Duration.seconds(1)
@@ -134,7 +134,7 @@ package struct PollDecider: Sendable {
         }
     }
 
-    /// An answer that our credentials are not good for it.
+    /// Handles an answer that refuses our credentials for it.
     private func refused(
         _ turn: PollTurn,
         _ before: WatchState,
@@ -145,7 +145,7 @@ package struct PollDecider: Sendable {
         var state = before
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-        // When it is tried again is the schedule's to tell: this is read after the end, too.
+        // The schedule decides the next attempt: this text is read after the end, too.
         return failed(turn, state, wait, error: "credentials refused: \(reason)", signal)
     }
 
@@ -227,9 +227,9 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// How long until a review that has found nothing new looks again; nil after the last time.
+    /// The time until a review without a change polls again; nil after the last poll.
     ///
-    /// What is read may be some seconds older than the event that hinted at it, and no other hint comes.
+    /// The upstream's answer may be some seconds older than the event behind the hint, and no other hint follows.
     private func reviewWait(_ turn: PollTurn) -> Duration? {
         guard let hintedAt = turn.watch.hintedAt, hintedAt <= turn.now else { return nil }
         let age = turn.now - hintedAt

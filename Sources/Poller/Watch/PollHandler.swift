@@ -20,7 +20,7 @@ package import Logging
 package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
-    /// How often the charge of a consumed source is looked for in vain before its status is reported without it: some
+    /// How often a poll searches for the charge of a consumed source before it reports the status without it: some
     /// seven seconds with the waits between.
     static var chargeSearches: Int { 3 }
 
@@ -165,7 +165,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         metrics.count(charged)
         guard action == .find else { return (seen, charged) }
         switch charged {
-        // A list of charges may be seconds behind the source.
+        // A list of charges may lag seconds behind the source.
         case .declined
         where seen.status == .consumed && watch.charge == nil
             && watch.state.failures < Self.chargeSearches:
@@ -276,7 +276,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
 }
 
 extension Event {
-    /// Whether it tells that money has arrived.
+    /// Whether the event reports received money.
     fileprivate var tellsOfMoney: Bool {
         [PaymentState.paid, .partiallyPaid].contains { $0.eventType == type }
     }

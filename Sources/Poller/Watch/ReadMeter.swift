@@ -43,7 +43,7 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Notes that money has arrived in an account: its refunds are looked for more often for a day.
+    /// Notes that money has arrived in an account: for a day it is swept more often for refunds.
     package func notePaid(_ account: AccountID) {
         accounts.withLock { $0[account, default: Account()].fresh.isPaid = true }
     }
@@ -63,7 +63,7 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 
     /// What was read in thirty days, as last heard.
     ///
-    /// That the account was paid is known at once where it was seen.
+    /// The process that observed the payment knows it at once.
     package func usage(_ account: AccountID) -> ReadUsage {
         accounts.withLock { accounts in
             guard let known = accounts[account] else { return ReadUsage(reads: 0, transactions: 0) }
@@ -118,8 +118,8 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 
 /// How an account's allowance of reads is spent: the sweep's share, and how polls give way.
 ///
-/// An account with few payments would be swept every twenty minutes, and its refunds be known as late. For a day after
-/// money has arrived it is swept every minute instead, for as long as half of its allowance is left.
+/// An account with few payments would be swept every twenty minutes, and its refunds would be seen as late. For a day
+/// after money has arrived it is swept every minute instead, while half of its allowance is left.
 ///
 /// | | stretch of polls |
 /// |---|---|
@@ -138,11 +138,12 @@ package enum ReadBudget {
     static let sweepIntervalMax = Duration.seconds(30)
     /// A faster one brings no news sooner.
     static let sweepIntervalMin = Duration.seconds(2)
-    /// The pause of an account that was paid within a day: nobody waits longer for a refund of this morning's payment.
+    /// The longest interval of an account that was paid within a day, so that a refund of a recent payment is seen
+    /// within a minute.
     package static let paidIntervalMax = Duration.seconds(60)
-    /// The share of its allowance beyond which also such an account is swept by its budget alone.
+    /// The share of its allowance above which the budget alone sets the interval, also for such an account.
     ///
-    /// What is left is for polls, which give way to nothing below 0.8.
+    /// The rest is for polls, which are not slowed below 0.8.
     static let paidShareMax = 0.5
     private static let period = 30.0 * 86_400
 
@@ -160,9 +161,9 @@ package enum ReadBudget {
         return max(sweepIntervalMin, .milliseconds(Int64(saturating: seconds * 1000)))
     }
 
-    /// The pause between two sweeps of a list that is read `times` as seldom as the budget allows.
+    /// The interval between two sweeps of a list that is read `times` less often than the budget allows.
     ///
-    /// While the account was paid within a day it is `paidMax` at most; `nil` for no such bound.
+    /// If the account was paid within a day it is `paidMax` at most; `nil` for no such bound.
     static func sweepInterval(_ usage: ReadUsage, times: Int, paidMax: Duration?) -> Duration {
         let interval = sweepInterval(usage) * times
         guard let paidMax, usage.isPaid, usage.used < paidShareMax else { return interval }

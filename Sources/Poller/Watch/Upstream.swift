@@ -60,7 +60,7 @@ package enum PollResult: Hashable, Sendable {
     case unavailable(String, retryAfter: Duration?, isAnswer: Bool = false)
     /// It refuses our credentials (401, 403), for this object or for all of the lane.
     case unauthorized(String)
-    /// It knows none of our credentials any more: they are refused for everything of the account, as Stripe's 401 says.
+    /// The upstream refuses our credentials for everything of the account, as Stripe's 401 does.
     case revoked(String)
     /// The upstream was not asked: this process lacks the key or the upstream, and another may
     /// have it.

@@ -81,7 +81,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 
     /// The watches of a lane that are due, the longest overdue first; at most `limit` of each urgency.
     ///
-    /// One that a worker has in hand is not among them. A moving picture, as ``list(_:)``.
+    /// Watches that a worker polls are left out. The result is not a snapshot, as with ``list(_:)``.
     func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch]
 
     /// Opens a quarantined watch (closed as dead) again, due now, with the span it had at first.
@@ -334,8 +334,9 @@ package struct ListQuery: Hashable, Sendable {
             || search.map { !$0.conditions.isEmpty } ?? false
     }
 
-    /// Whether much must be looked through for it: it leaves some out, and no index says which, or only how their words
-    /// begin, which very many may have in common.
+    /// Whether the query reads many records or entries.
+    ///
+    /// It filters watches, and no index selects the matches, or only by a prefix that very many words may share.
     package var isScan: Bool { isSelective && search?.lookup.map(\.hasBeginnings) ?? true }
 }
 
@@ -344,7 +345,7 @@ package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]
     /// The cursor of the next page; nil when this was the last.
     package let next: String?
-    /// How many records, or entries of an index, were looked at for it; 0 where nobody counted.
+    /// How many records, or entries of an index, were read for it; 0 where they were not counted.
     package let looked: Int
 
     /// Puts a page together.

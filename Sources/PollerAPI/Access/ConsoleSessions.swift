@@ -10,25 +10,26 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The sessions of the console: an API key, sealed into a cookie, so that a new tab of the same browser profile is signed
-/// in.
+/// The sessions of the console: an API key, sealed into a cookie.
 ///
-/// *Problem*: a key in the storage of a tab is gone in the next one, and a colleague's link asks for it again. A key in
-/// the storage of the whole origin could be read by any script there, and outlives the browser.
+/// With it a new tab of the same browser profile is signed in.
 ///
-/// *Approach*: the cookie holds the key, encrypted (AES-GCM) with a key of the cluster, so every API process opens it and
-/// none has to remember it. No script can read it (`HttpOnly`), it ends with the browser, and after ``span`` in any case.
-/// A revoked key opens nothing, because the key itself is looked up at each request.
+/// *Problem*: a key in the storage of a tab is not available in the next tab, so a link from a colleague asks for it
+/// again. A key in the storage of the whole origin could be read by any script there, and outlives the browser.
 ///
-/// *Other sites* cannot use it: browsers do not send it with their requests (`SameSite=Strict`), and it counts only in
-/// requests with the header `Poller-Console`, which a page of another origin cannot set without asking first (CORS), and
-/// this API never allows. A cookie is sent to every port of a host, so it is worth nothing to a program that only
-/// receives it, except for its own requests to this API until it ends.
+/// *Approach*: the cookie holds the key, encrypted (AES-GCM) with a key of the cluster. So every API process can
+/// decrypt it, and no process has to store it. No script can read it (`HttpOnly`). It ends with the browser, and after
+/// ``span`` in any case. A revoked key ends its sessions, because each request looks up the key itself.
 ///
-/// *Rejected*: an identifier that the store knows, because signing in would need a write, and a store that is down would
-/// sign everybody out.
+/// *Other sites* cannot use it. Browsers do not send it with requests of other sites (`SameSite=Strict`). It counts
+/// only in requests with the header `Poller-Console`, which a page of another origin cannot set without a CORS
+/// preflight, and this API never allows that. A cookie is sent to every port of a host. A program that receives it
+/// there cannot read the key, but can send requests to this API with it until it ends.
+///
+/// *Rejected*: an identifier that the store knows, because signing in would need a write, and an unavailable store
+/// would sign out every user.
 package struct ConsoleSessions: Sendable {
-    /// How long a cookie counts: a working day.
+    /// The lifetime of a cookie: a working day.
     static let span = Duration.seconds(12 * 3600)
 
     private let keys: RootKeys
@@ -38,7 +39,7 @@ package struct ConsoleSessions: Sendable {
         keys = RootKeys("poller console session", from: roots, span: Self.span)
     }
 
-    /// Sessions that end with this process.
+    /// Sessions with a random root, which end with this process.
     package static var ephemeral: ConsoleSessions {
         var chance = SystemRandomNumberGenerator()
         let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
@@ -59,14 +60,14 @@ package struct ConsoleSessions: Sendable {
         return "\(name)=\(Base64URL.encode(Array(sealed))); \(Self.attributes(isSecure: isSecure))"
     }
 
-    /// The `Set-Cookie`s that sign a browser out, whichever of the names its cookie has.
+    /// The `Set-Cookie`s that sign a browser out, one for each name that its cookie may have.
     static func endings(_ request: Request) -> [String] {
         [true, false].map { isSecure in
             "\(name(request, isSecure: isSecure))=; Max-Age=0; \(attributes(isSecure: isSecure))"
         }
     }
 
-    /// The API key of a request of the console; `nil` for any other request, and once its cookie has ended.
+    /// The API key of a request of the console; `nil` for any other request, and for an expired cookie.
     func key(of request: Request, at now: Timestamp) -> String? {
         guard request.headers[.pollerConsole] != nil, Self.isOfSameOrigin(request) else {
             return nil
@@ -100,12 +101,12 @@ package struct ConsoleSessions: Sendable {
         return nil
     }
 
-    /// Whether a browser that says where a request is from says that it is from this origin.
+    /// Whether a browser that sends the origin of a request names this origin.
     static func isOfSameOrigin(_ request: Request) -> Bool {
         request.headers[.secFetchSite].map { $0 == "same-origin" } ?? true
     }
 
-    /// One cookie for each server that a browser may know under a host: cookies do not tell ports and paths apart.
+    /// The cookie's name, one for each server that a browser may know under a host: cookies ignore ports and paths.
     ///
     /// `__Host-`: for this host alone, over TLS alone (RFC 6265bis §4.1.3.2); a plain name on this machine.
     private static func name(_ request: Request, isSecure: Bool) -> String {
@@ -120,9 +121,9 @@ package struct ConsoleSessions: Sendable {
         "Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
     }
 
-    /// Whether the cookie is for TLS alone: everywhere but for a page that this machine has served to itself.
+    /// Whether the cookie is for TLS alone: for every page except those that this machine serves to itself.
     ///
-    /// The page's own address says so, which browsers send with every POST. `Host` does not: a proxy may put the
+    /// The `Origin`, which browsers send with every POST, is the page's own address. `Host` is not: a proxy may put the
     /// server's address there, so that every page looks local.
     private static func isSecure(_ request: Request) -> Bool {
         let (origin, plain) = ((request.headers[.origin] ?? "").lowercased(), "http://")

@@ -27,7 +27,7 @@ struct KeyMiddleware: RouterMiddleware {
     let table: RouteTable
     /// Whether the listener speaks TLS, which its own origin names.
     let isSecure: Bool
-    /// Opens the cookies of the console.
+    /// Decrypts the cookies of the console.
     let sessions: ConsoleSessions
 
     func handle(

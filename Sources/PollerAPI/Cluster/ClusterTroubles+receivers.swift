@@ -1,23 +1,23 @@
 import Poller
 import SafeNumbers
 
-// Receivers that are not notified: what was given up, and who accepts nothing.
+// Receivers that are not notified: dead letters, and receivers that accept nothing.
 
 extension ClusterTroubles {
-    /// Deliveries in quarantine looked at, of each partition: a millisecond of Redis.
+    /// Deliveries in quarantine that are read, of each partition: a millisecond of Redis.
     private static let deadMax = 256
-    /// Pages of a list read to find a delivery whose letters are dead though it goes on.
+    /// Pages of a list read to find a delivery that continues but has dead letters.
     private static let pagesMax = 10
-    /// Lanes of receivers read at a time, so that other operations get their turn between.
+    /// Lanes of receivers read at a time, so that other operations run between.
     private static let lanesAtOnce = 250
-    /// Failing receivers of which a look finds out whether they are payers' addresses; the next look goes on.
+    /// Failing receivers that one check classifies as payers' addresses or not; the next check continues.
     private static let unknownMax = 500
 
-    /// Endpoints whose deliveries have given up events.
+    /// Endpoints whose deliveries have dead letters.
     ///
-    /// A delivery that goes on leaves the quarantine, and waits there for as long as its endpoint is disabled or fails; its
-    /// letters are dead all the same. Looking for such costs a read of the list, and is done only for what is told and
-    /// is in quarantine no more.
+    /// A delivery that resumes leaves the quarantine, and waits for as long as its endpoint is disabled or fails. Its
+    /// letters stay dead. Finding such a delivery costs a read of the list. So it is done only for reported endpoints
+    /// that are no longer in quarantine.
     func deadLetters(
         _ stats: StoreStats,
         _ open: [Incident]
@@ -25,7 +25,7 @@ extension ClusterTroubles {
         let told = open.filter { $0.kind == .deadLetters }
         guard stats.quarantined > 0 || !told.isEmpty else { return Sighting() }
         let dead = try await seams.deliveries.deadLetters(limit: Self.deadMax)
-        // So many are told one by one; of more nobody reads the reasons.
+        // So many are reported one by one; a summary of more shows no reasons.
         let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
         var troubles: [Sighting.Trouble] = []
         for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
@@ -47,7 +47,7 @@ extension ClusterTroubles {
         let found = Set(troubles.compactMap(\.subject))
         let named = Set(told.compactMap(\.subject))
         for incident in told where incident.subject.map(found.contains) != true {
-            // Told together, it is of all whose incident is not their own.
+            // The summary incident covers all endpoints without an incident of their own.
             guard incident.subject != nil || found.isSubset(of: named) else { continue }
             switch try await lingering(incident, besides: found.union(named)) {
             case .found(let endpoint):
@@ -66,7 +66,7 @@ extension ClusterTroubles {
         return Sighting(troubles, action: Remedy.deadLetters, isWhole: isWhole)
     }
 
-    /// Whether letters of an incident are dead still, in deliveries that go on.
+    /// Whether an incident still has dead letters, in deliveries that continue.
     private enum Lingering {
         case found(EndpointID)
         case none
@@ -99,12 +99,12 @@ extension ClusterTroubles {
         return .unknown
     }
 
-    /// Receivers that have accepted nothing for a while although something is to be delivered to them.
+    /// Receivers that have accepted nothing for a while although deliveries wait for them.
     ///
-    /// Since when is in their lane, which the first delivery that is accepted clears. Of one that is disabled that is an
-    /// incident of its own, or a person's wish; where everything was given up, the dead letters are. A payer's mail
-    /// address is none: a relay that knows no such domain, or wants to be asked later, is no trouble of an operator's,
-    /// and one that refuses everybody is the relay's.
+    /// The start time is in their lane; the first accepted delivery clears it. Some receivers are left out. A disabled
+    /// receiver is a separate incident, or a person's choice. A receiver without waiting deliveries is covered by the
+    /// dead letters. A payer's mail address is never an incident: operators can do nothing about a relay that does not
+    /// know the domain, or that defers mail. A relay that refuses every mail is an incident of the relay.
     func failingReceivers(at now: Timestamp) async throws(StoreError) -> Sighting {
         let standing = try await registryStanding()
         var failing: [(lane: LaneReport, since: Timestamp)] = []
@@ -145,10 +145,10 @@ extension ClusterTroubles {
         )
     }
 
-    /// Takes payers' mail addresses out of failing lanes; false when that is not known of all of them.
+    /// Removes payers' mail addresses from failing lanes; false when some lanes could not be classified.
     ///
-    /// A lane does not say what it leads to, and a delivery of it does. That is asked once: the ID of an inline
-    /// receiver is made of its URL.
+    /// A lane does not contain its URL, but its deliveries do. One of them is read once per lane: the ID of an inline
+    /// receiver is derived from its URL, so the answer does not change.
     private func leaveOutPayers(
         of failing: inout [(lane: LaneReport, since: Timestamp)]
     ) async throws(StoreError) -> Bool {
@@ -171,11 +171,11 @@ extension ClusterTroubles {
         return isWhole
     }
 
-    /// Whether an endpoint is a mail address that a watch names; nil where nothing is left that says so.
+    /// Whether an endpoint is a mail address from a watch; nil if neither a delivery nor a record of it exists.
     private func isPayersAddress(_ endpoint: EndpointID) async throws(StoreError) -> Bool? {
         let query = DeliveryQuery(endpoint: endpoint, limit: 1)
         if let found = try await seams.deliveries.deliveries(query).items.first?.delivery {
-            // Those of `operator_notify` are the operators' own.
+            // Addresses of `operator_notify` belong to operators.
             return found.url?.scheme == "mailto" && found.watch.account != .operators
         }
         return try await endpoints.read(endpoint) == nil ? nil : false
@@ -196,7 +196,7 @@ extension ClusterTroubles {
         return (known?.name, "\(title) accepts nothing since \(since)\(last)")
     }
 
-    /// What an endpoint is called in a sentence, and its name where it has one; nil for one that is gone.
+    /// The title of an endpoint in a sentence, and its name if it has one; nil for a deleted endpoint.
     private func called(
         _ endpoint: EndpointID,
         _ delivery: DeliverySnapshot?
@@ -206,7 +206,7 @@ extension ClusterTroubles {
         return (registered.title, registered.name)
     }
 
-    /// Accounts whose key the upstream refuses, whatever is polled.
+    /// Accounts whose key the upstream refuses for every request.
     static func credentials(_ status: ClusterStatus) -> Sighting {
         var lanes: [AccountID: [LaneReport]] = [:]
         for lane in status.lanes where !lane.isPaused && lane.lastFailure == .revoked {

@@ -37,10 +37,10 @@ package actor ClusterTroubles: IncidentLooker {
     let failingAfter: Duration
     private var registry: (version: Int64, standing: RegistryStanding)?
     private var register: KeyRegister?
-    /// Of receivers that failed at the last look: whether each is a payer's mail address.
+    /// For receivers that failed at the last check: whether each is a payer's mail address.
     var payersAddresses: [EndpointID: Bool] = [:]
 
-    /// Which registered endpoints are told nothing.
+    /// The disabled endpoints of the registry.
     struct RegistryStanding {
         var disabled: Set<EndpointID> = []
         /// Those that no person has disabled.
@@ -205,7 +205,7 @@ package actor ClusterTroubles: IncidentLooker {
 
     /// Lanes that nothing goes out from, and no person wanted that.
     static func stopped(_ status: ClusterStatus) -> Sighting {
-        // Why one is stopped whose account's key is refused is told of the account.
+        // A lane that is stopped because its account's key is refused is reported with the account.
         let lanes = status.lanes.filter { $0.isStopped(atLeast: heldLong) && !$0.isRevoked }
         return Sighting(
             lanes.map { lane in

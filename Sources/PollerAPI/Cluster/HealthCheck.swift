@@ -33,11 +33,11 @@ package enum Remedy {
     package static let setAside =
         "see pollerctl quarantine entries and the log for the trap; install a release that handles them, then "
         + "pollerctl quarantine redrive-entry, or dismiss-entry"
-    /// About receivers that accept nothing.
+    /// The remedy for receivers that accept nothing.
     package static let failingReceivers =
         "see pollerctl delivery list --state failing, and the receiver's own log; its deliveries wait and are tried "
         + "again, pollerctl delivery retry tries at once"
-    /// About accounts whose key is refused.
+    /// The remedy for accounts whose key is refused.
     package static let revokedKey =
         "give the account a key that is valid (STRIPE_API_KEY, or accounts.NAME.stripe_api_key), then pollerctl lane "
         + "resume LANE to go on at once"

@@ -2,7 +2,7 @@
 //
 // Paths are relative to the page: below which path of its host a proxy publishes it is the browser's to know.
 //
-// The key is in a cookie that no script can read (ConsoleSessions.swift), so that a new tab is signed in. Where a browser
+// The key is in a cookie that no script can read (ConsoleSessions.swift), so that a new tab is signed in. If a browser
 // keeps no such cookie, as over plain HTTP to another machine, the key stays in the storage of this tab.
 
 import { askForKey } from "./dialogs.js";
@@ -54,7 +54,7 @@ async function keep(text) {
     const seen = await fetch(CALLER, { headers: MARK });
     if (seen.ok) sessionStorage.removeItem(KEPT);
   } catch {
-    // The next request says that the server does not answer.
+    // The next request reports that the server does not answer.
   }
 }
 
@@ -120,7 +120,7 @@ export async function download(path, name) {
   const link = document.createElement("a");
   [link.href, link.download] = [url, name];
   link.click();
-  // The browser has begun to read it by then.
+  // By then the browser has begun to read it.
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 

@@ -165,7 +165,7 @@ function choose(main) {
 
 /** Reads what the page shows anew; unless asked to, not under somebody's hands. */
 async function refresh(mine, isAsked = false) {
-  // What was asked for by a page that nobody looks at any more.
+  // The request belongs to a page that is no longer open.
   if (mine.stop.aborted) return;
   const main = find("#main");
   if (mine.isReading) {

@@ -1,4 +1,4 @@
-// The deliveries of one event as one entry of a timeline: ten recipients are told the same ten times.
+// The deliveries of one event as one entry of a timeline: ten recipients would be ten times the same.
 
 import { payments } from "./words.js";
 

@@ -1,4 +1,4 @@
-// How many payments a search finds and what they come to, and the dates between which they were created.
+// The number of payments that a search finds and their sums, and the dates between which they were created.
 
 import { at, maybe } from "./api.js";
 import { labelled } from "./dialogs.js";
@@ -41,7 +41,7 @@ export function summary(q) {
   return box;
 }
 
-// A day here is one of the browser's zone, and the search is told its instants.
+// A day here is one of the browser's zone; the search takes its instants.
 const dayOf = (text) => {
   if (!text) return "";
   const time = new Date(text);

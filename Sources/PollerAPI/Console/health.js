@@ -1,4 +1,4 @@
-// Health: what the doctor finds, the worst first.
+// Health: the doctor's findings, the worst first.
 
 import { api } from "./api.js";
 import { h } from "./dom.js";

@@ -1,4 +1,4 @@
-// Incidents: what operators were notified of.
+// Incidents: troubles that were reported to operators.
 
 import { at, maybe } from "./api.js";
 import { h } from "./dom.js";

@@ -1,4 +1,4 @@
-// Which payments are polled late, and why.
+// The payments that are polled late, and why.
 
 import { at, may, maybe, orderLink, paymentLink } from "./api.js";
 import { h } from "./dom.js";
@@ -20,7 +20,7 @@ export async function latePage({ stop }) {
   const [late, failed] = await Promise.all([
     maybe(at("v1/late", { limit: 100 }), { data: [], waiting: 0, has_more: false }),
     search("state=open error=any", null, { limit: FAILED_MAX, stop }).catch((error) => {
-      // A cluster that has too much to look through says so, and the list of late payments stands.
+      // If the server reports too many records to read, the list of late payments stays.
       if (error.status !== 429) throw error;
       return { data: [], next: null };
     }),

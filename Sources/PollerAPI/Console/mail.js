@@ -1,4 +1,4 @@
-// Recipients who are sent no mail, and to send it again.
+// Suppressed recipients, and a button to send mail to one again.
 
 import { Refused, api, at, may, maybe } from "./api.js";
 import { h, show } from "./dom.js";

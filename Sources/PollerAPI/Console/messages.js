@@ -1,4 +1,4 @@
-// The text of an email or the body of a webhook, as a recipient was sent it.
+// The text of an email or the body of a webhook, as it was sent to a recipient.
 
 import { api } from "./api.js";
 import { copyButton, dialog } from "./dialogs.js";

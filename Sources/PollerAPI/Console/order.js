@@ -1,4 +1,4 @@
-// One order: every try to pay it, in one timeline.
+// One order: every attempt to pay it, in one timeline.
 
 import { Refused, api, at, may, maybe, paymentLink } from "./api.js";
 import { copyButton } from "./dialogs.js";

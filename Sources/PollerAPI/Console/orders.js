@@ -1,4 +1,4 @@
-// Orders, which customers may have tried to pay in several ways; and those that were paid twice.
+// Orders that customers have tried to pay in several ways; and orders that were paid twice.
 
 import { accounts, at, collect, maybe, orderLink } from "./api.js";
 import { labelled, select } from "./dialogs.js";

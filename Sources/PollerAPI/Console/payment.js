@@ -81,7 +81,7 @@ function summary(watch, entries) {
 
 function tools(watch, refresh) {
   const isOpen = watch.state === "open";
-  // A look opens again what ended without an answer; what ended with one is looked at once, for its money.
+  // A poll reopens a watch that ended without an answer; one that ended with an answer is polled once, for its money.
   const mayBeSeen = isOpen || ["expired", "gone"].includes(watch.closed_reason)
     || (["settled", "reached"].includes(watch.closed_reason) && watch.payment);
   return [

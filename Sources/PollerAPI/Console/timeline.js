@@ -156,7 +156,7 @@ const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circui
 
 /** What somebody was told who has nothing more to be told: that they were told is said where they have accepted something. */
 function toldOf(delivery, told, isOver) {
-  // What it means for the money, and not the last event's own word: `consumed` says nothing to people.
+  // The effect on the money, not the type of the last event: `consumed` means nothing to people.
   if (told) return [`Told: ${payments[told.payment]?.[0] ?? told.accepted}, ${timeOfDay(told.at)}`, "good"];
   if (delivery.attempts === 0) return [isOver ? "Told nothing" : "Nothing to tell yet", "quiet"];
   // Attempts are forgotten before deliveries are, and what was given up may have been dismissed.

@@ -35,8 +35,8 @@ const places = {
 
 const worry = (key, colour, text, todo, href, label) => ({ key, colour, text, todo, href, label });
 
-// What follows from it, the gravest first, as the server orders incidents: money that is not seen, nobody who is
-// notified, one receiver who is not, and advice.
+// The consequences, the gravest first, as the server orders incidents: payments are not seen, no recipient is notified,
+// one receiver is not notified, and advice.
 const consequences = [
   ["workers", "account key", "stripe api key", "redis", "backlog", "late lanes", "lanes", "credentials", "quarantine", "set aside", "store_filling"],
   ["notifiers", "outbox", "smtp relay"],

@@ -3,8 +3,8 @@ import PollerWire
 
 /// Examples of requests and answers for the API's description.
 ///
-/// One payment throughout: order A77, €49.90, paid by iDEAL. Answers are made of the same types as real ones, so an
-/// example has every field that is always there; requests are written as a client writes them. A test validates all
+/// All examples show one payment: order A77, €49.90, paid by iDEAL. Answers have the same types as real ones, so an
+/// example has every required field. Requests are written as a client writes them. A test validates all examples
 /// against their schemas.
 enum Examples {
     /// An example of a component as JSON; nil where there is none.
@@ -14,7 +14,7 @@ enum Examples {
         guard component.hasSuffix("Page"), let item = answers[String(component.dropLast(4))] else {
             return nil
         }
-        // Events before those of a page may be kept no longer; of other pages nobody says so.
+        // Earlier events may no longer be kept, so a page of events has a gap flag; other pages have none.
         let gap = component == "EventPage" ? #","gap":false"# : ""
         return #"{"data":[\#(item.json)],"has_more":false,"next":null\#(gap)}"#
     }
@@ -233,7 +233,7 @@ enum Examples {
     }
 
     private static let streamToken = StreamToken {
-        // Not `streamToken` of a real server: 43 characters of base64url.
+        // A real `streamToken` is different: 43 characters of base64url.
         $0.reveal = "EXAMPLE_TOKEN_OF_43_CHARACTERS_000000000000"
         $0.expiresAt = Time(ms: began.ms + 600_000)
     }

@@ -7,9 +7,9 @@ import PollerWire
 /// `/openapi.json`: the routes as OpenAPI 3.1 describes them.
 ///
 /// Made once, from the routes that have a handler: a route that is added is described, and one that
-/// is described is there. Bodies and answers name their shapes among the components; the server in it is the one
-/// that was asked (``OpenAPIServer``). Pages for people are left out, so that generators make no methods of them;
-/// `?pages=true` adds them, for tests that try every route.
+/// is described is there. Bodies and answers refer to their shapes among the components. The server in it is the
+/// address of the request (``OpenAPIServer``). Pages for people are left out, so that generators make no methods of
+/// them; `?pages=true` adds them, for tests that try every route.
 /// *Source*: <https://spec.openapis.org/oas/v3.1.0>.
 struct OpenAPI {
     static let route = Route(
@@ -131,7 +131,7 @@ struct OpenAPI {
         } else {
             members.append(("security", [[:]]))
         }
-        // Of a parameter whose name each client chooses there is nothing that a generator could make.
+        // A generator cannot express a parameter whose name each client chooses.
         let parameters = route.parameters.filter { $0.prefix == nil }
         if !parameters.isEmpty {
             members.append(("parameters", .list(parameters.map(parameter))))
@@ -223,7 +223,7 @@ indirect enum SchemaNode: Sendable {
     /// A shape, by its name among the components.
     static func shape(_ name: String) -> Self { reference("schemas/\(name)") }
 
-    /// The name of the shape that it refers to; nil for any other schema.
+    /// The name of the referenced shape; nil for any other schema.
     var componentName: String? {
         guard case .object(let members) = self, members.count == 1,
             case ("$ref", .text(let path))? = members.first
@@ -231,7 +231,7 @@ indirect enum SchemaNode: Sendable {
         return path.split(separator: "/").last.map(String.init)
     }
 
-    /// One of some words, by the name of the enumeration where there is one.
+    /// One of some words, as a reference to an enumeration with these words if there is one.
     static func choice(_ words: [String]) -> Self {
         Components.name(ofWords: words).map(shape) ?? .words(words)
     }

@@ -6,14 +6,14 @@ import PollerNet
 
 /// The address of the API as the client that asks for the description knows it.
 ///
-/// The host is that of the request, so a description read through a proxy names the proxy. The scheme is `https` where
-/// this server has certificates, or where a proxy that an operator has named says so in `X-Forwarded-Proto`.
+/// The host is that of the request, so a description read through a proxy names the proxy. The scheme is `https` if
+/// this server has certificates, or if a trusted proxy sends that in `X-Forwarded-Proto`.
 struct OpenAPIServer: Sendable {
-    /// Whether clients reach this server itself by TLS.
+    /// Whether clients connect to this server itself by TLS.
     let isTLS: Bool
     let publication: Publication
 
-    /// The address, without a slash at its end; the document's own directory where the request names no host.
+    /// The address, without a slash at its end; the document's own directory if the request names no host.
     func url(of request: Request, _ context: APIContext) -> String {
         let host = request.head.authority ?? ""
         let isPlain = host.utf8.allSatisfy { byte in
@@ -32,15 +32,15 @@ struct OpenAPIServer: Sendable {
         guard let name = HTTPField.Name("X-Forwarded-Proto"), let said = request.headers[name],
             !publication.proxies.isEmpty, context.comes(from: publication.proxies)
         else { return isTLS ? "https" : "http" }
-        // Several proxies add theirs by comma, the outermost first.
+        // Several proxies append theirs after a comma, so the outermost is first.
         let outermost = said.split(separator: ",").first.map { $0.filter { $0 != " " } }
         return outermost == "https" ? "https" : "http"
     }
 }
 
-/// The description as text, made once, with the place where the server's address belongs.
+/// The description as text, made once, with a placeholder for the server's address.
 struct OpenAPIText: Sendable {
-    /// What the document has in place of the address.
+    /// The placeholder for the address in the document.
     static let placeholder = "@server@"
 
     private let head: String

@@ -45,6 +45,6 @@ enum OpenAPITag {
 }
 
 extension RouteDescription {
-    /// Whether it is a page for people or a file of one: a client makes no use of it.
+    /// Whether it is a page for people or a file of one, which a client does not use.
     var isPage: Bool { !path.hasPrefix("/v1/") && path != OpenAPI.route.description.path }
 }

@@ -7,10 +7,10 @@ import PollerWire
 /// answer and reads a request also says what they look like, so a field that is added there is
 /// described. Two are of the API alone.
 enum Schemas {
-    /// Of pages alone, which clients do not ask for.
+    /// Schemas of pages, which clients do not use.
     private static let ofPages: Set = ["ReturnNews", "ReturnNewsState"]
 
-    /// Every schema, by its name among the components; those of pages only where these are described.
+    /// Every schema, by its name among the components; those of pages only if these are described.
     static func all(withPages: Bool) -> SchemaNode {
         var members: [(String, SchemaNode)] = []
         for (name, schema) in Components.all where withPages || !ofPages.contains(name) {
@@ -19,7 +19,7 @@ enum Schemas {
         return .object(members + [("ProblemCode", codes), ("Wait", wait)])
     }
 
-    /// What a client decides on.
+    /// The codes by which a client decides.
     private static var codes: SchemaNode { .words(ProblemCode.allCases.map(\.rawValue)) }
 
     /// A problem with the codes of this server: the dictionary leaves them open for clients.

@@ -180,21 +180,23 @@ struct ReturnPage {
         return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
     }
 
-    /// The way back as the button of a page on which nothing else is left to do: paid, failed, expired.
+    /// The link to the shop as a button, for a page without further steps: paid, failed, expired.
     ///
-    /// Before that a button would lead away from what is to be done here, and the way back is in the footer.
+    /// On earlier pages a button would lead the payer away from the next step, so the link is in the footer.
     private func onward(_ news: ReturnNews, _ words: PayerWords) -> PayerLink? {
         guard news.state.isFinal, news.form == nil, news.said.links.isEmpty else { return nil }
         return wayBack(words, news.home)
     }
 
-    /// The way back to the shop; `home` is this payment's own.
+    /// The link to the shop; `home` is this payment's own.
     private func wayBack(_ words: PayerWords, _ home: PayerHome?) -> PayerLink? {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         return (home?.url ?? branding?.homeURL).map { PayerLink(words("action.back", shop), $0) }
     }
 
-    /// The way back unless it stands above, and whom to ask; `home` is this payment's own way.
+    /// The footer: the link to the shop unless the page has a button for it, and the support address.
+    ///
+    /// `home` is the return link of this payment.
     private func footer(
         _ words: PayerWords,
         _ home: PayerHome? = nil,

@@ -166,9 +166,9 @@ struct ReturnPageRoutes {
         return shown(snapshot, loads: max(0, loads), to: request)
     }
 
-    /// What a customer sees while the store cannot be read: the shop's own page, which is loaded again.
+    /// The page for a customer while the store cannot be read: it has the shop's brand, and the browser loads it again.
     ///
-    /// Whose payment it is needs no secret here: the address names the account, and the page says nothing of a payment.
+    /// The page needs no secret: the address contains the account, and the page shows nothing of a payment.
     func unavailable(of account: AccountID, to request: Request) -> Response {
         let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
         return pages[account].unavailable(

@@ -103,7 +103,7 @@ struct ReturnNews: Hashable {
         let later = isFirst ? news(isFirst: false) : said
         self.form = PayerNews.asks(payment, step) ? form : nil
         let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
-        // At the end the way back is a button.
+        // In final states the link to the shop is a button.
         let shown =
             (then.isFinal ? ["final"] : []) + (self.form.map { ["\($0)"] } ?? [])
             + (later.facts + later.details).flatMap { [$0.label, $0.value] }

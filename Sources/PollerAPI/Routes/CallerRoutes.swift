@@ -30,7 +30,7 @@ struct CallerRoutes {
 }
 
 extension KeyHolder {
-    /// A caller as they are told of themselves.
+    /// A caller's description of itself.
     init(_ caller: Caller) {
         self.init()
         name = caller.name

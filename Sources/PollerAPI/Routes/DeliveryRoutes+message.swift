@@ -62,7 +62,7 @@ extension DeliveryRoutes {
         return Response(answer)
     }
 
-    /// Where a delivery goes, with the watch that a mail reads; `nil` when its endpoint was removed.
+    /// The target of a delivery, with the watch that a mail needs; `nil` when its endpoint was removed.
     private func target(of delivery: Poller.Delivery) async throws -> DeliveryTarget? {
         var target = delivery.url.map { DeliveryTarget($0) }
         if target == nil {
@@ -83,7 +83,7 @@ extension DeliveryRoutes {
 }
 
 extension RouteInput where Value == Int {
-    /// The event that the path names.
+    /// The event in the path.
     fileprivate static var seq: Self {
         let named = RouteInput<String>.segment(
             "seq",

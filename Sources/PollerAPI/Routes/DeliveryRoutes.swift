@@ -278,7 +278,7 @@ struct DeliveryRoutes {
         return snapshot
     }
 
-    /// A delivery with how its endpoint stands and what it is called.
+    /// A delivery with the state and the name of its endpoint.
     private func shown(_ snapshot: DeliverySnapshot) async throws -> PollerWire.Delivery {
         let endpoint = snapshot.delivery.endpoint
         let lane = try await backend.deliveries.lane(LaneID(endpoint: endpoint))

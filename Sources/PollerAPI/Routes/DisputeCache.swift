@@ -1,39 +1,39 @@
 import Poller
 
-/// The disputes that were read a moment ago.
+/// The disputes that were read within the last minute.
 ///
-/// *Cost*: an account is read once a minute at most, one that cannot be read once in ten seconds. Who asks while a
-/// read runs waits for that one. A request has at most ``readsMax`` accounts read, ``atOnce`` at a time, and begins
-/// none after ``patience``: what it has read is kept, and the next request goes on from there.
+/// *Cost*: an account is read once a minute at most, and after a failure once in ten seconds. Requests that arrive
+/// during a read wait for its result. A request reads at most ``readsMax`` accounts, ``atOnce`` at a time, and begins
+/// no read after ``patience``. The results are kept, and the next request continues with the remaining accounts.
 ///
 /// An actor, because requests share it.
 actor DisputeCache {
-    /// How long what was read is shown.
+    /// How long a result is shown.
     private static let span = Duration.seconds(60)
     /// How long a failure is shown.
     private static let failureSpan = Duration.seconds(10)
-    /// Accounts that are kept; beyond them the oldest are let go of.
+    /// Accounts that are kept; above that the oldest are removed.
     private static let accountsMax = 1000
-    /// Accounts that a request has read from the upstream.
+    /// Accounts that a request reads from the upstream.
     static let readsMax = 200
     /// Accounts read at a time by one request.
     static let atOnce = 8
-    /// After this a request has no further account read: a person waits for it.
+    /// After this a request begins no further read: a person waits for it.
     private static let patience = Duration.seconds(15)
 
-    /// What was read, and how long ago.
+    /// A result, and its age.
     struct Reading: Sendable {
         let result: Result<[AccountDispute], DisputeReadFailure>
         let age: Duration
     }
 
-    /// The watch that a dispute is about; empty for a payment that is not watched.
+    /// The watch of a dispute; empty for a payment that is not watched.
     struct Place: Sendable {
         var key: WatchKey?
         var order: OrderID?
     }
 
-    /// What was read of an account, with the watches that were found for its disputes.
+    /// The result of an account, with the watches that were found for its disputes.
     private struct Kept {
         let result: Result<[AccountDispute], DisputeReadFailure>
         let age: @Sendable () -> Duration
@@ -58,10 +58,10 @@ actor DisputeCache {
         self.clock = clock
     }
 
-    /// The accounts whose disputes can be read.
+    /// The accounts with disputes that can be read.
     nonisolated var accounts: [AccountID] { book.disputedAccounts }
 
-    /// The disputes of some accounts; those are missing that a later request will have.
+    /// The disputes of some accounts; accounts that a later request will read are missing.
     func disputes(of accounts: [AccountID]) async -> [AccountID: Reading] {
         var known: [AccountID: Reading] = [:]
         var left: [AccountID] = []
@@ -92,14 +92,14 @@ actor DisputeCache {
         if let running = running[account] {
             read = running
         } else {
-            // Of its own: who asked first may leave, and the others still wait.
+            // A separate task: the first request may be cancelled while others still wait.
             read = Task { await self.read(account) }
             running[account] = read
         }
         return Reading(result: await read.value, age: .zero)
     }
 
-    /// The watch of a dispute, as it was found since the account was read; nil while it was not looked for.
+    /// The watch of a dispute, found since the last read of its account; nil if it was not searched for yet.
     func place(of dispute: AccountDispute) -> Place? {
         kept[dispute.account]?.places[dispute.id]
     }
@@ -129,7 +129,7 @@ actor DisputeCache {
         return result
     }
 
-    /// Lets go of what is shown no more, or else of what was read first.
+    /// Removes expired results, or else the oldest one.
     private func makeRoom() {
         kept = kept.filter { $0.value.isFresh }
         guard kept.count >= Self.accountsMax,

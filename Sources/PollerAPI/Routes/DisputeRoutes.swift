@@ -4,8 +4,8 @@ import PollerWire
 
 /// The disputes of the accounts, with their deadlines, as the upstream has them now.
 ///
-/// *Cost*: one list of the upstream for each account a minute at most, however many people look (``DisputeCache``), and
-/// as seldom up to three reads of the store for each dispute, to find the payment it is about.
+/// *Cost*: at most one list of the upstream per account and minute, for any number of requests (``DisputeCache``). As
+/// rarely, up to three reads of the store for each dispute, to find its payment.
 struct DisputeRoutes {
     private static let list = Route(
         .get,
@@ -65,7 +65,7 @@ struct DisputeRoutes {
                 answer.unread.append(unread)
             }
         }
-        // Those that can be answered no more come last, the newest first.
+        // Those that can no longer be answered come last, the newest first.
         answer.data.sort { left, right in
             let never = Int64.max
             return (left.dueAt?.ms ?? never, right.createdAt?.ms ?? 0)
@@ -97,7 +97,7 @@ struct DisputeRoutes {
         return told
     }
 
-    /// Where the disputed payment is watched, looked for once after each read of its account.
+    /// The watch of the disputed payment, searched for once after each read of its account.
     private func place(
         of dispute: AccountDispute,
         _ cache: DisputeCache
@@ -109,7 +109,7 @@ struct DisputeRoutes {
         return place
     }
 
-    /// The watch of the disputed payment: its intent's, its charge's, or the one that was charged by it.
+    /// The watch of the disputed payment: of its intent, of its charge, or the one that created the charge.
     private func watch(of dispute: AccountDispute) async throws -> WatchSnapshot? {
         var keys: [WatchKey] = []
         if let intent = dispute.intent {
@@ -125,7 +125,7 @@ struct DisputeRoutes {
             if let found = try await watches.snapshot(of: key) { return found }
         }
         guard let charge = dispute.charge,
-            // An ID of the upstream's is a word; one that is not leads to no watch.
+            // An ID from the upstream is a single word; any other text has no watch.
             let search = try? SearchQuery(
                 charge.description,
                 keys: watches.searchKeys,

@@ -183,8 +183,8 @@ extension EndpointRoutes {
         let answer = try await changed(old.id, context) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
         }
-        // What held its deliveries was of before. A notifier does the same once it has seen the change, but whoever
-        // reads the endpoint next would still be told of the hold.
+        // A hold of its deliveries belongs to the time before. A notifier releases it once it has seen the change, but
+        // a read of the endpoint before that would still show the hold.
         if !old.isEnabled { try await deliveries.resume(LaneID(endpoint: old.id)) }
         return answer
     }

@@ -26,12 +26,12 @@ extension LaneControl {
 }
 
 extension EndpointStore {
-    /// Endpoints of a page whose names are read: one read each, and a page of deliveries has few endpoints.
+    /// Endpoints of a page for which names are read: one read each, and a page of deliveries has few endpoints.
     private static var namedMax: Int { 100 }
 
     /// The names of some endpoints, by ID; those without a name are missing.
     ///
-    /// An endpoint that cannot be read has no name here: a list that only shows names must not fail for it.
+    /// An endpoint that cannot be read has no name here, because a list that only shows names must not fail for it.
     func names(of endpoints: Set<EndpointID>) async -> [EndpointID: String] {
         let some = endpoints.sorted { "\($0)" < "\($1)" }.prefix(Self.namedMax)
         return await withTaskGroup(of: (EndpointID, String?).self) { group in

@@ -4,10 +4,10 @@ import PollerWire
 
 /// The watches that are polled late, each with the reasons: the answer to "which payments are late, and why?".
 ///
-/// The status of the cluster names the lanes in which something is overdue (``ClusterStatusCache``), so only those are
-/// read, the longest overdue first.
+/// The status of the cluster names the lanes with overdue watches (``ClusterStatusCache``), so only those are read, the
+/// longest overdue first.
 struct LateRoutes {
-    /// Later than this no watch is while a worker lives, unless its lane makes it wait: a lease and a second.
+    /// The longest delay while a worker is alive, unless the lane makes a watch wait: a lease and a second.
     fileprivate static let tolerance = Duration.seconds(15)
     /// Lanes that are read for one answer.
     private static let lanesMax = 20
@@ -54,7 +54,7 @@ struct LateRoutes {
             overdue += try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1)
                 .filter { lane.now - $0.due >= wanted.over }
         }
-        // The reasons are read one by one, so only of those that are told.
+        // The reasons are read one by one, so only for the watches of the answer.
         var late: [LateWatch] = []
         for one in overdue.sorted(by: { $0.due < $1.due }) where late.count <= wanted.limit {
             if let one = try await self.late(one.key, over: wanted.over, status) {
@@ -69,7 +69,7 @@ struct LateRoutes {
         return Response(answer)
     }
 
-    /// A watch that is late; `nil` for one that was polled meanwhile or is not late enough.
+    /// A late watch; `nil` for one that was polled meanwhile or is not late enough.
     private func late(
         _ key: WatchKey,
         over least: Duration,
@@ -99,7 +99,7 @@ struct LateRoutes {
 }
 
 extension RouteInput where Value == Duration {
-    /// How late a watch must be at least: `1m`; fifteen seconds when it is absent.
+    /// The shortest delay that counts as late: `1m`; fifteen seconds when it is absent.
     fileprivate static var lateness: Self {
         reading("over", "Only those that are at least so late; 15s when absent.", .shape("Span")) {
             text throws(Problem) in

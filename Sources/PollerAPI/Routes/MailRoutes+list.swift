@@ -2,10 +2,10 @@ import Hummingbird
 import Poller
 import PollerWire
 
-/// The list of recipients who are sent no mail, and lifting one of them by its ID.
+/// The list of suppressed recipients, and lifting one of them by its ID.
 ///
-/// The store keeps a digest of each address and a masked form of it (``SuppressionNote``), so a person recognises a
-/// recipient in the list without the list being one of addresses.
+/// The store keeps a digest of each address and a masked form of it (``SuppressionNote``). So a person recognises a
+/// recipient in the list, but the list contains no addresses.
 extension MailRoutes {
     private static let list = Route(
         .get,
@@ -86,7 +86,7 @@ extension SuppressionListEntry {
 }
 
 extension RouteInput where Value == SuppressionEntry {
-    /// The entry that the path names.
+    /// The entry in the path.
     fileprivate static var suppression: Self {
         let named = RouteInput<String>.segment(
             "suppression",

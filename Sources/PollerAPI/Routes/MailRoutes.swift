@@ -46,7 +46,7 @@ struct MailRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
-    /// Tells when an entry is made.
+    /// The clock for the time of an entry.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {

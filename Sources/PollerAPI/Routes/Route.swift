@@ -242,7 +242,7 @@ struct RouteAnswer: Sendable {
     let description: String
     /// The media type with what it holds; nil for an answer without a body.
     var content: (type: String, schema: SchemaNode)?
-    /// Further media types, for those who ask for them.
+    /// Further media types, for clients that accept them.
     var others: [(type: String, schema: SchemaNode)] = []
     /// Headers worth a client's attention.
     var headers: [String: SchemaNode] = [:]
@@ -264,7 +264,7 @@ struct RouteAnswer: Sendable {
         json(200, description, shape)
     }
 
-    /// The same, or a CSV file for who asks for that.
+    /// The same, or a CSV file for clients that accept it.
     var alsoCSV: Self {
         var answer = self
         answer.others.append(("text/csv", ["type": "string"]))

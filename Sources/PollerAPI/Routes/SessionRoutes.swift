@@ -39,7 +39,7 @@ struct SessionRoutes {
     )
 
     let sessions: ConsoleSessions
-    /// Tells when a session begins.
+    /// The clock for the begin of a session.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] { [Self.begin.answered(by: begin), Self.end.answered(by: end)] }
@@ -52,7 +52,7 @@ struct SessionRoutes {
     ) async throws -> Response {
         var response = Response(KeyHolder(context.caller))
         let parts = (request.headers[.authorization] ?? "").split(separator: " ", maxSplits: 1)
-        // Without a key there is nothing to seal: the server is open, or the browser is signed in.
+        // Without a key there is nothing to encrypt: the server needs no key, or the browser is signed in.
         if parts.count == 2, context.caller != .local,
             let cookie = sessions.cookie(String(parts[1]), for: request, at: now())
         {

@@ -145,7 +145,7 @@ struct UnsubscribeVisit: Sendable {
     let language: PayerLanguage?
     /// Whose mails they are, as ``UnsubscribeTokens`` tells it.
     let sender: String
-    /// Who was mailed, as ``UnsubscribeTokens`` tells it; empty in links of earlier mails.
+    /// The masked recipient, encrypted by ``UnsubscribeTokens``; empty in links of earlier mails.
     let hint: String
 
     fileprivate init(token: String, view: String?) {

@@ -6,19 +6,19 @@ import PollerWire
 
 /// A list of watches as a CSV file, read page by page while it is sent.
 ///
-/// *Limits.* There is no bound on lines: the client reads as fast as it can, and each page waits for that, so the file
-/// is never in memory. What is added meanwhile is not in it, since lists begin with the newest.
-/// Before each page it is looked whether the caller's key is still good and the client still there. A filter that finds
-/// nothing in ``emptyPagesMax`` pages one after the other is given up.
-/// *Errors.* The first page is read before the answer begins. What fails later (the store, a key that was revoked) ends
-/// the connection without the last chunk: a client sees that the file is not whole (RFC 9112 §8). Where too many wait
-/// for their turn (``ScanGate``) a file that has begun waits as well.
+/// *Limits.* The number of lines has no bound. The client reads as fast as it can, and each page waits for the client,
+/// so the file is never in memory as a whole. Watches added during the export are not in it, since lists begin with the
+/// newest. Before each page the export checks that the caller's key is still valid and the client still connected. It
+/// ends with an error when a filter finds nothing in ``emptyPagesMax`` pages in a row.
+/// *Errors.* The first page is read before the answer begins. A later failure (the store, a revoked key) ends the
+/// connection without the last chunk, so a client sees that the file is incomplete (RFC 9112 §8). If the queue of
+/// searches is full (``ScanGate``), a file that has begun waits.
 struct WatchExport: Sendable {
     /// Watches read at a time: as many as a page has.
     private static let pageMax = 500
-    /// Some two million records without one that is looked for.
+    /// Some two million records without a match.
     private static let emptyPagesMax = 1000
-    /// Until a queue that is full is asked again.
+    /// The wait before a full queue is tried again.
     private static let pause = Duration.seconds(1)
 
     let scans: Scans
@@ -26,7 +26,7 @@ struct WatchExport: Sendable {
     /// Whether the caller's key is still good.
     let recheck: @Sendable () throws(Problem) -> Void
 
-    /// The file, for somebody.
+    /// The file for a caller.
     func response(_ query: ListQuery, for caller: Caller) async throws -> Response {
         guard query.cursor == nil else {
             throw Problem(
@@ -42,7 +42,7 @@ struct WatchExport: Sendable {
             var emptyPages = 0
             while true {
                 let lines = page.items.map { csv.line(of: PollerWire.Watch($0)) }
-                // Also where there is none: nothing is sent then, and it fails if the client has gone.
+                // Also for an empty page: the write sends nothing then, and fails if the client has disconnected.
                 try await writer.write(ByteBuffer(string: lines.joined(separator: "")))
                 guard let next = page.next else { break }
                 emptyPages = lines.isEmpty ? emptyPages + 1 : 0

@@ -1,6 +1,6 @@
 import Poller
 
-/// Between which instants watches were created, as it was typed.
+/// The range of creation, as it was typed.
 struct CreatedRange: Hashable {
     var after: String?
     var before: String?
@@ -50,7 +50,7 @@ extension RouteInput where Value == CreatedRange {
     }
 }
 
-/// In which form a list is answered.
+/// The format of a list's answer.
 enum ListFormat: String, CaseIterable, Sendable {
     case json
     case csv
@@ -71,7 +71,7 @@ extension RouteInput where Value == ListFormat {
 }
 
 extension ListQuery {
-    /// The same, another page of it.
+    /// The same query for another page.
     func page(limit: Int, after cursor: String?) -> ListQuery {
         let query = ListQuery(
             state: state,

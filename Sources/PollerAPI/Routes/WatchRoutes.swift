@@ -254,7 +254,7 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         var isOpen = try await watches.hint(key)
-        // One that has ended with an answer: whoever asks wants to know of refunds and disputes.
+        // The watch has ended with an answer: a manual poll looks for refunds and disputes.
         if !isOpen { isOpen = try await watches.hint(key, of: .money) }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)

@@ -7,10 +7,10 @@ struct WatchSearch {
     let text: String
     /// What the metadata are to say, by name.
     let metadata: [(name: String, value: String)]
-    /// When they were created.
+    /// The range of creation.
     var created = CreatedRange()
 
-    /// What the parameter `state` is told to do.
+    /// The description of the parameter `state`.
     static let stateDescription =
         "Open ones, closed ones, or those of the closed ones that a person must look at."
 
@@ -39,7 +39,7 @@ extension RouteInput where Value == WatchSearch {
         searching(.list(.choice("state", WatchSearch.stateDescription)))
     }
 
-    /// The words of a search and the filters, for what has no pages; `state` says which ones it is about.
+    /// The words of a search and the filters, for routes without pages; `state` selects the watches.
     static func selected(_ state: RouteInput<ListQuery.State?>) -> Self {
         searching(.filters(state))
     }

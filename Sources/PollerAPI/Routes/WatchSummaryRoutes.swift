@@ -2,12 +2,13 @@ import Hummingbird
 import Poller
 import PollerWire
 
-/// How many watches a filter finds, and what their payments come to.
+/// The number of watches that a filter finds, and the sums of their payments.
 ///
-/// *Limits.* No index has counts or sums, since every poll would have to write them: the records are read, the newest
-/// first. So ``countMax`` are counted, and ``looksMax`` are looked at where the index does not say which ones match:
-/// a second of work at most, in the queue of searches among all records (``ScanGate``). What is of other accounts is
-/// passed without being counted, so there are ``pagesMax`` pages at most, too. `capped` says that there may be more.
+/// *Limits.* No index has counts or sums, since every poll would have to write them. So the records are read, the
+/// newest first. At most ``countMax`` watches are counted. If the index does not select them, at most ``looksMax``
+/// records are read: a second of work at most, in the queue of searches among all records (``ScanGate``). Records of
+/// other accounts are skipped and not counted, so the pages are limited to ``pagesMax``, too. `capped` says that there
+/// may be more.
 struct WatchSummaryRoutes {
     static let countMax = 10_000
     static let looksMax = 20_000
@@ -32,7 +33,7 @@ struct WatchSummaryRoutes {
 
     let watches: any WatchStore
     let scans: Scans
-    /// What ages in a search are counted from.
+    /// The clock from which ages in a search are counted.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] { [Self.summarise.answered(by: summarise)] }
@@ -50,13 +51,13 @@ struct WatchSummaryRoutes {
         return Response(summary)
     }
 
-    /// Counts and adds what is on pages, as far as one answer goes.
+    /// Counts the watches of pages and adds their sums, up to the limits of one answer.
     ///
     /// - Parameters:
-    ///   - isSelective: whether records are looked at that are not counted.
-    ///   - page: reads so many behind a cursor.
-    /// - Returns: how many there are, and their sums.
-    /// - Throws: what `page` throws.
+    ///   - isSelective: whether some of the records that are read are not counted.
+    ///   - page: reads the given number of watches after a cursor.
+    /// - Returns: the number of watches, and their sums.
+    /// - Throws: the errors of `page`.
     static func summary(
         isSelective: Bool,
         _ page: (Int, String?) async throws -> ListPage<WatchSnapshot>
@@ -68,7 +69,7 @@ struct WatchSummaryRoutes {
         repeat {
             let page = try await page(min(pageMax, countMax - summary.count), cursor)
             summary.count += page.items.count
-            // Without a filter every record that is looked at is counted.
+            // Without a filter every record that is read is counted.
             if isSelective { looked += page.looked }
             for payment in page.items.compactMap(\.payment) {
                 guard let amount = payment.amount, let currency = payment.currency else { continue }
@@ -85,7 +86,7 @@ struct WatchSummaryRoutes {
 }
 
 extension Scans {
-    /// A page that is only counted: each waits for its turn, whatever the filter.
+    /// Reads a page only to count it; with every filter, each page waits in the queue.
     func count(_ query: ListQuery, for caller: Caller) async throws -> ListPage<WatchSnapshot> {
         let page = try await gate.run(for: caller.name) { try await watches.list(query) }
         if caller != .local {

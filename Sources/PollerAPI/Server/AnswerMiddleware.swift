@@ -104,9 +104,9 @@ extension HTTPField.Name {
 
     /// The second `Host` and further ones; the first one is the request's authority.
     static let otherHost = Self.known("Host")
-    /// What requests of the console's own scripts have.
+    /// The header that the console's own scripts send.
     static let pollerConsole = Self.known("Poller-Console")
-    /// From where a browser says that a request comes.
+    /// The browser's statement of a request's origin.
     static let secFetchSite = Self.known("Sec-Fetch-Site")
 
     private static func known(_ name: String) -> Self {

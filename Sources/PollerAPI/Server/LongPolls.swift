@@ -13,10 +13,10 @@ final class LongPolls: Sendable {
     /// Requests that may wait at once: each holds a connection and some tasks.
     static let waitersMax = 4096
 
-    /// How often a request that waits looks whether the store can be reached.
+    /// The interval at which a waiting request checks whether the store can be reached.
     private static let lookPause = Duration.seconds(1)
-    /// For so many looks in a row the store must be away before a request is told: a failover that takes less disturbs
-    /// nobody.
+    /// The number of failed checks of the store in a row after which a request fails; a shorter failover disturbs no
+    /// request.
     private static let looksMax = 2
 
     /// Who waits.
@@ -39,7 +39,7 @@ final class LongPolls: Sendable {
 
     /// - `addresses`: how many of the places one address may take.
     /// - `perKey`: how many one key may take, so that one service cannot lock out the others; 0: all.
-    /// - `isStoreReachable`: whether the store can be read now; `nil` where nobody knows.
+    /// - `isStoreReachable`: whether the store can be read now; `nil` where no check of the store exists.
     init(
         feed: any EventFeed,
         addresses: PerAddressLimit,
@@ -60,8 +60,8 @@ final class LongPolls: Sendable {
     /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere. One whose key is revoked
     /// meanwhile waits no longer, and is refused.
     /// `interest`: what makes it worth to read again.
-    /// Errors: ``StoreError/unavailable(_:)`` within seconds when the store goes away meanwhile: nothing comes then,
-    /// and whoever shows that changes arrive live has to say so.
+    /// Errors: ``StoreError/unavailable(_:)`` within seconds when the store becomes unavailable meanwhile. No change
+    /// arrives then, and a client that shows changes live has to say so.
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,
@@ -114,8 +114,9 @@ final class LongPolls: Sendable {
         )
     }
 
-    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key; true when the
-    /// store went away before.
+    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key.
+    ///
+    /// Returns true when the store became unavailable before.
     private func item(
         of news: AsyncStream<FeedItem>,
         within wait: Duration,
@@ -133,7 +134,7 @@ final class LongPolls: Sendable {
                 }
             }
             group.addTask { [clock] in
-                // Cancelled means that another of these tasks was first.
+                // Cancelled: another of these tasks was first.
                 try? await clock.sleep(for: wait)
                 return false
             }
@@ -150,7 +151,7 @@ final class LongPolls: Sendable {
         }
     }
 
-    /// Waits until the store is away for some looks in a row; false when it is cancelled before.
+    /// Waits until several checks in a row find the store unavailable; false when it is cancelled before.
     private func lossOfStore(_ isReachable: @Sendable () -> Bool) async -> Bool {
         var looks = 0
         while looks < Self.looksMax {

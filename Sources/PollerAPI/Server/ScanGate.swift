@@ -181,7 +181,7 @@ struct Scans: Sendable {
         return page
     }
 
-    /// The same, or nil where too many wait already: for an answer that has begun and cannot be refused any more.
+    /// The same, or nil if too many searches wait already, for an answer that has begun and can no longer be refused.
     func listIfThereIsRoom(
         _ query: ListQuery,
         for caller: Caller

@@ -158,7 +158,7 @@ extension Stats.Counts {
 }
 
 extension DepartedWorker {
-    /// A departure as readers are told of it.
+    /// A departure as the API describes it.
     init(_ departure: Departure) {
         self.init()
         process = PollerWire.Worker(departure.member)

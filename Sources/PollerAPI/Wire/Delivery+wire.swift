@@ -2,8 +2,9 @@ import Poller
 import PollerWire
 
 extension PollerWire.Delivery {
-    /// A delivery as readers are told of it; `lane` is how its endpoint stands, `name` is the endpoint's, `lastAttempt` is
-    /// when it was tried last.
+    /// A delivery as the API describes it.
+    ///
+    /// `lane` is the state of its endpoint, `name` is the endpoint's, `lastAttempt` is the time of the last attempt.
     init(
         _ snapshot: DeliverySnapshot,
         lane: LaneReport? = nil,

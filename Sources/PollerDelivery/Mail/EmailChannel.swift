@@ -46,7 +46,8 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///
     /// - Parameters:
     ///   - relay: the mail server that takes our mail.
-    ///   - sender: who it comes from; an account has its own name and may have its own address (``Branding/mailFrom``).
+    ///   - sender: the default sender; an account has its own name and may have its own address
+    ///     (``Branding/mailFrom``).
     ///   - branding: tells whose payments they are, by account.
     ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
     ///   - publicURL: where payers find our pages; nil where they do not.
@@ -148,7 +149,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         return result
     }
 
-    /// The mail about an event, without the links that act for the payer: whoever reads it here is not the payer.
+    /// The mail about an event, without the links that act for the payer, because its reader here is not the payer.
     package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage? {
         guard let recipient = try? MailAddress(target.url) else { return nil }
         let account = event.key.account
@@ -217,7 +218,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         )
     }
 
-    /// What stands in place of a link that only the recipient may follow.
+    /// The replacement for a link that only the recipient may follow.
     private static let hiddenLink = "(a link for the recipient only)"
 
     private func link(
@@ -310,7 +311,7 @@ package struct EmailChannel: DeliveryChannel, Service {
 }
 
 extension MailContent {
-    /// What the mail is recognised by.
+    /// The digest by which the mail is identified.
     fileprivate func digest(to recipient: MailAddress) -> String {
         SentMessage.digest(of: text, subject: subject, to: recipient.description)
     }

@@ -13,7 +13,7 @@ import SafeNumbers
 /// in one.
 struct MailMessage: Hashable, Sendable {
     let recipient: MailAddress
-    /// Whom it comes from; where it cannot be delivered the relay writes there.
+    /// The sender, to which the relay returns undeliverable mail.
     let sender: MailAddress
     /// Headers and body with CRLF line ends, every line at most 998 bytes (RFC 5322 §2.1.1).
     let text: String

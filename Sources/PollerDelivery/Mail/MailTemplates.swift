@@ -128,7 +128,7 @@ package struct MailTemplates: Sendable {
         return values
     }
 
-    /// What a template makes a table of; `unbroken` is there for what stands on one line.
+    /// The rows of a template's table; `unbroken` marks a value that must stay on one line.
     private static func rows(_ facts: [PayerFact]) -> [[String: String]] {
         facts.map { fact in
             let row = ["label": line(fact.label), "value": line(fact.value)]

@@ -63,15 +63,15 @@ struct SMTPReply: Sendable {
         return .relayTrouble(excerpt.isEmpty ? message : excerpt)
     }
 
-    /// What the relay said when it refused a sender; nil where it accepted, or said nothing about the sender.
+    /// The relay's refusal of a sender; nil if the relay accepted it, or did not answer about it.
     var refusalOfSender: String? {
-        // An answer that is no success ends a command of ours with this verdict.
+        // For an answer without success curl ends our own command with this code.
         let isAnswer = code == CURLE_OK.rawValue || code == CURLE_WEIRD_SERVER_REPLY.rawValue
         guard isAnswer, (500...599).contains(status) else { return nil }
         return excerpt.isEmpty ? "\(status)" : excerpt
     }
 
-    /// Whether the relay has said that it takes mail from a sender.
+    /// Whether the relay accepts mail from a sender.
     var isSenderAccepted: Bool {
         code == CURLE_OK.rawValue && (200..<300).contains(status)
     }

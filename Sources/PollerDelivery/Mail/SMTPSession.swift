@@ -89,10 +89,10 @@ import Synchronization
         }
     }
 
-    /// Asks the relay whether it takes mail from a sender; blocks for at most `timeoutMs`.
+    /// Checks whether the relay accepts mail from a sender; blocks for at most `timeoutMs`.
     ///
-    /// It is told `MAIL FROM` and nothing else, then the connection ends: no mail is begun. A relay that decides
-    /// only when it is told the recipient, or the message, accepts here.
+    /// It sends `MAIL FROM` and nothing else, then the connection ends: no mail is begun. A relay that decides only at
+    /// the recipient or the message accepts the sender here.
     func ask(
         about sender: MailAddress,
         at relay: SMTPRelay,

@@ -3,22 +3,24 @@ import NIOPosix
 package import Poller
 import ServiceLifecycle
 
-/// Asks the relay whether it takes mail from each sender, when a notifier starts and when a file names another.
+/// Checks with the relay that it accepts each sender, when a notifier starts and when a file names another.
 ///
-/// *Problem*: relays let an account send from some addresses only. A shop's `mail_from` that the relay does not know
-/// would be found by the first mail to a payer, hours later.
-/// *Approach*: each sender until it is accepted, with `MAIL FROM` and nothing else (``SMTPSession``). A refusal is
-/// logged with the accounts that have the sender, and noted as trouble of the relay again and again while it holds:
-/// mails of other senders that are accepted would end an old trouble. A relay that cannot be reached, or answers
-/// something else (a 4xx, a login that it refuses), has said nothing about the sender and is asked again; mails tell
-/// of that themselves.
-/// *Limit*: a relay that decides at `RCPT` or `DATA` is not seen through here.
+/// *Problem*: relays let an account send from some addresses only. Without this check, the first mail to a payer, hours
+/// later, would reveal a `mail_from` of a shop that the relay does not accept.
+/// *Approach*: it checks each sender until the relay accepts it, with `MAIL FROM` and nothing else (``SMTPSession``). A
+/// refusal is logged with the accounts that have the sender. It is noted as trouble of the relay repeatedly while it
+/// lasts, because accepted mails of other senders would end an old trouble. If the relay cannot be reached, or answers
+/// with another error (a 4xx, a refused login), its answer says nothing about the sender, and the check is repeated.
+/// The mails themselves report such errors.
+/// *Limit*: the check does not detect a relay that decides at `RCPT` or `DATA`.
 package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
-    /// How soon a sender that a reload has brought is asked about, and a relay that did not answer asked again.
+    /// The longest time until a new sender of a reload is checked, and until a relay that did not answer is tried
+    /// again.
     private static var pace: Duration { .seconds(60) }
-    /// After so many rounds a relay is asked again that has refused a sender, or has answered something else.
+    /// The number of rounds after which a sender is checked again that the relay has refused, or has not clearly
+    /// accepted.
     ///
-    /// Well within the hour for which a refusal is trouble (``RelayTrouble``).
+    /// This is well within the hour for which a refusal is trouble (``RelayTrouble``).
     private static var roundsBetween: Int { 10 }
     private static var timeoutMs: Int { 30_000 }
 
@@ -49,7 +51,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         self.logger = logger
     }
 
-    /// Asks until shut down or cancelled.
+    /// Checks senders until shut down or cancelled.
     package func run() async {
         await cancelWhenGracefulShutdown {
             var known: [MailAddress: SenderAnswer] = [:]
@@ -73,7 +75,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Whether a sender is asked about again, so many rounds after an answer.
+    /// Whether a sender is checked again after this number of rounds since the answer.
     private static func isDue(_ answer: SenderAnswer?, after rounds: Int) -> Bool {
         switch answer {
         case .accepted?: false
@@ -82,7 +84,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Every address that mails come from, with the accounts that have it as their own.
+    /// Every sender address, with the accounts that have it as their own.
     private func senders() -> [(MailAddress, [AccountID])] {
         var found: [MailAddress: [AccountID]] = [sender.address: []]
         for (account, shop) in branding() {
@@ -93,9 +95,9 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
             .sorted { "\($0.0)" < "\($1.0)" }
     }
 
-    /// Asks about one sender.
+    /// Checks one sender.
     private func ask(_ address: MailAddress) async -> SenderAnswer {
-        // libcurl blocks; the process's own threads for that are few, and most senders are asked about once.
+        // libcurl blocks. The process has few threads for that, and most senders are checked only once.
         let reply = try? await NIOThreadPool.singleton.runIfActive { [relay] in
             SMTPSession()?.ask(about: address, at: relay, timeoutMs: Self.timeoutMs)
         }
@@ -123,17 +125,17 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
                 ]
             )
         }
-        // What cannot be noted now is noted with a mail, or with the next answer.
+        // A refusal that cannot be noted now is noted with a mail, or with the next check.
         try? await troubles?.noteRefusal("sender \(address): \(refusal)", at: wallClock())
     }
 }
 
-/// What a relay has said of a sender.
+/// The relay's answer about a sender.
 private enum SenderAnswer: Hashable, Sendable {
     case accepted
     case refused(String)
-    /// Something else.
+    /// Another answer.
     case unclear
-    /// Nothing at all.
+    /// No answer.
     case silence
 }

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- Announces a process for a span, or takes it off the list; and lists all that are announced, or those that left.
+-- Announces a process for a span, or removes it; lists all announced processes, or those that left.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     owner ('' to list only), span ms (0: leaves), what it says of itself, 1 when nothing is asked, d for
---          those that left
--- RETURNS  {what, what, …}; of those that left, `left ms, DEPARTURE, what`
+-- ARGV     owner ('' to list only), span ms (0: leaves), its description, 1 for no list, d for the processes
+--          that left
+-- RETURNS  {description, description, …}; of those that left, `left ms, DEPARTURE, description`
 -- COST     one write, O(processes) for the list; two writes more for each that has left
 local now, list, left = clock(), key(KEY.members), key(KEY.departures)
 -- A process counts as gone after so long without a beat, ms: beyond it the clock was set back
 -- since.
 local SPAN_MAX = 60000
--- How long those that left are kept, ms, and how many: a deployment of thirty processes, three times.
+-- How long departures are kept, ms, and how many: three deployments of thirty processes.
 local KEPT, KEPT_MAX = 86400000, 100
 
--- Notes that a process is gone since then.
+-- Notes the departure of a process.
 local function depart(owner, at, how, what)
   call('HSET', left, owner, int(at) .. ' ' .. how .. ' ' .. what)
   call('PEXPIRE', left, KEPT)
@@ -30,7 +30,7 @@ end
 if ARGV[1] ~= '' then
   if number(ARGV[2]) > 0 then
     local isNew = call('HSET', list, ARGV[1], int(now + number(ARGV[2])) .. ' ' .. ARGV[3]) == 1
-    -- Taken for lost while the store was away, or while it stood still.
+    -- The process was listed as lost while the store was unavailable, or while the process was stopped.
     if isNew then call('HDEL', left, ARGV[1]) end
   else
     local what = match(call('HGET', list, ARGV[1]) or '', '^%d+ (.*)$')

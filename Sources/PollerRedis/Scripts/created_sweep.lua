@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Takes entries out of the index by creation whose item is gone, or is in it elsewhere, and out of the index of words
--- those whose item is gone or has no such word: what releases before this one have left there, which forget and reopen
--- items without these indexes.
+-- Cleans two indexes of entries that earlier releases left, which delete and reopen items without these indexes. In the
+-- index by creation: entries whose item is deleted, or is elsewhere in the index. In the index of words: entries whose
+-- item is deleted, or no longer has the word.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     kind (T open, V closed, or that of words), the leaf to begin with or '', most entries

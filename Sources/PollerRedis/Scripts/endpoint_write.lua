@@ -10,7 +10,7 @@
 --                    that name
 --            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
---          {conflict}, {exists}, {named, id that has the name}, {full}, {crowded};
+--          {conflict}, {exists}, {named, id of the holder of the name}, {full}, {crowded};
 --          {replaced, value}, {changed}, {named, id}; {removed}, {changed}, {gone}
 -- USES     counting
 -- COST     at most eleven writes; O(endpoints) once after a release that does not count has changed the registry
@@ -38,8 +38,8 @@ local function note_change(account, more)
   end
 end
 
--- The name in a record; '' for none, and in a record that is not understood. 0.3.0 takes every endpoint that has a
--- `name` for one of the file, so names of others have another member.
+-- The name in a record; '' for none, and for a record that cannot be decoded. 0.3.0 takes every endpoint with a `name`
+-- for one of the file, so other endpoints keep their name in another member.
 local function name_of(json)
   local known, record = pcall(cjson.decode, json or '')
   local name = known and type(record) == 'table' and (record.label or record.name)
@@ -51,11 +51,11 @@ local function holder_of(account, name, of_file)
   if name == '' then return nil end
   local holder = call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
   if holder and holder ~= id then
-    -- One that is gone, or that 0.3.0 has written without its name, holds nothing.
+    -- A deleted endpoint, or one that 0.3.0 has written without its name, holds no name.
     local json = string.match(call('HGET', key(KEY.endpoints), holder) or '', '^%d+ %d+ %S+ (.*)$')
     if name_of(json) == name then return holder end
   end
-  -- Those of the file were there before names were indexed.
+  -- Endpoints of the file existed before names were indexed.
   local is_of_file = of_file and of_file ~= '' and of_file ~= id
   return is_of_file and call('HEXISTS', key(KEY.endpoints), of_file) == 1 and of_file or nil
 end
@@ -109,7 +109,7 @@ if op == 'replace' then
   end
   local name = ARGV[5] or ''
   local holder = holder_of(account, name, ARGV[6])
-  -- Who keeps a name may change everything else, whoever has it too.
+  -- An endpoint that keeps its name may change in all other fields, even if another endpoint has that name.
   if holder and name ~= name_of(json) then return { 'named', holder } end
   note_change(account, 0)
   note_name(account, name_of(json), holder and '' or name)

@@ -2,21 +2,21 @@
 -- Pages through the ids of the items that are under an entry of the index.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     entry: a fingerprint, or a space and the beginning of a word (a whole word has a space behind it); place
---          ('0' at the start), about how many to look at, accounts, each between spaces, or '' for all: what is of
---          others is left out here, so that no answer takes longer for it; entries with line breaks between: what is
---          under one of them is left out, because it is told there
--- RETURNS  {place of the rest, or '0' when there is none, how many entries were looked at, id, id, …}; none of a
+-- ARGV     entry: a fingerprint, or a space and a prefix of a word (a whole word has a space after it); place
+--          ('0' at the start), about how many to read, accounts, each between spaces, or '' for all: items of
+--          others are left out here, so that no answer takes longer for them; entries with line breaks between:
+--          items under one of them are left out, because the search for that entry returns them
+-- RETURNS  {place of the rest, or '0' when there is none, how many entries were read, id, id, …}; nothing for a
 --          partition that is being filled
 -- USES     created
--- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; of words a
---          command for each leaf of a hundred, and of beginnings a read for each entry; with accounts, and with
---          entries that are told elsewhere, one read for each that is found
+-- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; for words a
+--          command for each leaf of a hundred, and for prefixes a read for each entry; with accounts, and with
+--          entries that others return, one read for each match
 if stage == STAGE.filling then return { '0', '0' } end
 local term, place, most, accounts, others = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4], ARGV[5] or ''
 local reply = { '0', '0' }
 
--- The place behind an entry of a word is the entry, in hexadecimal digits: it may have any character.
+-- The place after an entry of a word is the entry, in hexadecimal digits: it may have any character.
 local function text_of(digits)
   return (string.gsub(digits, '%x%x', function(pair) return string.char(tonumber(pair, 16)) end))
 end
@@ -24,7 +24,7 @@ local function digits_of(entry)
   return (string.gsub(entry, '.', function(char) return format('%02x', byte(char)) end))
 end
 
--- Whether fingerprints, side by side, have one.
+-- Whether a text of fingerprints contains one.
 local function has_term(terms, wanted)
   for at = 1, #terms, SEARCH.term do
     if sub(terms, at, at + SEARCH.term - 1) == wanted then return true end
@@ -32,8 +32,8 @@ local function has_term(terms, wanted)
   return false
 end
 
--- Whether an item is told here, so that it is found once: not under an entry that is told elsewhere, and of several
--- words that begin so under the first.
+-- Whether this search returns an item, so that it is found once. Items under one of the other entries are left out. If
+-- several words of an item have the prefix, it is returned for the first of them.
 local function is_told(id, word, beginning)
   if not is_of(accounts, id) then return false end
   if others == '' and not beginning then return true end
@@ -75,7 +75,7 @@ if sub(term, 1, 1) == ' ' then
   return reply
 end
 
--- A place among words is none in a bucket.
+-- A place among words is not valid in a bucket.
 if not match(place, '^%d+$') then place = '0' end
 local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
   'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])

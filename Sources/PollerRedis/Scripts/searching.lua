@@ -1,15 +1,16 @@
--- Stands before the scripts that put items into the index of searches or take them out of it, behind created.lua.
+-- Precedes the scripts that put items into the index of searches or remove them from it; follows created.lua.
 --
--- Two sorts of entries, which callers give as one text: fingerprints side by side, then each word behind a space.
+-- There are two sorts of entries, which callers pass as one text: fingerprints without spaces, then each word after
+-- a space.
 --
 -- A fingerprint (SearchTerm.swift) is TERM characters; its first BUCKET name a hash of the partition, in which the rest
 -- and the item's id are a field. A word (IndexedWord.swift) is in leaves like those of the index by creation, sorted as
--- `<word> <id>`, so that its beginnings find it. An item has its own side by side in `ITEM.terms` and with spaces
--- between in `ITEM.words` and `ITEM.moreWords`, so that it can be taken out again by whoever forgets it, whatever is
--- searched by then.
+-- `<word> <id>`, so that its prefixes find it. An item keeps its own entries: fingerprints in `ITEM.terms`, words with
+-- spaces between in `ITEM.words` and `ITEM.moreWords`. So a script that deletes the item can remove them, even if
+-- other metadata are searched by then.
 local TERM, BUCKET, TERMS_MAX, WORDS_BYTES = SEARCH.term, SEARCH.bucket, SEARCH.termsMax, SEARCH.wordsBytes
 
--- Where a fingerprint stands among an item's; nil where it does not.
+-- The position of a fingerprint among those of an item; nil if it is not there.
 local function place_among(terms, term)
   for at = 1, #terms, TERM do
     if sub(terms, at, at + TERM - 1) == term then return at end
@@ -19,21 +20,21 @@ end
 -- The entry of a word of an item.
 local function word_entry(word, id) return word .. ' ' .. id end
 
--- Does something with each fingerprint and each word of a text.
+-- Calls a function for each fingerprint and each word of a text.
 local function each_entry(entries, of_term, of_word)
   local terms, words = match(entries, '^([^ ]*)(.*)$')
   for at = 1, #terms, TERM do of_term(sub(terms, at, at + TERM - 1)) end
   for word in string.gmatch(words, '[^ ]+') do of_word(word) end
 end
 
--- Files an item under entries, whatever is in its record.
+-- Adds an item under entries, without regard to its record.
 local function file_entries(id, entries)
   each_entry(entries, function(term)
     call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id, '')
   end, function(word) add_created(KEY.words, word_entry(word, id)) end)
 end
 
--- Puts an item under entries; those it is under already cost nothing, and those for which it has no room are left out.
+-- Adds an item under entries. Entries that it has already cost nothing, and those without room are left out.
 local function add_to_index(id, entries)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords)
@@ -65,13 +66,13 @@ local function add_to_index(id, entries)
   call('HSET', item, unpack(values))
 end
 
--- The entries that an item is under, as callers give them.
+-- The entries of an item, in the form that callers pass.
 local function entries_of(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.words, ITEM.moreWords)
   return (w[1] or '') .. (w[2] and ' ' .. w[2] or '') .. (w[3] and ' ' .. w[3] or '')
 end
 
--- Takes an item out from under one fingerprint.
+-- Removes an item from one fingerprint.
 local function take_term(id, term)
   call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
 end
@@ -82,7 +83,7 @@ local function take_from_index(id)
     function(word) drop_created(KEY.words, word_entry(word, id)) end)
 end
 
--- Takes an item from under one fingerprint, if it is there.
+-- Removes an item from one fingerprint, if it is there.
 local function drop_from_index(id, term)
   local item = key(KEY.item, id)
   local terms = call('HGET', item, ITEM.terms) or ''

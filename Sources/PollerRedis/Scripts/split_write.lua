@@ -5,7 +5,8 @@
 -- what has changed since it was read.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     who splits it; then for each: name, its lane or '', entries in the index, how many keys, how many lists; then
+-- ARGV     the process that splits it; then for each: name, its lane or '', entries in the index, how many keys, how
+--          many lists; then
 --          of each key three values and of each list two, as split_read.lua tells them
 -- RETURNS  how many; -1 where the partition is not being filled by that one
 -- USES     created, searching

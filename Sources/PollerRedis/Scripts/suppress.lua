@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Notes why a recipient is sent no mail, what is shown of that, or that the list has them; also in a store that is full, where nobody may be
--- mailed against their will.
+-- Writes an entry of a suppressed recipient, its note, or its place in the list. It also writes to a store that is
+-- full, because then, too, a recipient must not get mail against their will.
 --
 -- KEYS[1]  the recipient's entry, or its note; or the list
--- ARGV     the reason, or what is shown; or the entry's id, and its time in ms
+-- ARGV     the reason, or the note; or the entry's id, and its time in ms
 -- RETURNS  1
 -- COST     one write
 if ARGV[2] then

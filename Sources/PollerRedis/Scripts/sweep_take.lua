@@ -17,8 +17,8 @@ local REREAD_MAX = 7.5 * 86400000
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
 local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
 local due, pause, pace = f[3] or 0, tonumber(f[6] or PAUSE_MAX), tonumber(ARGV[3])
--- A sweep that had read everything is due that long before its pause: what it ended with was the pace of an account
--- that may have grown since. One that ended otherwise has failed, or goes on at once.
+-- A sweep that has read everything may be due before its interval has passed: the interval at its end was the pace of
+-- an account that may have grown since. A sweep that ended otherwise has failed, or continues at once.
 local is_paced = f[5] and f[6] and tonumber(due) - pause == tonumber(f[5])
 if pace and is_paced and pace < pause then due, pause = tonumber(f[5]) + pace, pace end
 local ours = 0

@@ -4,7 +4,8 @@ import StripeAPI
 
 /// Stripe's own list of an account's disputes.
 ///
-/// One page, the newest hundred: an account with more open ones is in Stripe's dispute program, and looks there.
+/// One page, the newest hundred: an account with more open disputes is in Stripe's dispute program, and uses Stripe's
+/// pages.
 /// *Source*: <https://docs.stripe.com/api/disputes/list>.
 package struct StripeDisputes: DisputeBook {
     /// A person waits for it.
@@ -17,7 +18,8 @@ package struct StripeDisputes: DisputeBook {
         self.accounts = accounts
     }
 
-    /// The accounts whose keys may list disputes: a publishable key may not, and an organisation's has none of its own.
+    /// The accounts whose keys may list disputes: a publishable key may not, and an organisation has no disputes
+    /// itself.
     package var disputedAccounts: [AccountID] {
         accounts.named.filter { account in
             accounts.client(for: account).map { $0.configuration.key.kind != .publishable } ?? false

@@ -11,7 +11,7 @@ import StripeAPI
 /// | answer | result |
 /// |---|---|
 /// | 2xx with an object of this id | `observed` |
-/// | 401 | `revoked`; where it is no answer of Stripe's, `unauthorized` |
+/// | 401 | `revoked`; if it is not Stripe's own answer, `unauthorized` |
 /// | 403 | `unauthorized` |
 /// | no key for the account: nobody is asked | `unserved` |
 /// | a publishable key and no client secret: nobody is asked | `unaskable` |
@@ -103,7 +103,7 @@ package struct StripeUpstream: Upstream {
         )
         let failure = response.failure
         switch response.status {
-        // A key that is revoked, has expired or was never one; a proxy that wants a login says no error of Stripe's.
+        // The key was revoked, has expired or never existed. A proxy that requires a login sends no error of Stripe's.
         case 401 where failure.error != nil: return .revoked("\(failure)")
         case 401, 403: return .unauthorized("\(failure)")
         // A proxy without a way to Stripe says 404, too.

@@ -75,7 +75,7 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    /// The port of the guides.
+    /// The port that the guides use.
     private static let port = 8000
 
     func run() async throws {
@@ -91,11 +91,11 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    /// Prints webhooks; those of watches' own URLs are checked with the account's secret.
+    /// Prints webhooks; webhooks to watches' own URLs are checked with the account's secret.
     private func receive() async throws {
         try await server.perform { client in
             var secrets = [forwarding.secret].compactMap(\.self)
-            // A key that may not see it, or no server yet: then signatures are not checked.
+            // The key may not read it, or no server runs yet: then signatures are not checked.
             if secrets.isEmpty, let secret = try? await client.inlineSecret(account: account) {
                 secrets = [secret]
             }

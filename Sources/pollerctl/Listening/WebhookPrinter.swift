@@ -8,18 +8,18 @@ import PollerWire
 import SafeNumbers
 import StandardWebhooks
 
-/// A receiver for trying things out: takes every webhook on a port of this machine, answers 204 and prints it.
+/// A receiver for trying things out: it takes every webhook on a port of this machine, answers 204 and prints it.
 ///
-/// It is a real receiver, unlike `--forward-to`: the notifier connects to it, and what it prints has arrived. A signature
-/// is checked with the secrets it was given; one of an endpoint with a secret of its own is reported as such, and the
-/// webhook is accepted all the same. It listens on 127.0.0.1 alone.
+/// It is a real receiver, unlike `--forward-to`: the notifier connects to it, and it prints only webhooks that have
+/// arrived. It checks signatures with the secrets it was given. If an endpoint has another secret, it reports that, and
+/// accepts the webhook all the same. It listens on 127.0.0.1 alone.
 struct WebhookPrinter: Sendable {
-    /// Larger than any webhook; what is longer is cut and then no JSON.
+    /// Larger than any webhook; a longer body is cut and is then no JSON.
     private static let bytesMax = 2 * 1024 * 1024
-    /// How far the sender's clock may be from ours, as Standard Webhooks has it.
+    /// The largest difference between the sender's clock and ours, as in Standard Webhooks.
     private static let toleranceSeconds = 300.0
 
-    /// A request that somebody has sent.
+    /// A received request.
     private struct Delivery {
         let head: HTTPRequestHead
         let body: String
@@ -106,7 +106,7 @@ struct WebhookPrinter: Sendable {
         )
     }
 
-    /// What the signature is worth, in words.
+    /// The result of the signature check, in words.
     private func verdict(on delivery: Delivery) -> String {
         let headers = delivery.head.headers
         guard let id = headers.first(name: "webhook-id"),

@@ -78,7 +78,7 @@ extension SourceMethod {
         return params
     }
 
-    /// What it has that no other method has.
+    /// The parameters that no other method has.
     private func ownParams(_ fields: SourceFields) throws -> SourceParams {
         let amount = fields.amount ?? 0
         let (currency, returnURL) = (fields.currency ?? "", fields.returnURL ?? "")
@@ -190,7 +190,7 @@ extension SourceMethod {
         }
     }
 
-    /// The options it takes, and the customer's address for mail, which every source may have.
+    /// The options of the method, and the customer's email address, which every source may have.
     private var options: [String] {
         needs.contains("email") || takes.contains("email") ? takes : takes + ["email"]
     }

@@ -254,7 +254,7 @@ extension YAMLNode {
             logo: optional("logo"), language: optional("language"),
             zone: optional("time_zone"), holder: optional("account_holder")
         )
-        // Read as it is used, so that a broken address is an error of the file.
+        // Parsed here as well, so that an invalid address is an error of the file.
         let sender = try optional("mail_from")
         if let sender { _ = try checked { () throws(InvalidInput) in try MailSender(sender) } }
         return try checked { () throws(InvalidInput) in

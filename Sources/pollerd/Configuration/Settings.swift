@@ -39,7 +39,7 @@ struct Settings: Sendable {
     let stripeWebhookTolerance: Duration
     let stripeEnqueuesUnknown: Bool
     let stripeSweep: SweepChoice
-    /// The longest pause between two sweeps of an account that was paid within a day.
+    /// The longest interval between two sweeps of an account that was paid within a day.
     let stripeSweepPaid: Duration
     let sourceExpiry: SourceExpiry
     /// The accounts and upstreams of the configuration file.
@@ -302,7 +302,7 @@ struct Settings: Sendable {
         Set(sections.accounts.filter(\.value.refundsDuplicates).keys)
     }
 
-    /// The options that say which Stripe is meant; with one of them no sandbox is started.
+    /// The options that select the real Stripe or another address; with one of them no sandbox is started.
     var namesOfOtherStripe: [String] {
         var names: [String] = []
         if stripeAPIKey != nil {

@@ -2,12 +2,11 @@ import Poller
 import PollerAPI
 import SafeNumbers
 
-/// How soon changes are found that no webhook brings.
+/// The check of the event sweep, which finds changes without webhooks.
 extension ClusterChecks {
-    /// Later than its own pace by so much, the sweep of an account does not keep up: a failed read is tried again
-    /// within a minute.
+    /// A sweep that is later than its own interval by this does not keep up: a failed read is repeated within a minute.
     private static let delayMax = Duration.seconds(60)
-    /// Accounts that are named; the rest is counted.
+    /// Accounts that the message names; further ones are counted.
     private static let namedMax = 3
 
     /// Whether the events of every account are read, and how often.
@@ -42,7 +41,7 @@ extension ClusterChecks {
         return result(of: swept, expectsWebhooks: expectsWebhooks, at: now)
     }
 
-    /// One list of an account, as the doctor judges it.
+    /// One list of an account, as the check reads it.
     struct SweptList: Sendable {
         let account: AccountID
         let standing: SweepStanding?
@@ -52,7 +51,7 @@ extension ClusterChecks {
         let usedPercent: Int
     }
 
-    /// What is said of the lists: the worst first.
+    /// The result for the lists: that of the worst one.
     static func result(
         of lists: [SweptList],
         expectsWebhooks: Bool,
@@ -60,7 +59,7 @@ extension ClusterChecks {
     ) -> HealthResult {
         let late = lists.filter { list in
             guard let standing = list.standing else { return false }
-            // One that has ended and never read everything has failed.
+            // A sweep that has ended and never read everything has failed.
             guard let delay = standing.delay(at: now) else { return standing.pause != nil }
             return delay > delayMax
         }

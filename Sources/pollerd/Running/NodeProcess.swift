@@ -272,7 +272,7 @@ struct NodeProcess {
 /// The programs that `--embedded` runs beside this one.
 struct EmbeddedPrograms: Sendable {
     let redis: EmbeddedRedis
-    /// `nil` when a key or an address says which Stripe is meant.
+    /// `nil` when a key or an address selects another Stripe.
     let sandbox: EmbeddedSandbox?
 
     /// Starts both, and returns when Redis accepts connections; the sandbox starts meanwhile.

@@ -62,7 +62,7 @@ extension QueueConformance {
             let two = try await bench.watches.overdue(in: lane, limit: 2)
                 .map(\.key)
             try bench.equal(two.filter(urgent.contains), Array(urgent.prefix(2)), "of each urgency")
-            // What a worker has in hand, and what is not due, is not late.
+            // A watch that a worker polls, or that is not due, is not late.
             let home = bench.partition(of: urgent[0])
             let lease = try bench.some(
                 try await bench.claim(in: home, limit: 1).leases.first,

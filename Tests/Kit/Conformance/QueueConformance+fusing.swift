@@ -211,7 +211,7 @@ extension QueueConformance {
             _ = try await members.beat(anna, for: .seconds(6))
             _ = try await members.beat(bert, for: .seconds(60))
             try await bench.advance(ms: 7000)
-            try bench.equal(try await members.departures(), [], "before anybody has looked")
+            try bench.equal(try await members.departures(), [], "before the first read")
             _ = try await members.beat(bert, for: .seconds(60))
             let lost = try await members.departures()
             try bench.equal(lost.map(\.member), [anna], "lost")
@@ -221,7 +221,7 @@ extension QueueConformance {
             try bench.equal(both.map(\.member), [bert, anna], "the last one first")
             try bench.equal(both.map(\.isClean), [true, false], "how each")
             try bench.equal(both[0].at - both[1].at, .seconds(1), "when")
-            // It had only stood still.
+            // The process was only stopped for a while.
             _ = try await members.beat(anna, for: .seconds(6))
             try bench.equal(try await members.departures().map(\.member), [bert], "it is back")
             try await members.leave(ConformanceBench.anna)

@@ -6,7 +6,7 @@ extension QueueConformance {
         ConformanceCase("a name belongs to one endpoint of an account") { bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("a") { $0.name = "crm" })
-            try bench.equal(first.name, "crm", "the name of what was created")
+            try bench.equal(first.name, "crm", "the name of the created endpoint")
             let twin = try bench.endpoint("b") { $0.name = "crm" }
             let refused = try await store.create(twin, request: nil)
             try bench.equal(refused, .nameTaken(by: first.id), "the same name")
@@ -59,7 +59,7 @@ extension QueueConformance {
             }
             try bench.equal(winners.count, 1, "endpoints created")
             let others = made.filter { $0 == .nameTaken(by: winners[0]) }
-            try bench.equal(others.count, 19, "told who has the name")
+            try bench.equal(others.count, 19, "with the holder of the name")
         },
     ]
 }

@@ -283,7 +283,7 @@ extension ConformanceBench {
             reason: result.reason.replacing("|", with: "/"),
             excerpt: result.excerpt
         )
-        // Of every second one it is known what was sent.
+        // Every second attempt has a digest of its message.
         record.digest = number.isMultiple(of: 2) ? "aB-_\(1000 + number)" : nil
         return record
     }

@@ -138,7 +138,7 @@ extension QueueConformance {
             let again = try await store.remove(endpoint.id, version: newest)
             try bench.equal(again, .gone, "one more")
             let late = try await store.replace(mine, version: stored.version)
-            try bench.equal(late, .changed, "a change of what is gone")
+            try bench.equal(late, .changed, "a change of a deleted endpoint")
         },
         ConformanceCase("changes made at once by many all take effect") { bench in
             let store = bench.harness.endpoints

@@ -275,7 +275,7 @@ extension QueueConformance {
             for _ in 0..<9 { try await bench.attempt(keys[0], .revoked) }
             let before = try await bench.report(keys[0])
             try bench.equal(before.circuit, .closed, "after nine")
-            try bench.equal(before.lastFailure, .revoked, "what it met")
+            try bench.equal(before.lastFailure, .revoked, "the failure of the poll")
             try await bench.attempt(keys[0], .revoked)
             let open = try await bench.report(keys[0])
             try bench.equal(open.circuit, .open, "after ten of one item")

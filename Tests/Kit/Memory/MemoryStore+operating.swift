@@ -203,7 +203,7 @@ struct MemoryMembers: Sendable {
         depart(Departure(left.member, at: now, isClean: true))
     }
 
-    /// Takes those off the list whose span has passed.
+    /// Removes processes from the list after the end of their span.
     mutating func noteLost(_ now: Timestamp) {
         for (owner, one) in announced where one.until <= now {
             announced[owner] = nil

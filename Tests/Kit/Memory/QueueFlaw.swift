@@ -90,7 +90,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
-    /// A process that fell silent leaves no trace.
+    /// A process whose beat expires is not listed as lost.
     case forgetsLostMembers
     /// What has ended with an answer is not opened by news of its money.
     case hearsNothingOfMoney

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PollerAPI
 
-/// Receivers that are not notified, and accounts whose key is refused, as a look at the cluster finds them.
+/// Failing receivers and accounts with a refused key, as a check of the cluster finds them.
 @Suite("Troubles of receivers and keys")
 struct ClusterReceiversTests {
-    /// A cluster in memory, and what looks at it.
+    /// A cluster in memory, and its checker.
     private struct Rig {
         let time = VirtualTime()
         let store: MemoryStore
@@ -79,7 +79,7 @@ struct ClusterReceiversTests {
             try #require(try await troubles.look(at: time.now, open: open)[kind])
         }
 
-        /// An event given up, and nothing left to tell.
+        /// An event that became a dead letter, and no further event.
         func buries(_ mark: DeliveryMark) async throws {
             try await deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, dead: [1])
@@ -88,7 +88,7 @@ struct ClusterReceiversTests {
     }
 
     @Test(
-        "a receiver that accepts nothing for its span is told with since when and the last error, until it does"
+        "a receiver that accepts nothing for its span is reported with start and last error, until it accepts"
     )
     func failing() async throws {
         let rig = Rig()
@@ -114,7 +114,7 @@ struct ClusterReceiversTests {
                 == "shop.example (\(mark.endpoint)) accepts nothing since \(since): answered 503"
         )
         #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
-        // What the board tells has begun when the receiver failed first, and is told once.
+        // The incident begins at the receiver's first failure, and is reported once.
         var board = IncidentBoard()
         let news = board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60))
         #expect(news.map(\.since) == [since] && news.map(\.openedAt) == [rig.time.now])
@@ -124,7 +124,7 @@ struct ClusterReceiversTests {
         #expect(try await rig.seen(.endpointFailing) == Sighting(action: seen.action))
     }
 
-    @Test("a receiver that a person disabled, or that nothing waits for, is no failing one")
+    @Test("a receiver that a person disabled, or without waiting deliveries, is not failing")
     func notFailing() async throws {
         let rig = Rig()
         let inline = try rig.mark("inline.example")
@@ -188,7 +188,7 @@ struct ClusterReceiversTests {
         }
     }
 
-    @Test("dead letters are told until they are sent, also while their delivery goes on")
+    @Test("dead letters are reported until they are sent, also while their delivery continues")
     func lingering() async throws {
         let rig = Rig()
         let mark = try rig.mark("shop.example")
@@ -197,16 +197,16 @@ struct ClusterReceiversTests {
         let first = try await rig.seen(.deadLetters)
         #expect(board.note([.deadLetters: first], at: rig.time.now, hold: .zero).count == 1)
 
-        // Something new is recorded, and waits because its endpoint is disabled.
+        // A new event is recorded, and waits because its endpoint is disabled.
         try await rig.deliveries.mark([mark])
         try await rig.deliveries.pause(LaneID(endpoint: mark.endpoint))
         #expect(try await rig.deliveries.stats().quarantined == 0)
-        #expect(try await rig.seen(.deadLetters).troubles.isEmpty, "nothing is told of it yet")
+        #expect(try await rig.seen(.deadLetters).troubles.isEmpty, "it is not reported yet")
         let waiting = try await rig.seen(.deadLetters, open: board.open)
         #expect(waiting.troubles.map(\.message) == first.troubles.map(\.message))
         #expect(board.note([.deadLetters: waiting], at: rig.time.now, hold: .zero).isEmpty)
 
-        // Sent again and accepted, with what is new.
+        // Sent again and accepted, together with the new event.
         try await rig.deliveries.resume(LaneID(endpoint: mark.endpoint))
         try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
         let over = try await rig.seen(.deadLetters, open: board.open)
@@ -215,7 +215,7 @@ struct ClusterReceiversTests {
         #expect(news.map { $0.resolvedAt != nil } == [true])
     }
 
-    @Test("those that are told together are over when the last of them is")
+    @Test("a summary of several is over when the last of them is")
     func lingeringTogether() async throws {
         let rig = Rig()
         let marks = try (0...IncidentBoard.perKindMax).map { try rig.mark("shop\($0).example") }
@@ -238,7 +238,7 @@ struct ClusterReceiversTests {
     }
 
     @Test(
-        "a key that is refused is one trouble of its account, not one of its lanes and of what is late in them"
+        "a refused key is one trouble of its account, not one of its lanes or of their late watches"
     )
     func credentials() throws {
         let now = VirtualTime.start
@@ -294,7 +294,7 @@ struct ClusterReceiversTests {
         #expect(seen.action?.contains("STRIPE_API_KEY") == true)
         #expect(ClusterTroubles.stopped(status).troubles.isEmpty)
         #expect(ClusterTroubles.processes(status)[.backlog]?.troubles.isEmpty == true)
-        // Of one that may not see some objects the lane is told, once it is stopped.
+        // If a key may not see some objects, the lane is reported once it is stopped.
         let denied = ClusterStatus(
             watches: StoreStats(pending: 2),
             deliveries: StoreStats(),

@@ -48,7 +48,7 @@ struct DeliveryMessageTests {
         #expect(try await api.backend.deliveries.commit([commit]) == [.done])
     }
 
-    @Test("the body of a webhook is read as it was sent, and a changed one is told apart")
+    @Test("the body of a webhook is read as it was sent, and a change of it is detected")
     func body() async throws {
         try await LiveAPI.run(channels: [RecordingChannel()]) { api in
             let id = try await prepare(api)
@@ -71,7 +71,7 @@ struct DeliveryMessageTests {
         }
     }
 
-    @Test("an event that is not kept, and a URL that nothing here delivers to, are refused")
+    @Test("an event that is not kept, and a URL without a channel, are refused")
     func refused() async throws {
         try await LiveAPI.run(channels: [RecordingChannel()]) { api in
             let id = try await prepare(api)
@@ -89,7 +89,7 @@ struct DeliveryMessageTests {
         }
     }
 
-    @Test("a delivery tells when it was tried last, in the list, too")
+    @Test("a delivery has the time of its last attempt, in the list, too")
     func lastAttempt() async throws {
         try await LiveAPI.run { api in
             let id = try await prepare(api)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Disputes over HTTP", .timeLimit(.minutes(3)))
 struct DisputeRoutesTests {
-    /// Disputes as a test makes them, which counts how often they are read.
+    /// Disputes made by a test; counts the reads.
     private final class Book: DisputeBook {
         let disputedAccounts = [AccountID(unchecked: "acme"), .main]
         private let all: [AccountDispute]
@@ -69,18 +69,18 @@ struct DisputeRoutesTests {
             #expect(rows.first?["due_at"] as? String == "2026-11-28T21:06:40.000Z")
             #expect(rows.first?["needs_response"] as? Bool == true)
             #expect(rows.first?["amount"] as? Int == 1099)
-            // Of an account that cannot be read the others are no less shown.
+            // The disputes of other accounts are shown although one cannot be read.
             let unread = answer.list("unread")
             #expect(unread.map { $0["account"] as? String } == ["acme"])
             #expect(unread.first?["reason"] as? String == "401 invalid key")
             let all = try await api.get("/v1/disputes?closed=true").list("data")
             #expect(all.map { $0["id"] as? String }.contains("dp_4"))
-            // Each was read once, also the one that could not be read.
+            // Each account was read once, also the unreadable one.
             #expect(book.count == 2)
         }
     }
 
-    /// Many accounts, of which some cannot be read; a read takes a while.
+    /// Many accounts, some of them unreadable; a read takes a while.
     private final class SlowBook: DisputeBook {
         let disputedAccounts: [AccountID]
         private let reads = Mutex((now: 0, most: 0, all: 0))
@@ -90,7 +90,7 @@ struct DisputeRoutesTests {
         }
 
         var count: Int { reads.withLock { $0.all } }
-        /// The most that ran at a time.
+        /// The most reads at a time.
         var most: Int { reads.withLock { $0.most } }
 
         func disputes(
@@ -101,7 +101,7 @@ struct DisputeRoutesTests {
                 reads.all += 1
                 reads.most = max(reads.most, reads.now)
             }
-            // Cancelled: it is over all the sooner.
+            // Cancelled: the read ends early.
             try? await Task.sleep(for: .milliseconds(20))
             reads.withLock { $0.now -= 1 }
             guard account.description != "acct_0" else { throw DisputeReadFailure("no answer") }
@@ -136,7 +136,7 @@ struct DisputeRoutesTests {
     }
 
     @Test(
-        "of many accounts some are read by each request, several at a time, and nothing is forgotten"
+        "each request reads some of many accounts, several at a time, and none is left out"
     )
     func many() async throws {
         let book = SlowBook(accounts: DisputeCache.readsMax + 20)
@@ -149,7 +149,7 @@ struct DisputeRoutesTests {
         #expect(book.count == all.count)
     }
 
-    @Test("a dispute of a source's charge leads to the watch that was charged by it")
+    @Test("a dispute of a source's charge has the watch that created the charge")
     func charged() async throws {
         let book = Book([dispute("dp_1", "needs_response", due: 1_796_000_000, charge: "ch_7")])
         try await LiveAPI.run(disputes: book) { api in
@@ -160,7 +160,7 @@ struct DisputeRoutesTests {
         }
     }
 
-    @Test("without an upstream that has disputes there is no such list")
+    @Test("without an upstream that has disputes the list does not exist")
     func none() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.get("/v1/disputes")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// Names of endpoints over HTTP: given, changed, unique, and shown wherever only an ID stood.
+/// Names of endpoints over HTTP: set, changed, unique, and shown with every ID.
 @Suite("Names of endpoints over HTTP")
 struct EndpointNameRoutesTests {
     private static let json = ["Content-Type": "application/json"]
@@ -55,13 +55,13 @@ struct EndpointNameRoutesTests {
             )
             let refused = try await Self.patch(api, second, #"{"name":"crm"}"#)
             #expect(refused.code == "endpoint_name_taken", "\(refused.text)")
-            // The same name again is no conflict with itself.
+            // Setting the same name again is no conflict.
             #expect(try await Self.patch(api, first, #"{"name":"crm"}"#).status == 200)
         }
     }
 
     @Test(
-        "a name that people could not read or that looks like an ID is refused",
+        "a name with invisible characters, or that looks like an ID, is refused",
         arguments: [
             "", " crm", "crm ", "a\\nb", "ep_crm", "a\\u202eb", String(repeating: "x", count: 65),
             // Of width zero, soft hyphen, marks of direction, private use, unassigned.

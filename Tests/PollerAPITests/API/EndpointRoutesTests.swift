@@ -251,7 +251,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("enabling an endpoint ends what held its deliveries, so that the next read shows it")
+    @Test("enabling an endpoint ends the hold of its deliveries, so that the next read shows it")
     func enablingEndsHolds() async throws {
         try await LiveAPI.run { api in
             let id = try #require(try await Self.create(api)["id"])

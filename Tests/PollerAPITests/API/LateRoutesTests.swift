@@ -24,7 +24,7 @@ struct LateRoutesTests {
             #expect(rows.first?["late_ms"] as? Int ?? 0 > 0)
             let why = rows.first?["reasons"] as? [String] ?? []
             #expect(why.contains { $0.contains("is paused") }, "\(why)")
-            // No worker runs here, and that is a reason, too.
+            // No worker runs here, which is a reason, too.
             #expect(why.contains { $0.contains("no worker is alive") }, "\(why)")
             #expect(answer.json["has_more"] as? Bool == false && answer.number("waiting") == 2)
             let one = try await api.get("/v1/late?over=1ms&limit=1")
@@ -36,7 +36,7 @@ struct LateRoutesTests {
         }
     }
 
-    @Test("a watch that has ended is not late, whatever it was before")
+    @Test("a watch that has ended is not late, even if it was late before")
     func ended() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -50,7 +50,7 @@ struct LateRoutesTests {
         }
     }
 
-    @Test("a key of one account sees the late watches of that account alone")
+    @Test("a key of one account sees only the late watches of that account")
     func bound() async throws {
         let keys = try KeyFile(
             text: "key-of-acme-0123456789 role=viewer account=acme\nkey-of-all-0123456789"

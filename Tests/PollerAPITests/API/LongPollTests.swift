@@ -57,7 +57,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("a key that is revoked waits no longer: 401 within a second", .timeLimit(.minutes(3)))
+    @Test("a request with a revoked key ends with 401 within a second", .timeLimit(.minutes(3)))
     func revoked() async throws {
         let admin = "key-of-ada-0123456789abc"
         try await LiveAPI.run(keys: KeyFile(text: "\(admin) role=admin")) { api in
@@ -83,7 +83,7 @@ struct LongPollTests {
     }
 
     @Test(
-        "a request that waits is told within seconds that the store is lost, and nothing of a blip"
+        "a waiting request fails within seconds of the loss of the store, and survives a blip"
     )
     func lossOfStore() async throws {
         let clock = ManualClock()
@@ -95,7 +95,7 @@ struct LongPollTests {
             group.addTask {
                 try await polls.first(within: .seconds(30), hearing: .everything) { nil as Int? }
             }
-            // One second away, and back.
+            // Unavailable for one second.
             for isThere in [false, true, false] {
                 await clock.waitForSleepers(2)
                 isReachable.withLock { $0 = isThere }
@@ -111,7 +111,7 @@ struct LongPollTests {
         }
     }
 
-    /// A feed in which nothing is recorded.
+    /// A feed without events.
     private struct NoEvents: EventFeed {
         func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem> {
             AsyncStream { _ in }

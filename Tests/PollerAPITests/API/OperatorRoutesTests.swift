@@ -83,7 +83,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("departed workers are listed with how they left, the last one first")
+    @Test("departed workers are listed with the way they left, the last one first")
     func departures() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v1/workers/departed").list("data").isEmpty)

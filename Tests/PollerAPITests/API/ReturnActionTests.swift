@@ -6,7 +6,7 @@ import Testing
 @testable import PollerAPI
 
 /// The button of a page on which a payment has ended, and the account of a transfer.
-@Suite("What a payer does next on the return page")
+@Suite("The payer's next step on the return page")
 struct ReturnActionTests {
     private static func shop(holder: String? = nil) throws -> Branding {
         try Branding(
@@ -51,7 +51,7 @@ struct ReturnActionTests {
         + "Back to Shop &amp; Co</a></p>"
 
     @Test(
-        "the way back is the brand's button once the payment has ended, and once on the page",
+        "the link to the shop is a button once the payment has ended, and only once on the page",
         arguments: [PaymentState.paid, .failed, .expired, .cancelled, .refunded]
     )
     func ended(state: PaymentState) throws {
@@ -60,7 +60,7 @@ struct ReturnActionTests {
         #expect(html.components(separatedBy: "https://shop.example/orders").count == 2)
     }
 
-    @Test("before that it stays in the footer, and what is to be done is the button")
+    @Test("before that it stays in the footer, and the next step is the button")
     func open() throws {
         let shop = try Self.shop()
         for state in [PaymentState.processing, .authorised, .awaitingCustomer] {
@@ -71,7 +71,7 @@ struct ReturnActionTests {
         #expect(!Self.page(.paid, branding: nil).html.contains("id=\"links\""))
     }
 
-    @Test("a page that is open learns that the button has come: it is loaded again")
+    @Test("an open page is loaded again when the button appears")
     func view() throws {
         let shop = try Self.shop()
         let waiting = Self.page(.processing, branding: shop).news
@@ -79,7 +79,7 @@ struct ReturnActionTests {
     }
 
     @Test(
-        "a transfer names who it is made out to: the upstream's word, else the file's, else the shop"
+        "a transfer names its payee: the upstream's, else the file's, else the shop"
     )
     func payee() throws {
         var account = NextStep.BankAccount(scheme: "iban")

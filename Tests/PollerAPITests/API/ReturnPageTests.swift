@@ -218,7 +218,7 @@ struct ReturnPageTests {
     }
 
     @Test(
-        "the page of an outage is the shop's own: its name, its colour, its way home, its language"
+        "the page of an outage has the shop's name, colour, link and language"
     )
     func brandedOutage() async throws {
         let shop = try Branding(

@@ -66,7 +66,7 @@ struct RouteTests {
         }
     }
 
-    /// What somebody without a key may change, each with a secret of their own; whoever signs out changes nothing.
+    /// Changes that need no key, each with another secret; signing out changes nothing.
     private static let wishes: Set = [
         "returnVerify", "returnRefundAccount", "unsubscribe", "endSession",
     ]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Looking through many records, few at a time", .timeLimit(.minutes(3)))
+@Suite("Searches among many records, few at a time", .timeLimit(.minutes(3)))
 struct ScanGateTests {
     /// Looks that go on until they are let go, and the order in which they began.
     private final class Looks: Sendable {
@@ -71,7 +71,7 @@ struct ScanGateTests {
         }
         let refused = await #expect(throws: Problem.self) { try await looks.look("flood") }
         #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 1)
-        // A file that has begun asks again instead.
+        // A file that has begun tries again instead.
         let scans = Scans(
             watches: MemoryStore(time: ClockTime(ContinuousClock())),
             gate: looks.gate,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// Signing a browser in to the console, and what its cookie is worth.
+/// Signing a browser in to the console, and the rights of its cookie.
 @Suite("Sessions of the console", .timeLimit(.minutes(3)))
 struct SessionRoutesTests {
     private static let key = "pk_0123456789abcdef0123"
@@ -14,7 +14,7 @@ struct SessionRoutesTests {
         try await LiveAPI.run(keys: KeyFile(text: "\(Self.key) role=support name=desk"), body)
     }
 
-    /// The `Set-Cookie` of signing in.
+    /// The `Set-Cookie` of a sign-in.
     private func signIn(_ api: LiveAPI) async throws -> String {
         let answer = try await api.request(
             .POST,
@@ -25,10 +25,10 @@ struct SessionRoutesTests {
         return try #require(answer.headers.first(name: "Set-Cookie"))
     }
 
-    /// What a browser sends back of a `Set-Cookie`.
+    /// The part of a `Set-Cookie` that a browser sends back.
     private func sent(_ cookie: String) -> String { String(cookie.prefix { $0 != ";" }) }
 
-    @Test("the cookie stands for the key, is hidden from scripts and does not show the key")
+    @Test("the cookie replaces the key, is hidden from scripts and does not reveal the key")
     func signedIn() async throws {
         try await run { api in
             let cookie = try await signIn(api)
@@ -49,7 +49,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("the cookie of another site's request counts nothing")
+    @Test("a cookie in a request of another site is ignored")
     func otherSites() async throws {
         try await run { api in
             let cookie = sent(try await signIn(api))
@@ -68,7 +68,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("a cookie that was changed, or that another server made, opens nothing")
+    @Test("a changed cookie, or one of another server, is refused")
     func forged() async throws {
         var foreign = ""
         try await run { foreign = sent(try await signIn($0)) }
@@ -142,7 +142,7 @@ struct SessionRoutesTests {
             #expect(removed.contains("; Max-Age=0;"))
             let name = cookie.prefix { $0 != "=" }
             #expect(removed.hasPrefix("\(name)=;"), "\(removed)")
-            // Also with a cookie that opens nothing, or a key that nobody has.
+            // Also with an invalid cookie or an unknown key.
             let others: [[String: String]] = [
                 ["Cookie": "\(name)=x", "Poller-Console": "1"],
                 ["Authorization": "Bearer nobody"], [:],
@@ -164,7 +164,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("below TLS the cookie is this host's alone, and two servers of one host have two")
+    @Test("over TLS the cookie is limited to its host, and two servers of one host have two names")
     func names() throws {
         let sessions = ConsoleSessions.ephemeral
         let now = Timestamp(ms: 0)
@@ -184,7 +184,7 @@ struct SessionRoutesTests {
         }
         let other = try cookie("127.0.0.1:8081", "http://127.0.0.1:8081")
         #expect(other.hasPrefix("poller-console-8081="))
-        // A proxy that names this machine as Host, plain HTTP from elsewhere, and nobody who says where they are.
+        // A proxy that names this machine as Host, plain HTTP from elsewhere, and requests without an origin.
         for origin in ["https://ops.example", "http://ops.example", "null", nil] {
             let proxied = try cookie("127.0.0.1:8080", origin)
             #expect(proxied.hasPrefix("__Host-poller-console-8080="), "\(origin ?? "none")")

@@ -65,11 +65,11 @@ struct SuppressionListTests {
                 try await api.request(.DELETE, "/v1/mail/entries/x").code == "invalid_parameter"
             )
             let changes = try await api.get("/v1/audit?action=liftSuppressionEntry").list("data")
-            #expect(changes.count == 1, "who lifts it stands in the audit trail")
+            #expect(changes.count == 1, "the audit trail has the change")
         }
     }
 
-    @Test("a link's hint names its recipient to us alone, and counts for its own entry only")
+    @Test("only the cluster can read a link's hint, and it is valid for its own entry only")
     func hints() throws {
         let recipient = try MailAddress("Kunde@Shop.example")
         let entry = SuppressionEntry(recipient, of: .main)

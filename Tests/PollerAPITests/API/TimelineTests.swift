@@ -244,7 +244,7 @@ struct TimelineTests {
         #expect(try last(.resting, isDisabled: true) == nil, "nothing is left to tell")
     }
 
-    @Test("a delivery says which event it was, and what was true of the payment then")
+    @Test("a delivery has its event, and the payment state as of that event")
     func statesOfDeliveries() throws {
         let endpoint = EndpointID(account: .main, url: "https://shop.example/hook")
         let events = [event(1, at: 10, .paid), event(2, at: 61, .refunded)]

@@ -198,7 +198,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a poll opens what ended with a payment for one look, and not what was cancelled")
+    @Test("a manual poll reopens a paid watch for one poll, and no cancelled one")
     func pollClosed() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Counts and sums of a filter, and its CSV file")
 struct WatchSummaryTests {
-    @Test("a summary counts what a filter finds and adds its amounts, currency by currency")
+    @Test("a summary counts the matches of a filter and adds their amounts by currency")
     func sums() async throws {
         try await LiveAPI.run { api in
             for number in 1...5 { try await api.enqueue("src_\(number)") }
@@ -31,7 +31,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("pages are no filters, and what is no filter is refused")
+    @Test("pages are no filters, and unknown filters are refused")
     func refused() async throws {
         try await LiveAPI.run { api in
             for query in ["limit=5", "cursor=abc", "format=csv", "colour=red"] {
@@ -43,7 +43,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("more than ten thousand are counted so far, and that is said")
+    @Test("a count stops at ten thousand, and says so")
     func capped() async throws {
         try await LiveAPI.run { api in
             let ids = (0..<10_100).map { #"{"source":"src_\#($0)"}"# }
@@ -58,7 +58,7 @@ struct WatchSummaryTests {
     }
 
     @Test(
-        "what is passed is bounded as well, also where nobody may be told how much that was",
+        "the skipped records are bounded as well, also when the caller may not see their number",
         arguments: [(0, 40), (2000, 10)]
     )
     func bounded(_ looked: Int, _ wanted: Int) async throws {
@@ -70,7 +70,7 @@ struct WatchSummaryTests {
         #expect(pages == wanted && summary.count == 0 && summary.isCapped)
     }
 
-    @Test("watches are found between two days, and a range that is none is refused")
+    @Test("watches are found between two days, and an invalid range is refused")
     func created() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -89,7 +89,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("a CSV file has every watch that a filter finds, a line each, in one answer")
+    @Test("a CSV file has one line for each match of a filter, in one answer")
     func csv() async throws {
         try await LiveAPI.run { api in
             for number in 0..<620 { try await api.enqueue("src_\(number)") }
@@ -122,7 +122,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("a file is not continued with a key that was revoked, and its end says so")
+    @Test("a file with a revoked key ends early and visibly incomplete")
     func revoked() async throws {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         let watches = try (0..<600).map { number in
@@ -146,7 +146,7 @@ struct WatchSummaryTests {
         await #expect(throws: Problem.self) { _ = try await response.collectedBody() }
     }
 
-    @Test("a mistake is a problem also where a file was asked for")
+    @Test("an invalid request for a file is answered with a problem")
     func wrongCSV() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v1/watches?format=xml").status == 400)
@@ -159,7 +159,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("an unknown field of a search is answered with the word that was meant")
+    @Test("an unknown field of a search is answered with the likely one")
     func guesses() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.get("/v1/watches?q=basket%3DB42")
@@ -201,7 +201,7 @@ struct CSVTests {
         #expect(CSV.line([.text(text)]) == written + "\r\n")
     }
 
-    @Test("what is not known is an empty field")
+    @Test("an unknown value is an empty field")
     func unknown() {
         #expect(CSV.line([.text(nil), .own("-1"), .own(nil)]) == ",-1,\r\n")
         let line = WatchCSV(metadata: ["order", "customer"]).line(of: PollerWire.Watch())

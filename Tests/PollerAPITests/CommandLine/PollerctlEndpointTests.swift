@@ -142,7 +142,7 @@ struct PollerctlEndpointTests {
         }
     }
 
-    @Test("by its name an endpoint of another account is changed only where that account is named")
+    @Test("an endpoint of another account is changed by its name only with that account")
     func otherAccount() async throws {
         try await LiveAPI.run { api in
             let url = "https://tenant.example/"
@@ -166,7 +166,7 @@ struct PollerctlEndpointTests {
                 #expect(run.errors.contains("belongs to account acme"), "\(run.errors)")
                 #expect(run.errors.contains(id), "\(run.errors)")
             }
-            // To look at it changes nothing.
+            // A read changes nothing.
             #expect(try await Self.run(api, "get", "billing").output.contains(id))
             let none = try await Self.run(api, "remove", "billing", "--account", "default")
             #expect(none.status == 64 && none.errors.contains(id), "\(none.errors)")

@@ -28,7 +28,7 @@ struct PollerctlListTests {
         }
     }
 
-    @Test("--csv writes all that is found, with columns for metadata")
+    @Test("--csv writes all matches, with columns for metadata")
     func csv() async throws {
         try await LiveAPI.run { api in
             for number in 0..<130 { try await api.enqueue("src_\(number)") }

@@ -188,7 +188,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("worker departed tells who was shut down and who was lost")
+    @Test("worker departed lists the processes that were shut down or lost")
     func departed() async throws {
         try await LiveAPI.run { api in
             let none = try await CommandRun.pollerctl("worker", "departed", url: api.url)

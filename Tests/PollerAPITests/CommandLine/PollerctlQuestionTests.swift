@@ -47,7 +47,7 @@ struct PollerctlQuestionTests {
         )
     }
 
-    @Test("the text of a delivery is shown; without a seq of the newest event that was sent")
+    @Test("the text of a delivery is shown; without a seq that of the newest sent event")
     func message() async throws {
         let attempts = """
             {"data":[{"at":"2026-11-20T09:30:00.000Z","event":"evt_3","seq":3,"number":1,\
@@ -117,7 +117,7 @@ struct PollerctlQuestionTests {
         )
     }
 
-    @Test("orders that were paid twice are asked for")
+    @Test("orders that were paid twice are requested")
     func paidTwice() async throws {
         let empty = #"{"data":[],"has_more":false,"next":null}"#
         let (done, requests) = try await Self.run(["order", "list", "--paid-twice"], [empty])
@@ -145,7 +145,7 @@ struct PollerctlQuestionTests {
     }
 }
 
-/// Answers in their order, and the first lines of the requests that they were given to.
+/// Answers in their order, and the first lines of the answered requests.
 private final class Answers: Sendable {
     private let state: Mutex<(rest: [String], requests: [String])>
 
@@ -161,8 +161,8 @@ private final class Answers: Sendable {
     }
 }
 
-/// Answers a request when its head is there, on the connection's own thread: where hundreds of tests wait for their
-/// turn, a task would come too late.
+/// Answers a request when its head has arrived, on the connection's own thread: while hundreds of tests wait, a
+/// task would run too late.
 private final class Answering: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -53,7 +53,7 @@ struct FileEndpointsTests {
     }
 
     @Test(
-        "the file has precedence where an endpoint of the API has the name: that one loses its name"
+        "the file takes a name from an endpoint of the API, which loses only its name"
     )
     func nameOfFile() async throws {
         var chance = SeededGenerator(seed: 1)
@@ -71,7 +71,7 @@ struct FileEndpointsTests {
         #expect(try await store.read(wish.id)?.endpoint.name == "crm")
         let left = try #require(try await store.read(mine.id)?.endpoint)
         #expect(left.name == nil && left.coalesces && left.isEnabled)
-        // One that the API has named is not of the file, and stays when the file has others.
+        // An endpoint that the API has named is not of the file, and stays if the file lacks it.
         _ = try await store.update(mine.id) { endpoint, _ in endpoint.name = "mine" }
         #expect(try await FileEndpoints([wish], store: store).applied() == [])
         #expect(try await store.read(mine.id)?.endpoint.isEnabled == true)

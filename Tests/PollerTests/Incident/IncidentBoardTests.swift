@@ -191,7 +191,7 @@ struct IncidentBoardTests {
         #expect(IncidentBoard(stored: "nonsense") == IncidentBoard())
     }
 
-    @Test("incidents are ordered by what follows from them, then as they were told")
+    @Test("incidents are ordered by their consequence, then by the time of their report")
     func consequences() {
         var story = Story()
         let outbox = Sighting([Sighting.Trouble("outbox", "outbox: 5000 events wait")])
@@ -220,7 +220,7 @@ struct IncidentBoardTests {
         )
     }
 
-    @Test("trouble whose beginning is known is told with it, also when it is seen much later")
+    @Test("trouble with a known start is reported with it, also if it is seen much later")
     func since() {
         var story = Story()
         let began = Self.start + (.zero - .seconds(400))

@@ -48,7 +48,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.lookInVain(after: .seconds(200_000)) == [] && story.closed == .settled)
     }
 
-    @Test("money that shows some seconds after its hint is found by the looks that follow")
+    @Test("money that appears some seconds after its hint is found by the next polls")
     func stale() throws {
         var story = PaymentStory(.paymentIntent)
         func intent(refunded: Amount) -> PaymentFacts {
@@ -62,7 +62,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         story.reader.known = ["s": intent(refunded: 0), "r": intent(refunded: 99)]
         _ = story.look("succeeded", "s", rank: .final)
         var unchanged = story
-        // Each look of a story takes ten seconds.
+        // Each poll of a story takes ten seconds.
         story.reopen(ago: .zero)
         #expect(story.look("succeeded", "s", rank: .final) == [] && story.closed == nil)
         #expect(

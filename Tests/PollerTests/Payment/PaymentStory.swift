@@ -140,7 +140,7 @@ struct PaymentStory {
 
     /// A hint opens it again, as a store does.
     ///
-    /// `ago`: when the hint came. By default so long ago that a look without news is the last one.
+    /// `ago`: the age of the hint. By default it is so old that a poll without a change is the last one.
     mutating func reopen(ago: Duration = .seconds(30)) {
         (endedAs, reopenedSeq, closed) = (closed, watch.seq, nil)
         hintedAt = now + (.zero - ago)

@@ -111,7 +111,7 @@ import Testing
         #expect(SearchText.has(SearchText.normal(written), typed))
     }
 
-    @Test("a word alone asks for an id and for all words that begin so, a field for whole words")
+    @Test("a word alone looks up an ID and words with this prefix, a field whole words")
     func lookups() throws {
         func entries(_ text: String) throws -> [String]? { try query(text).lookup?.entries }
         func term(_ text: String) -> String { SearchTerm(of: text).description }
@@ -122,7 +122,7 @@ import Testing
         #expect(try entries("customer=Do*") == [term("do"), " do"])
         #expect(
             try entries("order=#1001") == [" 1001 ", term("1001"), term("#1001")],
-            "signs before a word are the record's to tell"
+            "signs before a word are compared with the record"
         )
         #expect(
             try entries("x") == [SearchTerm(of: "x").description, " x "],
@@ -137,7 +137,7 @@ import Testing
         #expect(try entries("anna mülle")?.last == " mulle", "of several words the longest")
     }
 
-    @Test("what begins so is looked for as records are, and has two characters of its longest word")
+    @Test("a prefix is searched as records are, and has two characters of its longest word")
     func scans() throws {
         func isScan(_ text: String) throws -> Bool { ListQuery(search: try query(text)).isScan }
         for text in ["or", "order=OR*", "mü", "\"a be\"", "status=failed", "metadata.colour=red"] {
@@ -153,7 +153,7 @@ import Testing
         #expect(!SearchText.begins("#1001", "#1") && SearchText.begins("#1", "#1"))
     }
 
-    @Test("of several ways the one that finds least is gone")
+    @Test("of several lookups the one that finds least is used")
     func narrowest() throws {
         func last(_ text: String) throws -> String? { try query(text).lookup?.entries.last }
         for text in ["jo müller", "müller jo"] {
@@ -177,7 +177,7 @@ import Testing
         #expect(IndexedWord("#1001")?.description == "1001")
     }
 
-    @Test("words and their beginnings are found, sources and charges only as a whole")
+    @Test("words and their prefixes are found, sources and charges only as a whole")
     func beginnings() {
         for (value, typed) in [
             ("müller, anna", "müll"), ("müller, anna", "ann"), ("ord-2026-1", "ord-20"),
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("a range of days is a condition as any other")
+    @Test("a range of days is a condition like any other")
     func created() throws {
         let (from, to) = (Timestamp(ms: 1_700_000_000_000), Timestamp(ms: 1_710_000_000_000))
         let query = try SearchQuery("", keys: .standard, now: now, created: (from, to))

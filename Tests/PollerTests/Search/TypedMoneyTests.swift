@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "what is no amount is a word alone",
+        "a text that is no amount is a word",
         arguments: [
             "4990", "A77", "2026-11-27", "27.11.2026", "127.0.0.1", "1,2,3", "1.2.3", "49.", ".90",
             "€", "EUR",
@@ -45,7 +45,7 @@ import Testing
         #expect(any.amounts.map(\.minorUnits) == [4990, 49_900])
     }
 
-    @Test("where an amount is asked for, whole digits are the smallest unit")
+    @Test("in a field for amounts, whole digits are the smallest unit")
     func fields() throws {
         #expect(try amounts("amount=4990") == [4990])
         #expect(try amounts("amount=49,90") == [4990, 49_900])
@@ -54,7 +54,7 @@ import Testing
         #expect(try query("amount>=49,90").conditions.count == 1)
     }
 
-    @Test("a currency beside an amount belongs to it")
+    @Test("a currency next to an amount belongs to it")
     func joined() throws {
         for text in ["49,90 €", "€ 49,90", "49.90 EUR", "eur 49.90"] {
             #expect(try query(text).conditions.count == 1, "\(text)")

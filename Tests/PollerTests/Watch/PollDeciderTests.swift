@@ -187,7 +187,7 @@ struct PollDeciderTests {
         #expect(try wait(decision) >= .milliseconds(100) && wait(decision) <= .seconds(60))
     }
 
-    @Test("a revoked key backs off each watch, and tells the lane each time", arguments: 0..<8)
+    @Test("a revoked key backs off each watch, and signals the lane each time", arguments: 0..<8)
     func revoked(_ failures: Int) throws {
         let watch = Sample.watch(status: "pending", failures: failures)
         let decision = decide(.revoked("401"), watch)

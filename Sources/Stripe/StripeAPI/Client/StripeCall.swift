@@ -17,7 +17,7 @@ struct StripeCall: Sendable {
     let form: String?
     /// The same for every try of the call.
     var idempotencyKey: String?
-    /// Why it cannot be sent; nil when it can.
+    /// The reason why it cannot be sent; nil when it can.
     let problem: String?
 
     init(
@@ -30,7 +30,7 @@ struct StripeCall: Sendable {
         self.verb = verb
         target = query.isEmpty ? path : path + "?" + PercentEncoding.form(query)
         self.form = form.map(PercentEncoding.form)
-        // A URL is logged; a client secret has a parameter of its own, which Stripe asks for.
+        // A URL is logged; a client secret has a separate parameter, which Stripe requires.
         let isSecret = query.contains { $0.0 != "client_secret" && Self.isSecret($0.1) }
         problem = isSecret ? Self.secretAdvice : nil
         self.idempotencyKey = idempotencyKey
