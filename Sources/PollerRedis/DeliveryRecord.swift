@@ -135,12 +135,19 @@ enum DeliveryRecord: ItemRecord {
 /// with commas between, what is unknown left empty; a success ends with its address. About 80 bytes
 /// for a success, up to 1.3 KB for a failure.
 enum AttemptLine {
-    /// The letter of what was accepted.
-    static let delivered = "d"
+    /// The letter of an outcome.
+    static func letter(of outcome: AttemptResult.Outcome) -> String {
+        switch outcome {
+        case .delivered: "d"
+        case .failed: "f"
+        case .rejected: "r"
+        case .skipped: "s"
+        }
+    }
 
-    private static let outcomes: [AttemptResult.Outcome: String] = [
-        .delivered: delivered, .failed: "f", .rejected: "r",
-    ]
+    private static func outcome(of text: String) -> AttemptResult.Outcome? {
+        AttemptResult.Outcome.allCases.first { letter(of: $0) == text }
+    }
 
     static func text(_ attempt: AttemptRecord) -> String {
         let phases =
@@ -150,7 +157,7 @@ enum AttemptLine {
             ].map { $0.map(String.init) ?? "" } + [attempt.digest].compactMap(\.self)
         var parts = [
             String(attempt.at.ms), String(attempt.seq), String(attempt.number),
-            outcomes[attempt.outcome] ?? "", attempt.kind.rawValue,
+            letter(of: attempt.outcome), attempt.kind.rawValue,
             attempt.code.map(String.init) ?? "",
             phases.joined(separator: ","),
             attempt.event?.description ?? "", attempt.address ?? "",
@@ -171,7 +178,7 @@ enum AttemptLine {
         ).map(String.init)
         guard parts.count >= 9, let at = Timestamp(stored: parts[0]),
             let seq = Int(count: parts[1]), let number = Int(count: parts[2]),
-            let outcome = outcomes.first(where: { $0.value == parts[3] })?.key,
+            let outcome = Self.outcome(of: parts[3]),
             let kind = AttemptClass(rawValue: parts[4])
         else { return nil }
         // After the phases: the digest of the message.

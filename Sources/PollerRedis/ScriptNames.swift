@@ -61,7 +61,8 @@ enum ScriptNames {
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)
         literals["SHORT.fragments"] = ShortText.luaTable
-        literals["ATTEMPT.delivered"] = "'\(AttemptLine.delivered)'"
+        literals["ATTEMPT.delivered"] = "'\(AttemptLine.letter(of: .delivered))'"
+        literals["ATTEMPT.skipped"] = "'\(AttemptLine.letter(of: .skipped))'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // What scripts read of a lane is a field of the table they have read it into.
         add("lane", LaneField.self) { "lane.\($0)" }

@@ -284,3 +284,22 @@ def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
     states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
     assert states[fine].startswith("enabled")
     assert states[lame].startswith(("failing", "not answering"))
+
+
+def test_a_test_that_is_accepted_sends_what_waits_for_the_endpoint(chaos, shop: Shop):
+    cluster: Cluster = chaos(workers=1, listen=False)
+    shop.status = 503
+    id = endpoint(cluster, "add", shop.url, "--retry", "1s,1h")["id"]
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[])
+    cluster.sandbox.authorise(source)
+
+    def waits() -> bool:
+        deliveries = cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]
+        return any(one["failures"] >= 2 for one in deliveries)
+
+    wait_until(waits, 30, "its next attempt is an hour away")
+    shop.status = 204
+    shop.requests.clear()
+    assert endpoint(cluster, "test", id)["delivered"]
+    wait_until(lambda: shop.told(source), 15, "what waited is sent")

@@ -1,5 +1,6 @@
 """Mails as customers see and stop them: rendered in a browser, unsubscribed with one click."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -198,3 +199,10 @@ def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
         lambda: shop.notifiers[0].stderr().count("the recipient wants no mail"), 10, "skipped"
     )
     assert mails(shop, source) == []
+    # Whoever asks later is answered why: in the attempts and in the payment's timeline.
+    [delivery] = shop.api.get(f"/v1/deliveries?source={source}")["data"]
+    attempts = shop.api.get(f"/v1/deliveries/{delivery['id']}/attempts")["data"]
+    assert {one["outcome"] for one in attempts} == {"skipped"}, attempts
+    assert "hard_bounce" in attempts[0]["reason"]
+    timeline = json.dumps(shop.api.get(f"/v1/watches/{source}/timeline"))
+    assert "hard_bounce" in timeline, timeline

@@ -1,7 +1,7 @@
 /// What came of one attempt to tell a customer, and what is known about it.
 package struct AttemptResult: Hashable, Sendable {
     /// What follows from it.
-    package enum Outcome: String, Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable, CaseIterable {
         /// The receiver has accepted it.
         case delivered
         /// It did not work now and may later.

@@ -5,8 +5,8 @@ import StandardWebhooks
 
 /// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
 ///
-/// A test goes past the queue and changes no state of the endpoint: it tells whether the receiver is
-/// there, also while deliveries are held. A rotation lets the old secrets sign beside the new one, so
+/// A test goes past the queue and shows whether the receiver is there, also while deliveries are held; one that is
+/// accepted ends the pause after failures. A rotation lets the old secrets sign beside the new one, so
 /// that a receiver learns the new one in its own time; at most three, because each is a signature in
 /// every request. Enabling and disabling twice is as good as once.
 extension EndpointRoutes {
@@ -17,11 +17,12 @@ extension EndpointRoutes {
         "Send a signed endpoint.test event at once",
         """
         Past the queue, also to a disabled endpoint; answers when the receiver has, or after the \
-        time of an attempt.
+        time of an attempt. When the receiver accepts it after a failure, the deliveries that wait \
+        for the endpoint are tried at once.
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("another test is another event, and changes nothing"),
+        repeats: .byNature("another test is another event, and sends no event of a payment twice"),
         answers: [.ok("What the receiver did.", "EndpointTest")],
         problems: [404, 409]
     )
@@ -117,7 +118,26 @@ extension EndpointRoutes {
             AuditTarget(stored.endpoint),
             of: stored.endpoint.account
         )
+        if result.outcome == .delivered { try await retryWaiting(for: stored.endpoint) }
         return Response(EndpointTest(result))
+    }
+
+    /// Tries one of the deliveries that wait for an endpoint which had failed and answers again.
+    ///
+    /// The first one that is accepted ends the pause of all the others.
+    private func retryWaiting(for endpoint: Poller.Endpoint) async throws {
+        let lane = try await deliveries.lane(LaneID(endpoint: endpoint.id))
+        guard endpoint.isEnabled, lane?.failingSince != nil else { return }
+        for state in [DeliverySnapshot.State.failing, .waiting] {
+            let query = DeliveryQuery(endpoint: endpoint.id, state: state, limit: 1)
+            guard let found = try await deliveries.deliveries(query).items.first else {
+                continue
+            }
+            let unchanged = found.delivery.state
+            let revision = DeliveryRevision(id: found.id, from: unchanged, to: unchanged)
+            _ = try await deliveries.revise([revision], endingHolds: true)
+            return
+        }
     }
 
     /// A repeat with the same `Idempotency-Key` answers the same secret.

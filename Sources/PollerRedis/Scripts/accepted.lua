@@ -44,14 +44,19 @@ for _, id in ipairs(ids) do
   local lines = call('LRANGE', attempts, 0, -1)
   -- What was given up keeps its whole story for as long as somebody may send it again.
   if #lines > 0 and call('HGET', item, ITEM.closed) ~= CLOSED.dead then
-    local entries = read(call('HGET', item, ITEM.accepted) or '')
+    local entries, skipped = read(call('HGET', item, ITEM.accepted) or ''), {}
     for _, line in ipairs(lines) do
+      -- Why a recipient was sent nothing is asked long after.
+      if match(line, '^%d+|%d+|%d+|' .. ATTEMPT.skipped .. '|') then skipped[#skipped + 1] = line end
       local ms, seq = match(line, '^(%d+)|(%d+)|%d+|' .. ATTEMPT.delivered)
       if ms then entries[#entries + 1] = { seq, floor(number(ms) / 1000) } end
     end
     local kept = written(entries)
     if kept then call('HSET', item, ITEM.accepted, kept) end
+    local left = call('PTTL', attempts)
     call('DEL', attempts)
+    for _, line in ipairs(skipped) do call('RPUSH', attempts, line) end
+    if #skipped > 0 and left > 0 then call('PEXPIRE', attempts, left) end
   end
 end
 call('HSET', KEYS[1], META.faded, last)

@@ -6,12 +6,14 @@ from threading import Thread
 
 
 class Shop:
-    """Keeps every request as it came and accepts it."""
+    """Keeps every request as it came and accepts it, or answers as `status` says."""
 
     def __init__(self):
         self.requests: list[tuple[dict, bytes]] = []
         # What was asked for, in the order in which it came.
         self.paths: list[str] = []
+        # What it answers, such as 503 while it is down.
+        self.status = 204
         shop = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -22,7 +24,9 @@ class Shop:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 shop.paths.append(self.path)
                 shop.requests.append(({k.lower(): v for k, v in self.headers.items()}, body))
-                self.send_response(204)
+                self.send_response(shop.status)
+                if shop.status != 204:
+                    self.send_header("content-length", "0")
                 self.end_headers()
 
             def log_message(self, *_):

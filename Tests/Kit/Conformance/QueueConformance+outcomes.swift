@@ -11,7 +11,11 @@ extension QueueConformance {
             var written: [AttemptRecord] = []
             for number in 1...23 {
                 let lease = try await bench.take(mark)
-                let attempt = bench.attempt(number, number % 2 == 0 ? .delivered : bench.failure)
+                let results: [AttemptResult] = [
+                    .delivered, bench.failure, .skipped("the recipient is suppressed"),
+                    .rejected("answered 410", .gone, code: 410),
+                ]
+                let attempt = bench.attempt(number, results[number % results.count])
                 written.append(attempt)
                 try await bench.end(lease, .next(after: .zero), attempt: attempt)
             }
