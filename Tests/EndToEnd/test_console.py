@@ -159,7 +159,7 @@ def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_i
     console.wait(lambda: "PAID-1" in console.text and "FAILED-1" not in console.text, "the dear ones alone")
     console.open("#/payments?q=nothing_is_called_so")
     console.says("No payment is like that.")
-    console.says("Whole words only")
+    console.says("beginnings of words")
     console.open("#/payments?q=amount%3D45")
     console.click("amount=45.00")
     console.says("PAID-1")

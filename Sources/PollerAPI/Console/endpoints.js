@@ -47,11 +47,14 @@ export function note(endpoint, error) {
   return "";
 }
 
-/** Since when an endpoint accepts nothing; nothing for one that does. */
+/** The time since which an enabled endpoint fails; empty for one that accepts events, and for a disabled one. */
 export function since(endpoint) {
-  const from = endpoint.state === "disabled" ? endpoint.disabled_at : endpoint.health?.failing_since;
+  const from = endpoint.state === "disabled" ? null : endpoint.health?.failing_since;
   return from ? age(from) : "";
 }
+
+/** The time since which an endpoint is disabled or fails, next to its state. */
+const inThisStateSince = (endpoint) => endpoint.state === "disabled" && endpoint.disabled_at ? age(endpoint.disabled_at) : since(endpoint);
 
 /** What an endpoint is told of. */
 export const scope = (endpoint) => [
@@ -101,7 +104,7 @@ export async function endpointsPage({ query, refresh }) {
     table("Endpoints", [
       { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
         h("span", { class: "soft narrow" }, one.account)] },
-      { name: "State", cell: (one) => [health(one, errors.get(one.id)), h("span", { class: "soft narrow" }, since(one))] },
+      { name: "State", cell: (one) => [health(one, errors.get(one.id)), h("span", { class: "soft narrow" }, inThisStateSince(one))] },
       { name: "Failing since", wide: true, cell: (one) => since(one) || h("span", { class: "soft" }, "–") },
       { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
       { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },

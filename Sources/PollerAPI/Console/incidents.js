@@ -1,4 +1,4 @@
-// Incidents: troubles that were reported to operators.
+// Incidents: problems of the cluster, open and resolved.
 
 import { at, maybe } from "./api.js";
 import { h } from "./dom.js";
@@ -12,7 +12,7 @@ export async function incidentsPage({ query }) {
   const status = query.get("status") ?? "";
   const link = (value) => at("#/incidents", { status: value });
   const told = await maybe(at("v1/incidents", { status }));
-  const title = head("Incidents", { note: "What operators are notified of when it begins and when it is over." });
+  const title = head("Incidents", { note: "Problems of the cluster, when each began and when it was over." });
   if (!told) return [title, h("p", { class: "empty" }, "This server keeps no incidents.")];
   return [
     title,
@@ -23,7 +23,7 @@ export async function incidentsPage({ query }) {
         one.action && one.status === "open" && h("p", { class: "soft small" }, sentence(one.action))] },
       { name: "Since", cell: (one) => age(one.since) },
       { name: "Lasted", n: true, wide: true, cell: lasted },
-      { name: "Notified", wide: true, cell: (one) => age(one.opened_at) },
+      { name: "Opened", wide: true, cell: (one) => age(one.opened_at) },
       { name: "Over", wide: true, cell: (one) => age(one.resolved_at) },
       { name: "Kind", wide: true, cell: (one) => h("span", { class: "soft" }, upper(plain(one.kind))) },
     ], told.data, { nothing: status === "open" ? "No incident is open." : "There was no incident yet." }),

@@ -180,11 +180,11 @@ function busyLanes(lanes, stats) {
 function incidentsCard(incidents) {
   const shown = (incidents ?? []).filter((one) => one.status !== "open").slice(0, 3);
   if (!shown.length) return null;
-  return card({ title: "Incidents that are over", note: "operators were told of each" },
+  return card({ title: "Incidents that are over" },
     h("ul", { class: "checks", id: "incidents" }, shown.map((one) => h("li", null,
       badge("Over", "good", one.id),
       h("div", null, h("p", null, sentence(one.message)),
-        h("p", { class: "soft" }, "since ", age(one.since), ", told ", age(one.opened_at),
+        h("p", { class: "soft" }, "since ", age(one.since), ", opened ", age(one.opened_at),
           one.resolved_at ? [", over ", age(one.resolved_at)] : null))))));
 }
 

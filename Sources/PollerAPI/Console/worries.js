@@ -42,10 +42,10 @@ const consequences = [
   ["notifiers", "outbox", "smtp relay"],
   ["dead", "endpoints", "endpoints held", "endpoints failing", "failing", "deliveries"],
 ];
-/** Where a worry stands in the list: what is only slowed, or wanted by somebody, is advice. */
+/** The rank of a worry: a lane without overdue payments that only slows down or was paused by a person is advice. */
 function rank({ key, colour }) {
   const found = consequences.findIndex((keys) => keys.includes(key));
-  const isAdvice = found < 0 || (colour !== "bad" && ["lanes", "late lanes", "redis", "stripe api key", "smtp relay"].includes(key));
+  const isAdvice = found < 0 || (colour !== "bad" && ["lanes", "redis", "stripe api key", "smtp relay"].includes(key));
   return isAdvice ? [consequences.length, 0] : [found, consequences[found].indexOf(key)];
 }
 
@@ -155,7 +155,7 @@ function ofDeliveries({ dead, failing }) {
   ].filter(Boolean);
 }
 
-/** What operators were told of and nothing else on the page shows. */
+/** Incidents that nothing else on the page shows. */
 const ofIncidents = (incidents) => incidents
   .filter((one) => one.status === "open" && ["key_expiring", "store_filling"].includes(one.kind))
   .map((one) => worry(one.kind, one.kind === "store_filling" ? "bad" : "careful", sentence(one.message), one.action,
