@@ -110,7 +110,8 @@ extension Endpoint: Shown {
             .init(stateShown, colour),
             .init(account), .init(url), .init(typesShown, .faint),
             health?.failingSince?.cell(.bad) ?? .init("-"),
-            .init(health?.lastError ?? "-", .careful),
+            // The answer for a list has no text of the last error.
+            .init(health?.lastError ?? health?.failure?.phrase ?? "-", .careful),
         ]
     }
 

@@ -262,6 +262,16 @@ extension Open<FailureKind> {
         case nil: "fails (\(rawValue))"
         }
     }
+
+    /// The failure as a short phrase, where a list has no text of an error.
+    var phrase: String {
+        switch known {
+        case .denied, .revoked: "refuses us"
+        case .errors: "answers with errors"
+        case .silent: "no answer"
+        case nil: "fails (\(rawValue))"
+        }
+    }
 }
 
 extension PollerWire.LaneLimit {

@@ -284,6 +284,8 @@ def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
     states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
     assert states[fine].startswith("enabled")
     assert states[lame].startswith(("failing", "not answering"))
+    [failing] = [line for line in shown.splitlines() if line.startswith(lame)]
+    assert failing.endswith("\tno answer"), failing
 
 
 def test_a_test_that_is_accepted_sends_what_waits_for_the_endpoint(chaos, shop: Shop):
