@@ -7,7 +7,10 @@ import PollerWire
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check what the server depends on and say what to do.",
-        discussion: "Exit status: 0 no check failed, 1 some did, 69 the server is unreachable."
+        discussion: """
+            Failed checks come first, then warnings. Exit status: 0 no check failed, 1 some did, \
+            69 the server is unreachable.
+            """
     )
 
     @OptionGroup var server: ServerOptions
@@ -18,41 +21,74 @@ struct Doctor: AsyncParsableCommand {
             if server.json {
                 Terminal.printJSON(RawJSON(unchecked: report.json).inOrder)
             } else {
-                Self.show("ok", "server", "answers at \(client.url)", action: nil)
+                var findings = [
+                    Finding(status: "ok", name: "server", message: "answers at \(client.url)")
+                ]
                 for check in report.checks {
-                    Self.show(
-                        check.status.rawValue,
-                        check.name,
-                        check.message,
-                        action: check.action
+                    findings.append(
+                        Finding(
+                            status: check.status.rawValue,
+                            name: check.name,
+                            message: check.message,
+                            action: check.action
+                        )
                     )
                 }
+                Self.show(findings)
             }
             guard report.healthy else { throw ExitCode(1) }
+        }
+    }
+
+    /// The result of one check.
+    struct Finding {
+        /// `ok`, `warning` or `failed`; a newer server may have others.
+        let status: String
+        let name: String
+        let message: String
+        /// The advice; nil when there is nothing to do.
+        var action: String?
+
+        fileprivate var colour: Terminal.Colour {
+            switch status {
+            case "ok": .good
+            case "warning": .careful
+            default: .bad
+            }
+        }
+
+        /// Its rank among findings, the worst first.
+        fileprivate var rank: Int {
+            switch status {
+            case "ok": 2
+            case "warning": 1
+            default: 0
+            }
         }
     }
 
     /// Columns before what is said.
     private static let indent = 9
 
-    /// Prints a check, and what to do below it.
-    static func show(_ status: String, _ name: String, _ message: String, action: String?) {
-        let colour: Terminal.Colour =
-            switch status {
-            case "ok": .good
-            case "warning": .careful
-            default: .bad
-            }
-        let word = Terminal.clean(status)
+    /// Prints findings: failed ones, warnings, and those that are well; the order within each is kept.
+    static func show(_ findings: [Finding]) {
+        // The sort is stable.
+        for finding in findings.sorted(by: { $0.rank < $1.rank }) { show(finding) }
+    }
+
+    /// Prints a finding, and what to do below it.
+    private static func show(_ finding: Finding) {
+        let word = Terminal.clean(finding.status)
         let gap = String(repeating: " ", count: max(1, indent - word.count))
         let room = Terminal.width.map { $0 - indent }
         let space = String(repeating: " ", count: indent)
-        for (index, line) in Terminal.wrapped(Terminal.clean("\(name): \(message)"), within: room)
-            .enumerated()
-        {
-            Terminal.printLine((index == 0 ? Terminal.coloured(word, colour) + gap : space) + line)
+        let text = Terminal.clean("\(finding.name): \(finding.message)")
+        let lines = Terminal.wrapped(text, within: room)
+        for (index, line) in lines.enumerated() {
+            let begin = index == 0 ? Terminal.coloured(word, finding.colour) + gap : space
+            Terminal.printLine(begin + line)
         }
-        guard let action else { return }
+        guard let action = finding.action else { return }
         let todo = Terminal.wrapped(Terminal.clean(action), within: room.map { $0 - 2 })
         for (index, line) in todo.enumerated() {
             Terminal.printLine(space + (index == 0 ? "→ " : "  ") + line)

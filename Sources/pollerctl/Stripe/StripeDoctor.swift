@@ -50,14 +50,15 @@ struct StripeDoctor: AsyncParsableCommand {
         if json {
             try checkup.showJSON()
         } else {
-            for check in checkup.checks {
-                Doctor.show(
-                    check.status.rawValue,
-                    check.name,
-                    check.message,
+            let findings = checkup.checks.map { check in
+                Doctor.Finding(
+                    status: check.status.rawValue,
+                    name: check.name,
+                    message: check.message,
                     action: check.action
                 )
             }
+            Doctor.show(findings)
         }
         guard checkup.isHealthy else { throw ExitCode(1) }
     }

@@ -156,7 +156,7 @@ struct PollerctlTests {
         try await LiveAPI.run(checks: [Failing()]) { api in
             let done = try await CommandRun.pollerctl("doctor", url: api.url)
             #expect(done.status == 1)
-            #expect(done.output.contains("redis.eviction"))
+            #expect(done.output.hasPrefix("failed   redis.eviction: "), "\(done.output)")
             #expect(done.output.contains("Set noeviction."))
             #expect(!done.output.contains("\u{1B}"), "a server must not steer the terminal")
         }
