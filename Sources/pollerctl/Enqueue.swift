@@ -28,10 +28,10 @@ struct Enqueue: AsyncParsableCommand {
 
     @Option(
         help: """
-            How often to poll: auto (the default) as long as the payer is likely to be there every \
-            15 s and then ever slower; interactive every 15 s for 10 minutes; standard every 5 \
-            minutes for a day; patient every hour for 30 days. Each goes on beyond that, slower, \
-            until the timeout.
+            How often to poll. auto (the default) and interactive begin with 1 s and slow down to \
+            15 s: interactive for 10 minutes, auto as long as the payer is likely to be there. \
+            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. A change \
+            makes the interval short again. Beyond that each goes on, slower, until the timeout.
             """
     )
     var policy: String?
