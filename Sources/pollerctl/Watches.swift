@@ -57,7 +57,12 @@ struct List: AsyncParsableCommand {
     /// Watches looked at unless somebody wants all of them: some seconds.
     private static let looksMax = 20_000
 
-    @Argument(help: "What to look for; all of it must hold.")
+    @Argument(
+        help: """
+            What to look for; all of it must hold. A whole number counts the smallest unit: \
+            'amount>=70' is 70 cents, 'amount>=70.00' and 'amount>=€70' are 70 euros.
+            """
+    )
     var words: [String] = []
 
     @Flag(help: "Look at every watch, however many there are.")
