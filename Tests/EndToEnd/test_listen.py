@@ -70,6 +70,10 @@ def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, t
     assert unsigned.status_code == 204
     assert requests.get(hook, timeout=10).status_code == 405
     wait_until(lambda: "no event of ours" in receiver.stdout(), 10, "what is no event is said")
+    second = run("pollerctl", "listen", "--print", "--port", str(port), env=env)
+    assert second.returncode == 1 and "errno" not in second.stderr, second.stderr
+    assert f"port {port} of 127.0.0.1 is in use by another program" in second.stderr
+    assert "Choose another one with --port" in second.stderr
 
 
 @pytest.mark.parametrize(

@@ -103,12 +103,17 @@ struct Listen: AsyncParsableCommand {
                 keys: secrets.compactMap { SigningKey($0) },
                 isJSON: server.json
             )
+            let wanted = port ?? Self.port
             do {
-                try await printer.run(port: port ?? Self.port)
+                try await printer.run(port: wanted)
             } catch let error as IOError {
+                let problem =
+                    error.errnoCode == EADDRINUSE
+                    ? "port \(wanted) of 127.0.0.1 is in use by another program"
+                    : "port \(wanted) of 127.0.0.1 cannot be opened: \(error)"
                 Terminal.printError(
-                    "port \(port ?? Self.port) cannot be had: \(error)\nName another one with --port, "
-                        + "0 for a free one."
+                    "\(problem)\nChoose another one with --port, such as --port 8001, "
+                        + "or --port 0 for a free one."
                 )
                 throw ExitCode(1)
             }
