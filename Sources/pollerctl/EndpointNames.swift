@@ -10,9 +10,8 @@ extension PollerClient {
 
     /// The ID of an endpoint that is given by its ID or by its name, within an account or in any.
     ///
-    /// If no endpoint has that name, it returns the text itself, and the server's answer reports the error. For a
-    /// change, an endpoint of another account than the default one is refused unless that account is named: a key that
-    /// is bound to no account sees the endpoints of all tenants.
+    /// A name that no endpoint has is refused. For a change, an endpoint of another account than the default one is
+    /// refused unless that account is named: a key that is bound to no account sees the endpoints of all tenants.
     func endpointID(
         _ text: String,
         of account: String? = nil,
@@ -35,7 +34,13 @@ extension PollerClient {
                     + "\(other.id) of account \(other.account) is"
             )
         }
-        guard let one = found.first else { return text }
+        guard let one = found.first else {
+            let place = account.map { " of account \($0)" } ?? ""
+            throw ValidationError(
+                "no endpoint\(place) has the name \"\(text)\"; "
+                    + "pollerctl endpoint list shows names and IDs"
+            )
+        }
         guard !isChange || account != nil || one.account == Self.defaultAccount else {
             throw ValidationError(
                 "the endpoint \"\(text)\" belongs to account \(one.account): "

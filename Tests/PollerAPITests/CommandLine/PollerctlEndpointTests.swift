@@ -138,7 +138,12 @@ struct PollerctlEndpointTests {
             let bare = try await Self.run(api, "change", "Warehouse", "--name", "", "--json")
             #expect(try Self.json(bare.output)["name"] is NSNull, "\(bare.errors)")
             let unknown = try await Self.run(api, "get", "Warehouse")
-            #expect(unknown.status != 0)
+            #expect(unknown.status == 64)
+            #expect(
+                unknown.errors.contains(#"no endpoint has the name "Warehouse""#)
+                    && unknown.errors.contains("pollerctl endpoint list"),
+                "\(unknown.errors)"
+            )
         }
     }
 
