@@ -227,8 +227,17 @@ extension Delivery: Shown {
             "DEAD",
             "NEXT",
             "ERROR",
-            optional: ["SEQ", "DEAD", "ATTEMPTS", "NEXT"]
+            optional: ["SEQ", "DEAD", "ATTEMPTS", "NEXT"],
+            shortened: ["ENDPOINT"]
         )
+    }
+
+    /// The recipient as people know it: the name of the endpoint, or the address of an inline delivery.
+    private var recipient: String {
+        if let endpointName { return endpointName }
+        guard let url else { return endpoint }
+        let scheme = "mailto:"
+        return url.hasPrefix(scheme) ? String(url.dropFirst(scheme.count)) : url
     }
 
     /// When it is tried next; what is due already only waits for its turn, or for its endpoint.
@@ -249,7 +258,7 @@ extension Delivery: Shown {
     var row: [Table.Cell] {
         [
             .init(id, .strong), .init(source),
-            .init(people: endpointName ?? endpoint, programs: endpoint),
+            .init(people: recipient, programs: endpoint),
             .init(state.rawValue, colour),
             .init("\(lastSeq)"), .init("\(attempts)"),
             .init(deadShown ?? "-", deadShown == nil ? nil : .bad),

@@ -33,10 +33,13 @@ struct Table {
     var rows: [[Cell]] = []
     /// The columns a narrow terminal does without, the least important first.
     private let optional: [String]
+    /// The columns of addresses that a narrow terminal cuts, the least important first.
+    private let shortened: [String]
 
-    init(_ header: String..., optional: [String] = []) {
+    init(_ header: String..., optional: [String] = [], shortened: [String] = []) {
         self.header = header
         self.optional = optional
+        self.shortened = shortened
     }
 
     /// Writes the table; of an empty one nothing, which is for whoever asked to explain.
@@ -72,7 +75,8 @@ struct Table {
     /// The columns that fit, and how wide each is; nil where they cannot be made to fit.
     ///
     /// Optional columns that say the same in each row go first, then the others. Where that is not
-    /// enough, the widest of sentences is cut: ids and URLs are there to be copied.
+    /// enough, the widest of sentences is cut, and then the columns in ``shortened``: other ids and URLs
+    /// are there to be copied.
     private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int])? {
         var widths = header.indices.map { column in
             max(header[column].columns, rows.map { $0[column].text.columns }.max() ?? 0)
@@ -88,11 +92,12 @@ struct Table {
         }
         guard excess() > 0 else { return (columns, widths) }
         let sentences = columns.filter { column in rows.contains { $0[column].text.contains(" ") } }
-        guard let widest = sentences.max(by: { widths[$0] < widths[$1] }),
-            widths[widest] - excess() >= Self.sentenceMin
-        else { return nil }
-        widths[widest] -= excess()
-        return (columns, widths)
+        let widest = sentences.max { widths[$0] < widths[$1] }
+        let addresses = shortened.compactMap(header.firstIndex(of:)).filter { columns.contains($0) }
+        for column in [widest].compactMap(\.self) + addresses where excess() > 0 {
+            widths[column] -= min(excess(), max(widths[column] - Self.sentenceMin, 0))
+        }
+        return excess() > 0 ? nil : (columns, widths)
     }
 
     /// Each row as a block, a cell a line: what a terminal shows that is narrower than any table.

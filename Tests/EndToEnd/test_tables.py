@@ -139,10 +139,16 @@ def test_deliveries_fit_too_and_keep_their_ids(chaos):
     cluster.enqueue(source, notify=["http://127.0.0.1:1/refuses-every-connection"])
     shown = ["delivery", "list", "--source", source]
     # It fails with a sentence that is longer than what is left of the line.
-    wait_until(lambda: any("…" in line for line in on_a_terminal(cluster, 100, *shown)), 20, "a failure")
+    wait_until(lambda: any(line.endswith("…") for line in on_a_terminal(cluster, 100, *shown)), 20, "a failure")
     header, *rows = on_a_terminal(cluster, 100, *shown)
     assert "ERROR" in header and max(map(len, rows)) <= 100, rows
     assert all(source in row for row in rows), rows
+    # People see the address; programs still get the ID.
+    assert all("  http://127.0.0.1:1" in row for row in rows), rows
+    wide = on_a_terminal(cluster, 250, *shown)
+    assert "  http://127.0.0.1:1/refuses-every-connection  " in wide[1], wide
+    cells = run("pollerctl", *shown, env={"POLLER_URL": cluster.api.url}).stdout.splitlines()[0].split("\t")
+    assert cells[2].startswith("ep_"), cells
 
 
 def test_get_says_how_much_and_who(calm: Cluster, source: str):

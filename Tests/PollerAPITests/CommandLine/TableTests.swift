@@ -34,6 +34,19 @@ struct TableTests {
         )
     }
 
+    @Test("a column of addresses is cut when a shorter sentence is not enough")
+    func addresses() {
+        var table = Table("ID", "URL", "ERROR", shortened: ["URL"])
+        let url = "https://shop.example.com/hooks/payments"
+        table.rows = [[.init("dlv_1"), .init(url), .init("the receiver did not answer in time")]]
+        let wide = table.lines(forPeople: true, within: 100)
+        #expect(wide[1].contains("  \(url)  "))
+        let narrow = table.lines(forPeople: true, within: 50)
+        #expect(narrow[1] == "dlv_1  https://shop.example.com…  the receiver di…")
+        #expect(table.lines(forPeople: true, within: 40).count == 4)
+        #expect(table.lines(forPeople: false)[0].contains("\t\(url)\t"))
+    }
+
     @Test("programs get every column, and nothing of a table without rows is shown")
     func programs() {
         let piped = table("a b").lines(forPeople: false, within: 20)
