@@ -30,8 +30,8 @@ struct Enqueue: AsyncParsableCommand {
         help: """
             How often to poll. auto (the default) and interactive begin with 1 s and slow down to \
             15 s: interactive for 10 minutes, auto as long as the payer is likely to be there. \
-            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. A change \
-            makes the interval short again. Beyond that each goes on, slower, until the timeout.
+            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. Beyond \
+            that each goes on, slower, until the timeout. A change makes the interval short again.
             """
     )
     var policy: String?
