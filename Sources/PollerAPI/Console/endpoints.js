@@ -54,7 +54,8 @@ export function since(endpoint) {
 }
 
 /** The time since which an endpoint is disabled or fails, next to its state. */
-const inThisStateSince = (endpoint) => endpoint.state === "disabled" && endpoint.disabled_at ? age(endpoint.disabled_at) : since(endpoint);
+const inStateSince = (endpoint) => endpoint.state === "disabled" && endpoint.disabled_at
+  ? age(endpoint.disabled_at) : since(endpoint);
 
 /** What an endpoint is told of. */
 export const scope = (endpoint) => [
@@ -104,7 +105,8 @@ export async function endpointsPage({ query, refresh }) {
     table("Endpoints", [
       { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
         h("span", { class: "soft narrow" }, one.account)] },
-      { name: "State", cell: (one) => [health(one, errors.get(one.id)), h("span", { class: "soft narrow" }, inThisStateSince(one))] },
+      { name: "State", cell: (one) => [health(one, errors.get(one.id)),
+        h("span", { class: "soft narrow" }, inStateSince(one))] },
       { name: "Failing since", wide: true, cell: (one) => since(one) || h("span", { class: "soft" }, "–") },
       { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
       { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },

@@ -39,7 +39,8 @@ function nothingFound(q) {
   return [
     h("p", null, "No payment is like that."),
     cents && h("p", null, `${cents[0].trim()} is in the smallest unit. As people write it:`, example(q.replace(cents[0].trim(), `amount${cents[1]}${cents[2]}.00`))),
-    h("p", null, "A search finds sources and charges by their whole ID. It finds orders, customers and mail addresses by words and beginnings of words. Other filters:",
+    h("p", null, "A search finds sources and charges by their whole ID. It finds orders, customers and mail addresses ",
+      "by words and beginnings of words. Other filters:",
       ["payment=paid", "amount>=10.00", "created<2d", "error=any"].map(example), "."),
   ];
 }
