@@ -127,6 +127,7 @@ def test_a_store_that_was_lost_has_its_payments_again(heard: Cluster, tmp_path: 
     assert [receipt.seq for receipt in heard.webhook.receipts.of(klarna)] == list(range(1, seq + 1))
 
 
+@pytest.mark.long
 def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
     source, count = heard.sandbox.create_source(), 2000
     heard.enqueue(source, notify=[])

@@ -25,7 +25,8 @@ def judged(chaos, plan: Plan) -> Run:
 
 # Both of them: a write that one has and the other has not yet is lost when the other is promoted.
 @needs_owners
-@pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 2])
+@pytest.mark.long
+@pytest.mark.parametrize("wait_replicas", [0, 2])
 def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replicas: int):
     kinds = frozenset({"master cut off", "api killed"})
     plan = Plan(

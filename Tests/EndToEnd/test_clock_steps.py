@@ -20,7 +20,7 @@ def faked(chaos, tmp_path) -> tuple[Cluster, FakedClock]:
     return chaos(redis_env=clock.env), clock
 
 
-@pytest.mark.parametrize("step_s", [-HOUR_S, -DAY_S])
+@pytest.mark.parametrize("step_s", [-HOUR_S, pytest.param(-DAY_S, marks=pytest.mark.long)])
 def test_a_clock_set_back_freezes_nothing(faked, step_s):
     cluster, clock = faked
     old, settled = cluster.sandbox.create_sources(2)

@@ -134,12 +134,13 @@ struct ConnectionTests {
         #expect(taken.count == most)
         let refused = try? await RawConnection.everything(port: port, to: request)
         #expect(refused ?? "" == "")
-        try await taken[0].close()
+        // One that has sent nothing for a while may have been closed by the server.
+        try? await taken[0].close()
         try await eventually("a place is free") {
             let answer = try? await RawConnection.everything(port: port, to: request)
             return answer?.hasPrefix("HTTP/1.1 ") ?? false
         }
-        for channel in taken.dropFirst() { try await channel.close() }
+        for channel in taken.dropFirst() { try? await channel.close() }
     }
 
     @Test("one key takes half of the places to wait in or what it may, another one still has some")
