@@ -54,7 +54,11 @@ struct Late: AsyncParsableCommand {
             table.rows = late.map(row)
             table.print()
             guard Terminal.isErrorInteractive else { return }
-            if late.isEmpty { Terminal.printError("no payment is late") }
+            if late.isEmpty {
+                Terminal.printError(
+                    "no payment is late; pollerctl list error=any lists those whose polls fail"
+                )
+            }
             if answer.member("has_more")?.bool == true {
                 Terminal.printError("there are more; see --limit")
             }
