@@ -3,7 +3,7 @@ import PollerWire
 /// An amount as people type it: `49.90`, `49,90`, `€49.90`, `49.90 EUR`, `1.234,50 €`, `¥5000`, or `4990` in the
 /// smallest unit.
 ///
-/// *Units*: decimal places are those of the payment's own currency (``CurrencyUnit``), so `49.90` is 4990 cents, 49900
+/// *Units*: decimal places are those of the payment's own currency (`CurrencyUnit`), so `49.90` is 4990 cents, 49900
 /// fils of a Kuwaiti dinar and no amount of yen.
 /// *Limits*: those of ``Amount``.
 struct TypedMoney: Hashable {

@@ -71,7 +71,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.closed == .settled && story.told.last?.closed == .settled)
 
         unchanged.reopen(ago: .zero)
-        for isLast in [false, false, true] {
+        for isLast in [false, true] {
             #expect(unchanged.look("succeeded", "s", rank: .final) == [])
             #expect(unchanged.closed == (isLast ? .settled : nil))
         }
