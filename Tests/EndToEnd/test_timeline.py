@@ -35,8 +35,8 @@ def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
     calm.sandbox.authorise(source)
     calm.wait_status(source, "chargeable")
     calm.sandbox.charge(source)
-    wait_until(lambda: "Paid" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
-               20, "the end is told")
+    wait_until(lambda: "was told: “Paid”" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
+               20, "the payment was delivered")
     entries = story(calm, source)
     assert [entry["at"] for entry in entries] == sorted(entry["at"] for entry in entries)
     texts = [entry["text"] for entry in entries]
