@@ -60,11 +60,8 @@ enum KnownWords {
     }
 
     /// The known word that a mistaken one was meant to be; nil when there is none near.
-    ///
-    /// Two letters may be wrong, of a short word one.
     static func suggestion(for word: String, among known: some Collection<String>) -> String? {
-        let near = known.sorted().min { distance($0, word) < distance($1, word) }
-        return near.flatMap { distance($0, word) <= min(2, ($0.count + 1) / 3) ? $0 : nil }
+        Spelling.nearest(to: word, among: known.sorted())
     }
 
     private static func check(
@@ -79,23 +76,5 @@ enum KnownWords {
         }
         let all = known.sorted().map { prefix + $0 }.joined(separator: ", ")
         Terminal.printError("warning: nothing is known to be \(prefix)\(word)\nKnown are \(all).")
-    }
-
-    /// Levenshtein's distance, in which two letters that changed places are one mistake.
-    private static func distance(_ a: String, _ b: String) -> Int {
-        let (a, b) = (Array(a), Array(b))
-        var rows = [Array(0...b.count)]
-        for i in a.indices {
-            var row = [i + 1]
-            for j in b.indices {
-                let kept = rows[i][j] + (a[i] == b[j] ? 0 : 1)
-                row.append(min(kept, rows[i][j + 1] + 1, row[j] + 1))
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
-                    row[j + 1] = min(row[j + 1], rows[i - 1][j - 1] + 1)
-                }
-            }
-            rows.append(row)
-        }
-        return rows[a.count][b.count]
     }
 }

@@ -1,3 +1,5 @@
+import PollerWire
+
 /// One thing that must hold of a watch that is looked for.
 package struct SearchCondition: Hashable, Sendable {
     /// What it is about.
@@ -111,7 +113,8 @@ package struct SearchCondition: Hashable, Sendable {
     /// The suggestion for an unknown field: a field with nearly the same name, or else the metadata of this name.
     private static func unknown(_ word: SearchWord, _ name: String, _ keys: SearchKeys) -> String {
         let known = known(keys)
-        let meant = Spelling.nearest(to: name.lowercased(), among: known) ?? "metadata.\(name)"
+        let meant =
+            Spelling.nearestOrLonger(than: name.lowercased(), among: known) ?? "metadata.\(name)"
         return
             "asks for \(name), which is not a field. Did you mean `\(word.text(named: meant))`? Fields are "
             + known.joined(separator: ", ") + "; any other metadata is metadata.NAME"

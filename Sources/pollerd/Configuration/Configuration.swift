@@ -2,6 +2,7 @@ import Foundation
 import Poller
 import PollerAPI
 import PollerUpstreams
+import PollerWire
 import SecretFiles
 import Yams
 
@@ -276,27 +277,8 @@ struct Configuration: Sendable {
         return text[..<scheme.upperBound] + "(redacted)" + text[at.lowerBound...]
     }
 
-    /// `, did you mean …?` for a name within two edits of a known one.
+    /// `, did you mean …?` for a name that is nearly a known one.
     private static func suggestion(for name: String, among known: [String]) -> String {
-        let near = known.min { distance($0, name) < distance($1, name) }
-        guard let near, distance(near, name) <= 2 else { return "" }
-        return ", did you mean \(near)?"
-    }
-
-    /// Levenshtein's distance.
-    private static func distance(_ a: String, _ b: String) -> Int {
-        var row = Array(0...b.count)
-        for (i, x) in a.enumerated() {
-            // Safe: a row has one place more than `b`.
-            var diagonal = row[0]
-            // Safe: a row has one place more than `b`.
-            row[0] = i + 1
-            for (j, y) in b.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(row[j] + 1, above + 1, diagonal + (x == y ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return row[b.count]
+        Spelling.nearest(to: name, among: known).map { ", did you mean \($0)?" } ?? ""
     }
 }

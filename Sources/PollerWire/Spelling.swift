@@ -2,13 +2,18 @@
 package enum Spelling {
     /// The nearest known word; `nil` where none is near.
     ///
-    /// Two letters may be wrong, or one letter of a short word. A prefix of a known word is near as well.
+    /// Two letters may be wrong, or one letter of a short word. The first of several that are equally near.
     package static func nearest(to word: String, among known: [String]) -> String? {
         guard word.utf8.count <= 64 else { return nil }
         let near = known.map { (name: $0, distance: distance($0, word)) }
             .min { $0.distance < $1.distance }
-        if let near, near.distance <= min(2, (near.name.count + 1) / 3) { return near.name }
-        return word.count > 1 ? known.first { $0.hasPrefix(word) } : nil
+        return near.flatMap { $0.distance <= min(2, ($0.name.count + 1) / 3) ? $0.name : nil }
+    }
+
+    /// The nearest known word, or else the first known word that begins with a text of two letters or more.
+    package static func nearestOrLonger(than word: String, among known: [String]) -> String? {
+        nearest(to: word, among: known)
+            ?? (word.count > 1 ? known.first { $0.hasPrefix(word) } : nil)
     }
 
     /// Levenshtein's distance, in which two swapped letters are one mistake.
