@@ -35,7 +35,9 @@ def make(cluster: Cluster, count: int, account: str | None = None) -> list[str]:
     for _ in range(count):
         sources.append(cluster.sandbox.create_source(type="ideal"))
         cluster.enqueue(sources[-1], metadata={"customer": f"list-{account}"}, notify=[cluster.webhook.url])
-        time.sleep(0.005)
+        # Deliveries are created by polls, which end in any order on a busy machine.
+        path = f"/v1/deliveries?source={sources[-1]}"
+        wait_until(lambda path=path: cluster.api.get(path)["data"], 20, "it has a delivery")
     return sources
 
 
