@@ -83,7 +83,7 @@ public struct Incident: WireObject, Hashable {
         Field(
             "subject_name",
             \.subjectName,
-            note: "What people call the endpoint; left out for what has no name."
+            note: "The name of the endpoint; left out where it has none."
         )
         Field("count", \.count, .count, note: "How many there were when it was seen last.")
         Field("since", \.since, note: "When it was seen first.")

@@ -167,7 +167,7 @@ def test_was_the_refund_delivered(front, console):
     front.shop.until(source, lambda watch: watch["payment"]["state"] == "refunded")
     console.open(f"#/payments/{source}")
     told = "[...document.querySelectorAll('.aside .rows .badge')].map((one) => one.innerText)"
-    console.wait(lambda: any(one.startswith("Told: Refunded") for one in console.js(told)), "both know of the refund", 20)
+    console.wait(lambda: any(one.startswith("Notified: Refunded") for one in console.js(told)), "both know of the refund", 20)
     # The payment's state, not the source's.
     assert not any("onsumed" in one for one in console.js(told)), console.js(told)
 

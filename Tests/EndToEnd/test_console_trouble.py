@@ -153,8 +153,8 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         # Mails are of what becomes of a payment: of one that waits there is none.
         source = shop.watches("UNSEEN-1")
         console.open(f"#/payments/{source}")
-        console.says("Nothing to tell yet")
-        assert "Told" not in console.js("[...document.querySelectorAll('.aside .badge')].map((one) => one.innerText).join()")
+        console.says("Nothing to deliver yet")
+        assert "Notified" not in console.js("[...document.querySelectorAll('.aside .badge')].map((one) => one.innerText).join()")
         console.says("The customer has not paid yet.")
 
         cluster.sandbox.fault("status", f"/v1/sources/{source}", status=403)

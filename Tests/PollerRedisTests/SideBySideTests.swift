@@ -50,7 +50,7 @@ struct ReleasedScripts: Sendable {
             "a hint opens what is dead as not understood, and it goes on",
             // It knows no failure of a whole account, and lists no departed processes.
             "a revoked key opens the circuit whatever item finds it out",
-            "departures tell for a day who left and who was lost, the last one first",
+            "departures are listed for a day, clean and lost, the newest first",
             // Its names come only from its configuration file, which has each of them once.
             "a name belongs to one endpoint of an account",
             "a name is changed, freed and kept by changes of other fields",

@@ -122,7 +122,7 @@ export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deli
     h("span", { class: "soft narrow" }, row.last_attempt_at && ["tried ", age(row.last_attempt_at)])] },
     !isOne && { name: "Receiver", wide: true, cell: receiver },
     { name: "State", why: true, cell: (row) => {
-      const [word, colour] = row.state === "done" && row.attempts === 0 ? ["Nothing to tell yet", "quiet"] : words(row.state);
+      const [word, colour] = row.state === "done" && row.attempts === 0 ? ["Nothing yet", "quiet"] : words(row.state);
       const dead = row.dead_seqs.length;
       return [dead > 0 && row.state !== "dead" && [badge(`${dead} given up`, "bad"), " "], badge(word, colour, row.last_error)];
     } },

@@ -146,7 +146,7 @@ export async function orderPage({ id, query, refresh }) {
       h("div", null,
         card("What happens next", twice?.isDue && h("ul", { class: "next" }, h("li", null,
           "Somebody has to refund the try that is marked, unless the cluster is told to do that by itself.")), steps(tries, isOne)),
-        card({ title: "What became of it", note: `${note}, in your time (${zone()})` }, timeline(entries, deliveries))),
+        card({ title: "Timeline", note: `${note}, in your time (${zone()})` }, timeline(entries, deliveries))),
       h("div", { class: "aside" },
         triesCard(order, tries, twice),
         card("Who is told", receivers(deliveries, (delivery) => retry(delivery, refresh))),

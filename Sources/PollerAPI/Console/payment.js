@@ -198,7 +198,7 @@ export async function paymentPage({ id: source, query, refresh }) {
     h("div", { class: "columns" },
       h("div", null,
         card("What happens next", next(watch, all.told, all.deliveries)),
-        card({ title: "What became of it", note: `in your time (${zone()})` }, timeline(all.entries, all.deliveries))),
+        card({ title: "Timeline", note: `in your time (${zone()})` }, timeline(all.entries, all.deliveries))),
       aside(all, refresh, tries.length ? tries : null)),
   ];
 }

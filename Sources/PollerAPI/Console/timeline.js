@@ -90,7 +90,7 @@ function below(entry, deliveries) {
 }
 
 /** Draws entries, a day under its name; the deliveries of one event are one entry. */
-export function timeline(entries, deliveries = [], label = "What became of it") {
+export function timeline(entries, deliveries = [], label = "Timeline") {
   let day = null;
   const items = [];
   for (const entry of fold(entries, new Map(deliveries.map(({ delivery, endpoint }) => [delivery.endpoint, nameOf(delivery, endpoint)])))) {
@@ -157,10 +157,10 @@ const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circui
 /** What somebody was told who has nothing more to be told: that they were told is said where they have accepted something. */
 function toldOf(delivery, told, isOver) {
   // The effect on the money, not the type of the last event: `consumed` means nothing to people.
-  if (told) return [`Told: ${payments[told.payment]?.[0] ?? told.accepted}, ${timeOfDay(told.at)}`, "good"];
-  if (delivery.attempts === 0) return [isOver ? "Told nothing" : "Nothing to tell yet", "quiet"];
+  if (told) return [`Notified: ${payments[told.payment]?.[0] ?? told.accepted}, ${timeOfDay(told.at)}`, "good"];
+  if (delivery.attempts === 0) return [isOver ? "Not notified" : "Nothing to deliver yet", "quiet"];
   // Attempts are forgotten before deliveries are, and what was given up may have been dismissed.
-  return ["Nothing left to tell", "quiet"];
+  return ["Nothing left to deliver", "quiet"];
 }
 
 /** How each receiver stands with a payment. */

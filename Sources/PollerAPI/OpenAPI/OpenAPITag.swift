@@ -17,7 +17,7 @@ enum OpenAPITag {
         ("quarantine", "What could not be processed and waits for a person.", ["quarantine"]),
         ("accounts", "Accounts at upstreams.", ["accounts"]),
         ("keys", "Keys of this API, and who holds the one that is sent.", ["keys", "caller"]),
-        ("audit", "Who changed what.", ["audit"]),
+        ("audit", "The audit trail: each change with its key and its time.", ["audit"]),
         (
             "cluster", "Processes, counts, checks and incidents.",
             ["stats", "workers", "doctor", "incidents"]

@@ -21,7 +21,7 @@ struct MailRoutes {
         access: .key(.writeMail),
         repeats: .byNature("reported twice is as good as once"),
         body: .json(.shape("Bounce")),
-        answers: [.ok("What became of it.", "Suppression")],
+        answers: [.ok("Whether mails to the recipient are suppressed now.", "Suppression")],
         audit: .traffic("a relay reports what came back, by the thousand; suppressions say why")
     )
     private static let look = Route(

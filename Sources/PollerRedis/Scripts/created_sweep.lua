@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Cleans two indexes of entries that earlier releases left, which delete and reopen items without these indexes. In the
--- index by creation: entries whose item is deleted, or is elsewhere in the index. In the index of words: entries whose
--- item is deleted, or no longer has the word.
+-- Cleans two indexes of entries that earlier releases left, which delete and reopen items without these indexes.
+-- By creation: entries of deleted items, and of items that have another entry. By words: entries of deleted items,
+-- and of items without the word.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     kind (T open, V closed, or that of words), the leaf to begin with or '', most entries

@@ -198,8 +198,8 @@ struct FileMember: Sendable {
         ("support", "mail address", "not set", "who answers payers' questions"),
         ("colour", "#rrggbb", "not set", "that of headings and buttons"),
         ("logo", "https:// URL", "not set", "a picture in place of the name"),
-        ("language", "tag such as de", "en", "for payers of whom nobody knows theirs"),
-        ("time_zone", "such as Europe/Berlin", "UTC", "for payers of whom nobody knows theirs"),
+        ("language", "tag such as de", "en", "for payers whose language is unknown"),
+        ("time_zone", "such as Europe/Berlin", "UTC", "for payers whose zone is unknown"),
         (
             "mail_from", "address or Name <address>", "the option mail_from",
             "who its mails come from; the relay must accept it"

@@ -202,7 +202,7 @@ extension QueueConformance {
             let both = try await members.beat(anna, for: .seconds(9))
             try bench.equal(Set(both), [anna, bert], "when it comes back")
         },
-        ConformanceCase("departures tell for a day who left and who was lost, the last one first") {
+        ConformanceCase("departures are listed for a day, clean and lost, the newest first") {
             bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
