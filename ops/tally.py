@@ -4,12 +4,18 @@ A line for each failure follows: the test's name and what it failed with. Honest
 cannot show: a missing or broken report, a report without tests, and a runner that ended with a
 failure although its report shows none each count as one failure.
 
+The slowest tests follow as `took: SECONDS NAME`.
+
 AGAIN is the report of asking the tests that failed once more. One that passes there has passed, and
 is named as `unsteady:` with what it first failed with.
 """
 
 import sys
 import xml.etree.ElementTree as ElementTree
+
+
+# Of each report so many of the slowest tests are named.
+SLOWEST = 20
 
 
 def tally(path: str, status: int, again: str | None) -> tuple[int, int, int, list[str]]:
@@ -34,7 +40,12 @@ def tally(path: str, status: int, again: str | None) -> tuple[int, int, int, lis
         what = f"the runner ended with status {status}" if status != 0 else "the run had no tests"
         lines.append(f"failed: {what}: counted as a failure")
         failed = 1
-    return passed, failed, skipped, lines
+    return passed, failed, skipped, lines + slowest(cases)
+
+
+def slowest(cases: list[ElementTree.Element]) -> list[str]:
+    times = sorted(((float(case.get("time") or 0), name_of(case)) for case in cases), reverse=True)
+    return [f"took: {seconds:.1f} {name}" for seconds, name in times[:SLOWEST] if seconds > 0]
 
 
 def cases_of(path: str) -> list[ElementTree.Element]:

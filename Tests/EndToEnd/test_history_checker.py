@@ -322,6 +322,16 @@ def test_the_tally_names_what_failed_and_why(tmp_path: Path):
     assert done.stdout.splitlines() == ["0 1 0", "failed: Tests.Clock.ticks(): 1 is not 2"]
 
 
+def test_the_tally_names_the_slowest_tests(tmp_path: Path):
+    path = tmp_path / "report.xml"
+    cases = (f'<testcase classname="C" name="t{seconds}" time="{seconds}"/>' for seconds in range(1, 31))
+    path.write_text(CASE.format("".join(cases)))
+    done = subprocess.run([sys.executable, ROOT / "ops/tally.py", path, "0"], capture_output=True, text=True)
+    counts, *slowest = done.stdout.splitlines()
+    assert counts == "30 0 0"
+    assert slowest == [f"took: {seconds:.1f} C.t{seconds}" for seconds in range(30, 10, -1)]
+
+
 def test_the_tally_names_what_passed_only_when_it_was_asked_again(tmp_path: Path):
     first, again = tmp_path / "first.xml", tmp_path / "again.xml"
     fails = '<testcase classname="C" name="{}"><failure message="{}"/></testcase>'
