@@ -62,15 +62,14 @@ def test_a_stalled_log_reader_blocks_no_probe_and_no_request(chaos):
     url = made.address("api")
     # Each request writes lines: more than the pipe and the queue hold.
     session = requests.Session()
-    wait_until(
-        lambda: (
-            session.post(f"{url}/v1/watches", data=b"{", timeout=5),
-            made.metric("poller_log_lines_dropped_total") > 0,
-        )[1],
-        60,
-        "the queue of the log is full",
-        pause_s=0,
-    )
+
+    def full() -> bool:
+        for _ in range(50):
+            session.post(f"{url}/v1/watches", data=b"{", timeout=5)
+        return made.metric("poller_log_lines_dropped_total") > 0
+
+    # Some thousand requests, which take a slow machine more than a minute.
+    wait_until(full, 180, "the queue of the log is full", pause_s=0)
     assert made.admin("/livez").status_code == 200
     assert made.admin("/readyz").status_code == 200
     assert requests.get(f"{url}/v1/stats", timeout=5).status_code == 200
