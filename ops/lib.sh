@@ -49,7 +49,7 @@ version_at_least() {
 require_swift() {
     local version
     have swift || die "swift is not on PATH. Install Swift $SWIFT_MIN or newer from https://www.swift.org/install and run this again."
-    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p')
     [ -n "$version" ] || die "'swift --version' does not name a version. Is this the Swift toolchain? See https://www.swift.org/install."
     version_at_least "$version" "$SWIFT_MIN" ||
         die "Swift $version is too old: $SWIFT_MIN or newer is needed. See https://www.swift.org/install (swiftly use latest)."

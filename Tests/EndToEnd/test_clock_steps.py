@@ -77,7 +77,7 @@ def test_a_clock_set_forward_forgets_and_expires_nothing(faked):
     watch = cluster.api.watch(waiting)
     assert watch["state"] == "open", watch
     cluster.sandbox.set_status(waiting, "consumed")
-    cluster.wait_status(waiting, "consumed", timeout_s=30)
+    cluster.wait_status(waiting, "consumed", timeout_s=60)
     cluster.wait_delivered([waiting], timeout_s=20)
     clock.set(0)
     (new,) = cluster.sandbox.create_sources(1)
