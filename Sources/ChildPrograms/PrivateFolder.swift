@@ -4,9 +4,8 @@ import Foundation
 enum PrivateFolder {
     private static let folderMode = 0o700
     private static let fileMode = 0o600
-    /// Folders of redis-server in the data of an earlier release, whose mode is 0755.
-    private static let formerFolders: Set = ["appendonlydir"]
-    private static let formerFiles: Set = ["redis.log", "redis.conf", "dump.rdb"]
+    /// Names that an earlier start has left in a folder.
+    private static let known: Set = ["appendonlydir", "redis.log", "redis.conf", "dump.rdb"]
 
     /// Makes a folder for this user alone, with the folders above it.
     ///
@@ -25,16 +24,7 @@ enum PrivateFolder {
         }
         guard isOwn(path) else { return }
         let names = Set(try files.contentsOfDirectory(atPath: path))
-        let former = names.intersection(formerFolders.union(formerFiles))
-        if names.isEmpty || !former.isEmpty { try restrict(path, to: folderMode) }
-        for name in former {
-            let isFolder = formerFolders.contains(name)
-            try restrict("\(path)/\(name)", to: isFolder ? folderMode : fileMode)
-            guard isFolder else { continue }
-            for file in try files.contentsOfDirectory(atPath: "\(path)/\(name)") {
-                try restrict("\(path)/\(name)/\(file)", to: fileMode)
-            }
-        }
+        if names.isEmpty || !names.isDisjoint(with: known) { try restrict(path, to: folderMode) }
     }
 
     /// Writes a file that only this user may read, also while it is written.

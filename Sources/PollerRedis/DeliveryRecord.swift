@@ -10,9 +10,8 @@ import SafeNumbers
 /// 64 bytes is a field of the item, a longer one its private value; a registered endpoint has none.
 enum DeliveryRecord: ItemRecord {
     /// Where mark.lua puts an inline URL: in the item itself, or among its long values.
-    static func place(of url: NotifyURL?, _ form: EventForm) -> String {
-        // A former release beside this one looks for it among the long values.
-        let isShort = form == .once && (url?.description.utf8.count ?? 0) <= ShortText.bytesMax
+    static func place(of url: NotifyURL?) -> String {
+        let isShort = (url?.description.utf8.count ?? 0) <= ShortText.bytesMax
         return isShort ? String(ItemField.url.rawValue) : ""
     }
 
@@ -23,7 +22,7 @@ enum DeliveryRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Delivery? {
         let facts = Packed.split(fields.facts)
         let text = fields.url ?? fields.privateValue
-        let url = try? NotifyURL(recorded: text)
+        let url = try? NotifyURL(text)
         guard fields.isReadable, facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty,
             let state = state(fields.state)
         else { return nil }
@@ -84,7 +83,7 @@ enum DeliveryRecord: ItemRecord {
         return Packed.join(parts)
     }
 
-    /// What the first release has written; later ones have added to its end.
+    /// The values that are written even where they are empty.
     private static let partsMin = 4
 
     /// Reads a state; `nil` when a number in it is out of range.

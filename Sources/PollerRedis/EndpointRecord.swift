@@ -121,12 +121,7 @@ enum EndpointRecord {
         }
 
         let url: String
-        /// The name of an endpoint of the file.
         let name: String?
-        /// The name of an endpoint of the API.
-        ///
-        /// 0.3.0 takes every endpoint with a `name` for one of the file, and disables those that its own file lacks.
-        let label: String?
         let types: [String]?
         let sources: [String]?
         let metadata: [String: String]?
@@ -153,8 +148,7 @@ enum EndpointRecord {
         init(_ endpoint: Endpoint, _ seals: Seals) {
             let scope = endpoint.scope
             url = endpoint.url.description
-            name = endpoint.isOfFile ? endpoint.name : nil
-            label = endpoint.isOfFile ? nil : endpoint.name
+            name = endpoint.name
             types = scope.types.isEmpty ? nil : scope.types
             sources =
                 scope.sources.isEmpty ? nil : scope.sources.map(\.description).sorted()
@@ -226,8 +220,8 @@ enum EndpointRecord {
             var endpoint = Endpoint(
                 id: id,
                 account: account,
-                name: name ?? label,
-                url: try NotifyURL(recorded: url),
+                name: name,
+                url: try NotifyURL(url),
                 secrets: live,
                 createdAt: createdAt,
                 updatedAt: updatedAt

@@ -20,7 +20,7 @@ import Poller
 /// bodies, until the janitor takes these off.
 enum FoldedEvents {
     /// The first byte.
-    static let mark: UInt8 = 3
+    static let mark: UInt8 = 2
     /// Bytes before the stream.
     private static let headLength = 5
     /// They came back from an archive: nobody is to be told of them.
@@ -96,7 +96,6 @@ enum FoldedEvents {
         return text.split(separator: UInt8(ascii: "\n")).enumerated().compactMap { index, line in
             let line = String(decoding: line, as: UTF8.self)
             let read = marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
-            // An earlier release parted an event at the line ends of its object, which an upstream chose.
             guard var event = read, event.key == key else { return nil }
             event.isRestored = index < restored
             return event

@@ -119,9 +119,7 @@ struct ItemFields {
             case .crashes: crashes = count()
             // The scripts' own.
             case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
-                .hasError,
-                .forgottenSeq, .formerDue,
-                .formerCrashes:
+                .hasError, .forgottenSeq:
                 break
             }
         }

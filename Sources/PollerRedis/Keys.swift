@@ -18,10 +18,9 @@ import RedisClient
 /// | `<ns>paid{<account>}` | string | exists for a day after money arrived on an account |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
 /// | `<ns>refused` | hash | account → its webhooks that were refused since one was accepted (``RefusedWebhooks``), two days |
-/// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `reader` and `release` (``StoreVersion``) |
+/// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `form` and `release` (``StoreVersion``) |
 /// | `poller:repartition` | string | who gives the store more partitions just now (``RedisRepartition``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
-/// | `poller:created` | string | which process fills the index by creation just now (``CreationIndex``) |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:suppressedNote:<id>` | string | details for the list of that entry: time, account, masked address |
@@ -156,15 +155,4 @@ package struct Keys: Hashable, Sendable {
     }
 
     private func channel(_ channel: NewsChannel) -> String { "\(namespace)\(channel.rawValue)" }
-}
-
-/// How a store keeps what is recorded (``StoreVersion``); all are read side by side.
-enum EventForm {
-    /// As JSON, in the log of its watch and in the outbox.
-    case json
-    /// As ``PackedEvent``, likewise.
-    case packed
-    /// As ``PackedEvent`` in the log alone; the outbox has its number. What is short of a watch is in its record
-    /// (``ShortText``).
-    case once
 }

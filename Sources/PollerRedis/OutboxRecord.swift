@@ -15,12 +15,10 @@ struct OutboxRecord {
     /// `<ms>-<n>`.
     let id: String
     private(set) var item = ""
-    /// The event's number in the log of its item; nil of one that stands here.
-    private(set) var seq: Int?
-    private(set) var stored: [UInt8]?
+    /// The event's number in the log of its item; 0, which none has, of an entry that does not say.
+    private(set) var seq = 0
     /// The lane of the item; empty where it is not said.
     private(set) var lane = ""
-    private var urls = ""
 
     /// Reads an entry of XRANGE or XREADGROUP; nil when it is none.
     init?(_ value: RedisValue) {
@@ -33,38 +31,37 @@ struct OutboxRecord {
             let value = fields[index + 1]
             switch fields[index].string.flatMap(OutboxField.init(rawValue:)) {
             case .item: item = value.string ?? ""
-            case .event, .packed: stored = value.bytes
-            case .notify: urls = value.string ?? ""
-            case .seq: seq = value.count
+            case .seq: seq = value.count ?? 0
             case .lane: lane = value.string ?? ""
             case nil: break
             }
         }
     }
 
-    /// What it tells; nil when that is not understood, or gone.
-    ///
-    /// `told` is what recorded.lua answers of it, where it has but a number.
-    func entry(_ partition: Int, told: RedisValue?) -> OutboxEntry? {
-        if let seq {
-            let event = Self.event(seq, told)
-            return event.map { entry($0, partition, told?.array?.last?.string ?? "") }
+    /// The event that it names.
+    var named: RecordedEvent {
+        RecordedEvent(item: item, lane: LaneID(unchecked: lane), seq: seq)
+    }
+
+    /// The entry with its event, which recorded.lua has answered; nil when that is not understood, or gone.
+    func entry(_ partition: Int, told: RedisValue) -> OutboxEntry? {
+        Self.event(seq, told).map { event in
+            OutboxEntry(
+                id: id,
+                partition: partition,
+                event: event,
+                notify: Self.notify(told.array?.last?.string ?? "")
+            )
         }
-        guard let stored, let event = PackedEvent.event(stored, of: nil) else { return nil }
-        return entry(event, partition, urls)
     }
 
     /// The event of that number that recorded.lua has answered; nil when it is gone.
-    static func event(_ seq: Int, _ told: RedisValue?) -> Event? {
-        guard let told = told?.array, told.count == 4, let stored = told[0].bytes else {
+    static func event(_ seq: Int, _ told: RedisValue) -> Event? {
+        guard let told = told.array, told.count == 4, let stored = told[0].bytes else {
             return nil
         }
         let key = key(source: told[1].string ?? "", lane: told[2].string ?? "")
         return PackedEvent.events(stored, of: key).first { $0.seq == seq }
-    }
-
-    private func entry(_ event: Event, _ partition: Int, _ urls: String) -> OutboxEntry {
-        OutboxEntry(id: id, partition: partition, event: event, notify: Self.notify(urls))
     }
 
     /// Whose an event is; nil of what is no watch.
@@ -75,6 +72,6 @@ struct OutboxRecord {
 
     /// Reads URLs this system checked when it stored them.
     static func notify(_ text: String) -> [NotifyURL] {
-        text.split(separator: "\n").compactMap { try? NotifyURL(recorded: String($0)) }
+        text.split(separator: "\n").compactMap { try? NotifyURL(String($0)) }
     }
 }

@@ -71,8 +71,6 @@ extension RedisDeliveryQueue {
     }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        // A former release beside this one would not find what is kept.
-        guard redis.eventForm == .once else { return false }
         let reply = try await redis.run(
             redis.scripts[.accepted],
             partition: partition,

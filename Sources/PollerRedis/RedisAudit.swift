@@ -63,8 +63,6 @@ extension RedisQueue {
         _ cursor: String,
         _ repairing: Bool
     ) async throws(StoreError) -> AuditPage {
-        // Where the index by creation is not complete what is missing there is no fault.
-        let isFiled = try await CreationIndex.isComplete(in: redis)
         let prefix = "\(redis.keys.namespace)w{"
         let page = try await scan(
             cursor,
@@ -79,7 +77,7 @@ extension RedisQueue {
         var faults: [String] = []
         var checked = 0
         for (partition, ids) in items.sorted(by: { $0.key < $1.key }) {
-            let found = try await audit(partition, repairing, [isFiled ? "filed" : "items"] + ids)
+            let found = try await audit(partition, repairing, ["items"] + ids)
             faults += found.faults
             faults += try await misplaced(ids, in: partition)
             checked += found.checked

@@ -4,21 +4,17 @@ import RedisClient
 /// Lists of deliveries, the newest first.
 ///
 /// In the order of creation (RedisNewest.swift): open ones, closed ones, or both. Of dead ones those that go on and
-/// have dead letters come first, in that order, and then those in quarantine, which came there last first. Before the
-/// index by creation is complete, open ones are read lane by lane, then the others.
+/// have dead letters come first, in that order, and then those in quarantine, which came there last first.
 extension RedisDeliveryQueue {
     package func deliveries(
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
-        if let cursor = query.cursor {
-            if let place = CreatedPlace(cursor: cursor) { return try await newest(query, place) }
-            if let place = ClosedPlace(cursor: cursor) {
-                return try await quarantined(query, query.limit, place)
-            }
-        } else if try await CreationIndex.isComplete(in: redis) {
-            return try await newest(query, .start)
+        guard let cursor = query.cursor else { return try await newest(query, .start) }
+        if let place = CreatedPlace(cursor: cursor) { return try await newest(query, place) }
+        if let place = ClosedPlace(cursor: cursor) {
+            return try await quarantined(query, query.limit, place)
         }
-        return try await unordered(query)
+        throw .unknownCursor
     }
 
     private func newest(
@@ -59,8 +55,7 @@ extension RedisDeliveryQueue {
         _ limit: Int,
         _ place: ClosedPlace
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
-        try await closed(
-            .quarantine,
+        try await quarantined(
             accounts: query.accounts,
             behind: place,
             limit: limit,
@@ -93,35 +88,6 @@ extension RedisDeliveryQueue {
         }
         return found
     }
-
-    /// Of a store whose index by creation is not complete.
-    private func unordered(
-        _ query: DeliveryQuery
-    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
-        let lane = query.endpoint.map { LaneID(endpoint: $0).description }
-        let start = ListPosition(
-            cursor: query.cursor,
-            query.state == .done ? .closed : .leased,
-            of: redis.keys.map,
-            only: lane
-        )
-        guard let start else { throw .unknownCursor }
-        let span = ListSpan(isOfOneLane: lane != nil, afterOpen: query.state.afterOpen)
-        return try await page(
-            from: start,
-            span,
-            lane: lane,
-            accounts: query.accounts,
-            limit: query.limit
-        ) { (items, partition) async throws(StoreError) in
-            let readings = try await readings(items, partition: partition)
-            return zip(items, readings).map { item, reading in
-                let id = DeliveryID(partition: partition, item: item)
-                let snapshot = reading.map { DeliverySnapshot(id, $0) }
-                return snapshot.flatMap { query.matches($0) ? $0 : nil }
-            }
-        }
-    }
 }
 
 extension DeliverySnapshot.State? {
@@ -131,15 +97,6 @@ extension DeliverySnapshot.State? {
         case nil: [.openCreated, .closedCreated]
         case .done: [.closedCreated]
         case .waiting, .inFlight, .failing, .dead: [.openCreated]
-        }
-    }
-
-    /// Where a list goes on after the open ones: all closed ones, the quarantined, or nowhere.
-    fileprivate var afterOpen: ListPosition.Phase? {
-        switch self {
-        case nil: .closed
-        case .dead: .quarantine
-        case .waiting, .inFlight, .failing, .done: nil
         }
     }
 }

@@ -36,8 +36,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
             keys: layout.deliveryKeys,
             scripts: scripts,
             logger: logger,
-            durability: durability,
-            eventForm: layout.eventForm
+            durability: durability
         )
     }
 
@@ -132,7 +131,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                 .string(first.watch.source.description),
                 .string(DeliveryRecord.facts(of: first.watch)),
                 .string(first.url?.description ?? ""),
-                .string(DeliveryRecord.place(of: first.url, redis.eventForm)),
+                .string(DeliveryRecord.place(of: first.url)),
                 .string(first.telling.map(String.init) ?? ""),
                 .string(first.isUrgent ? "1" : ""),
                 RedisArgument(group.count),

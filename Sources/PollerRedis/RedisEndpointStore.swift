@@ -94,7 +94,7 @@ package struct RedisEndpointStore: EndpointStore {
                 .string(try json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
                 RedisArgument(EndpointRequest.span.ms), RedisArgument(accountMax),
-                .string(endpoint.name ?? ""), .string(Self.idOfFile(endpoint)),
+                .string(endpoint.name ?? ""),
             ],
             isDurable: true
         )
@@ -117,11 +117,6 @@ package struct RedisEndpointStore: EndpointStore {
         default: break
         }
         throw .corrupt("endpoint_write answered nonsense")
-    }
-
-    /// The ID that the configuration file would give an endpoint of its name; '' without a name.
-    private static func idOfFile(_ endpoint: Endpoint) -> String {
-        endpoint.name.map { "\(EndpointID(account: endpoint.account, name: $0))" } ?? ""
     }
 
     package func read(
@@ -150,7 +145,7 @@ package struct RedisEndpointStore: EndpointStore {
             [
                 "replace", .string(endpoint.id.description),
                 .string(try json(endpoint)), RedisArgument(version),
-                .string(endpoint.name ?? ""), .string(Self.idOfFile(endpoint)),
+                .string(endpoint.name ?? ""),
             ],
             isDurable: true
         )

@@ -200,9 +200,9 @@ extension RedisQueue {
     }
 }
 
-/// Where a list of lanes stands: the step (``ListPosition``), the part of it, and lane.lua's place in that.
+/// Where a list of lanes stands: the step (``WatchPlace``), the part of it, and lane.lua's place in that.
 ///
-/// *Shape* as cursor: `step.part.rank.steps.picture`, of the release before `partition.rank`. Ranks are good as long
+/// *Shape* as cursor: `step.part.rank.steps.picture`. Ranks are good as long
 /// as the step is not split; then it is begun again, and some of its lanes are told twice.
 private struct LanePlace {
     let step: Int
@@ -233,10 +233,7 @@ private struct LanePlace {
             self.init(0, among: map.steps, of: map)
             return
         }
-        var parts = cursor.split(separator: ".").map(String.init)
-        if parts.count == 2 {
-            parts = [parts[0], "0", parts[1], String(map.base), "\(map.base)-0"]
-        }
+        let parts = cursor.split(separator: ".").map(String.init)
         guard parts.count == 5, let step = Int(count: parts[0]), let part = Int(count: parts[1]),
             let rank = Int(safe: parts[2]), rank != -1, let steps = Int(count: parts[3]),
             map.hasStep(step, among: steps), part < map.partitions / steps

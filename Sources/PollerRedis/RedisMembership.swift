@@ -3,10 +3,10 @@ package import RedisClient
 
 /// The list of live processes, in Redis.
 ///
-/// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
-/// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>`,
-/// `partitions=<among how many it places lanes>`, of a worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
-/// alone. Another hash has the processes that left within a day (``KeyKind/departures``).
+/// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started ms>|<in flight>|<owner>|
+/// <form that it writes>|<partitions that it knows>|<concurrency of a worker>|<digest of its upstreams and channels>`, the
+/// last two empty where there are none. Another hash has the processes that left within a day
+/// (``KeyKind/departures``).
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]
@@ -70,48 +70,34 @@ package struct RedisMembership: Membership {
         return Departure(member, at: at, isClean: how == .clean)
     }
 
-    private static let (placesMark, formMark, servesMark) = ("places=", "form=", "serves=")
-    private static let partitionsMark = "partitions="
-    private static let createdMark = "created=1"
-
     private static func text(of member: Member) -> String {
-        let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
-        let form = member.form.map { ",\(formMark)\($0)" } ?? ""
-        let serves = member.serves.map { ",\(servesMark)\($0)" } ?? ""
-        let partitions = member.partitions.map { ",\(partitionsMark)\($0)" } ?? ""
-        let created = member.indexesCreation ? ",\(createdMark)" : ""
-        return Packed.join([
-            member.roles + places + form + partitions + created + serves, String(member.pid),
-            member.host,
-            member.version,
+        Packed.join([
+            member.roles, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
+            String(member.form), String(member.partitions),
+            member.places.map(String.init) ?? "", member.serves ?? "",
         ])
     }
 
     private static func member(of text: String) -> Member? {
         let parts = Packed.split(text)
-        guard parts.count == 7, let pid = Int(count: parts[1]),
-            let started = Timestamp(stored: parts[4]), let inFlight = Int(count: parts[5])
+        guard parts.count >= 11, let pid = Int(count: parts[1]),
+            let started = Timestamp(stored: parts[4]), let inFlight = Int(count: parts[5]),
+            let form = Int(count: parts[7]), let partitions = Int(count: parts[8])
         else { return nil }
-        let words = parts[0].split(separator: ",")
-        func number(_ mark: String) -> Int? {
-            words.first { $0.hasPrefix(mark) }.flatMap { Int(count: $0.dropFirst(mark.count)) }
-        }
         var member = Member(
             owner: OwnerID(unchecked: parts[6]),
-            roles: words.filter { !$0.contains("=") }.joined(separator: ","),
+            roles: parts[0],
             pid: pid,
             host: parts[2],
             version: parts[3],
             startedAt: started,
             inFlight: inFlight,
-            places: number(placesMark),
-            form: number(formMark)
+            places: Int(count: parts[9]),
+            form: form,
+            partitions: partitions
         )
-        member.partitions = number(partitionsMark)
-        member.indexesCreation = words.contains { $0 == createdMark }
-        let serves = words.first { $0.hasPrefix(servesMark) }
-        member.serves = serves.map { String($0.dropFirst(servesMark.count)) }
+        member.serves = parts[10].isEmpty ? nil : parts[10]
         return member
     }
 }

@@ -52,16 +52,13 @@ extension RedisQueue {
         var items: [MergedItem<CreatedPlace>] = []
         var ends: [CreatedPlace] = []
         for (partition, reply) in zip(places, replies) {
-            var known: Set<CreatedPlace> = []
             for kind in reply.array ?? [] {
                 let texts = (kind.array ?? []).compactMap(\.string)
                 guard let end = texts.first else {
                     throw .corrupt("newest.lua answered \(reply)")
                 }
                 if let end = CreatedPlace(end) { ends.append(end) }
-                // What a former release has closed is in the other half, too, until it is taken out there.
-                let places = texts.dropFirst().compactMap { CreatedPlace($0) }
-                for place in places where known.insert(place).inserted {
+                for place in texts.dropFirst().compactMap({ CreatedPlace($0) }) {
                     items.append(MergedItem(partition: partition, place: place))
                 }
             }

@@ -202,14 +202,9 @@ extension RedisWatchStore: Outbox {
         partition: Int,
         isConfirmed: Bool = false
     ) async throws(StoreError) -> [OutboxEntry] {
-        let named = records.compactMap { record in
-            record.seq.map { seq in
-                RecordedEvent(item: record.item, lane: LaneID(unchecked: record.lane), seq: seq)
-            }
-        }
-        var next = try await recorded(named, isConfirmed: isConfirmed).makeIterator()
-        return records.compactMap { record in
-            record.entry(partition, told: record.seq == nil ? nil : next.next())
+        let told = try await recorded(records.map(\.named), isConfirmed: isConfirmed)
+        return zip(records, told).compactMap { record, answer in
+            record.entry(partition, told: answer)
         }
     }
 
@@ -253,19 +248,6 @@ extension RedisWatchStore: Outbox {
     private static var trimmedMax: Int { 10_000 }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        if redis.eventForm == .once {
-            return try await fold(partition: partition, retention: retention)
-        }
-        let reply = try await redis.run(
-            redis.scripts[.fade],
-            partition: partition,
-            [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
-        )
-        return reply.int ?? 0 >= RedisPartitions.chunk
-    }
-
-    /// As ``fade(partition:retention:)``, all events of a watch in one entry.
-    private func fold(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             redis.scripts[.bodies],
             partition: partition,

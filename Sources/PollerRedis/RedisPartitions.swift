@@ -18,18 +18,10 @@ struct RedisPartitions: Sendable {
     var masterKeys = MasterKeys.none
     /// Whether they may seal what a request brings; nil for always.
     var sealing: SealingGate?
-    /// How events are stored.
-    var eventForm = EventForm.json
 
     /// What the scripts that record an event are given of it: its JSON, and what is stored or ''.
     func recording(_ event: Event) -> [RedisArgument] {
-        let stored: [UInt8] =
-            switch eventForm {
-            case .json: []
-            case .packed: PackedEvent.bytes(of: event)
-            case .once: PackedEvent.onceBytes(of: event)
-            }
-        return [.string(event.json), .bytes(stored)]
+        [.string(event.json), .bytes(PackedEvent.bytes(of: event))]
     }
 
     /// Runs a script in a partition, whatever lanes are in it.

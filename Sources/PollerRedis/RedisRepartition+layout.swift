@@ -21,13 +21,6 @@ extension RedisRepartition {
                     + "\(layout.partitions) to the end first"
             )
         }
-        guard layout.form >= StoreVersion.eventsOnce else {
-            throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store has form \(layout.form), whose programs cannot follow: run pollerd migrate apply first"
-            )
-        }
         guard partitions > layout.partitions, partitions % layout.partitions == 0,
             partitions <= StoreLayout.partitionsMax
         else {

@@ -31,7 +31,7 @@ extension RedisWatchStore {
         return [
             .string(watch.key.id.description),
             .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch, redis.eventForm)),
+            .string(WatchRecord.facts(of: watch)),
             .string(WatchRecord.text(of: watch.state)),
             .string(watch.key.lane.description),
             RedisArgument(watch.createdAt.ms),
@@ -42,26 +42,20 @@ extension RedisWatchStore {
             .string(watch.payment?.packed ?? ""),
             .string(watch.order?.description ?? ""),
             RedisArgument(archived.forgottenSeq),
-            ShortText.argument(
-                archived.notify.map(\.description).joined(separator: "\n"),
-                redis.eventForm
-            ),
-            ShortText.argument(archived.metadata, redis.eventForm),
+            ShortText.argument(archived.notify.map(\.description).joined(separator: "\n")),
+            ShortText.argument(archived.metadata),
             .string(archived.lastError ?? ""),
             .string(entries.stored),
             RedisArgument(log.count),
         ] + log
     }
 
-    /// The log as the store's form has it: one entry, or one for each event.
-    ///
-    /// Programs of former forms read the latter alone. It does not tell what was restored from what is to be told.
+    /// The log as one entry; where it cannot be packed together, an entry for each event.
     private func log(of archived: ArchivedWatch) -> [RedisArgument] {
-        let packed =
-            redis.eventForm == .once ? FoldedEvents.bytes(restoring: archived.events) : []
+        let packed = FoldedEvents.bytes(restoring: archived.events)
         guard packed.isEmpty else { return [.bytes(packed)] }
         return archived.events.map { event in
-            let stored = redis.eventForm == .json ? [] : PackedEvent.bytes(of: event)
+            let stored = PackedEvent.bytes(of: event)
             return .bytes(stored.isEmpty ? Array(event.json.utf8) : stored)
         }
     }

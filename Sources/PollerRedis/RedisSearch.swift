@@ -6,11 +6,12 @@ import RedisClient
 /// Three ways, by what is asked for. What is in the index of searches (``SearchTerm``), and a source, which names its
 /// watches itself (RedisSourceSearch.swift), is looked up in all partitions at once, and only what is found
 /// is read. Else records are read in the order of creation, the newest first, so many for a page and no further
-/// (RedisNewest.swift). Before the index by creation is complete (``CreationIndex``), open ones are read partition by
-/// partition and lane by lane, and then closed ones in the order of closing.
+/// (RedisNewest.swift); those in quarantine in the order in which they came there.
 extension RedisWatchStore {
     /// Records read in one go where few of them are expected to pass.
     static var batch: Int { 100 }
+    /// Items looked at for one page: a tenth of a second, most of it ours and not Redis'.
+    static var looksMax: Int { 2000 }
     /// Items of one entry that are asked for in one go.
     private static var found: Int { 200 }
     /// The same of all partitions together, if they are searched for a prefix at once: each item costs two reads.
@@ -36,51 +37,15 @@ extension RedisWatchStore {
                 return try await found(query, lookup)
             }
         }
-        let map = redis.keys.map
-        let place: WatchPlace
-        if let cursor = query.cursor {
-            guard let known = WatchPlace(cursor: cursor, of: map) else { throw .unknownCursor }
-            place = known
-        } else if query.state == .quarantined {
-            place = .closed(.start)
-        } else if try await CreationIndex.isComplete(in: redis) {
-            place = .created(.start)
-        } else {
-            place = query.isOfClosed ? .closed(.start) : .start(of: query.state, map)
+        guard let cursor = query.cursor else {
+            return query.state == .quarantined
+                ? try await quarantined(query, behind: .start)
+                : try await newest(query, behind: .start)
         }
-        switch place {
-        case .created(let place):
-            return try await newest(query, behind: place)
-        case .closed(let place):
-            return try await closed(query, query.limit, behind: place)
-        case .found, .named:
-            throw .unknownCursor
-        case .listed(let position):
-            let span = ListSpan(isOfOneLane: false, afterOpen: nil)
-            let page = try await page(
-                from: position,
-                span,
-                lane: nil,
-                accounts: query.accounts,
-                limit: query.limit,
-                batch: query.isSelective ? Self.batch : 1
-            ) { (ids, partition) async throws(StoreError) in
-                try await snapshots(ids, partition: partition, query)
-            }
-            // The closed ones follow the open ones.
-            let isOfOpen = query.state != nil || query.search?.isOfOpen ?? false
-            guard page.next == nil, !isOfOpen else { return page }
-            let left = query.limit - page.items.count
-            guard left > 0, page.looked < Self.looksMax else {
-                let next = ClosedPlace.start.cursor
-                return ListPage(items: page.items, next: next, looked: page.looked)
-            }
-            let rest = try await closed(query, left, behind: .start)
-            return ListPage(
-                items: page.items + rest.items,
-                next: rest.next,
-                looked: page.looked + rest.looked
-            )
+        switch WatchPlace(cursor: cursor, of: redis.keys.map) {
+        case .created(let place)?: return try await newest(query, behind: place)
+        case .quarantined(let place)?: return try await quarantined(query, behind: place)
+        case .found?, .named?, nil: throw .unknownCursor
         }
     }
 
@@ -106,25 +71,21 @@ extension RedisWatchStore {
         return ListPage(items: page.items, next: nil, looked: page.looked)
     }
 
-    /// Those closed last first, or those in quarantine.
-    private func closed(
+    private func quarantined(
         _ query: ListQuery,
-        _ limit: Int,
         behind place: ClosedPlace
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        try await closed(
-            query.state == .quarantined ? .quarantine : .closed,
+        try await quarantined(
             accounts: query.accounts,
             behind: place,
-            limit: limit,
+            limit: query.limit,
             batch: query.isSelective ? Self.batch : 1
         ) { items throws(StoreError) in
             try await read(items.map { ($0.partition, $0.place.id) }, query)
         }
     }
 
-    /// Puts watches into the index that are not in it, or not by all that is searched now, and takes the
-    /// entries of their sources out of it that releases before this one have made.
+    /// Puts watches into the index that are not in it by all that is searched now.
     ///
     /// - Returns: how many there were, and where the rest begins; nil when there is none.
     package func index(
@@ -134,15 +95,9 @@ extension RedisWatchStore {
         let snapshots = page.items
         try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
             group.flatMap { index -> [RedisArgument] in
-                let key = snapshots[index].watch.key
                 let entries = SearchEntries(of: snapshots[index], keys: searchKeys)
-                let former = SearchTerm.former(of: key).flatMap { term in
-                    entries.terms.contains(term) ? nil : term.description
-                }
                 return [
-                    .string(key.id.description),
-                    .string(entries.stored),
-                    .string(former ?? ""),
+                    .string(snapshots[index].watch.key.id.description), .string(entries.stored),
                 ]
             }
         } _: { _, _ in
@@ -170,7 +125,7 @@ extension RedisWatchStore {
         var page = ListPage<WatchSnapshot>(items: [], next: nil)
         var names = NamePlace(of: map)
         let entries = lookup.entries
-        switch query.cursor.map({ WatchPlace(cursor: $0, of: map, terms: entries.count) }) {
+        switch query.cursor.map({ WatchPlace(cursor: $0, of: map) }) {
         case nil:
             let heads = try await heads(entries, query)
             let gathered = try await gathered(query, lookup, heads, behind: .start)

@@ -55,12 +55,6 @@ package struct RedisSecrets: Sendable {
                 _ = try masterKeys.open(part, at: Self.place(root))
             }
         }
-        // Before anybody makes the first root: whoever finds one without this has an older store.
-        if fields[SecretsField.webhook.rawValue] == nil,
-            fields[SecretsField.cursor.rawValue] == nil
-        {
-            _ = try await agreed(.shared, fresh: "0")
-        }
         try await note(fields)
     }
 
@@ -83,22 +77,10 @@ package struct RedisSecrets: Sendable {
     }
 
     private func note(_ fields: [String: String]) async throws {
-        var missing: [String] = []
-        let plain = SecretsField.plain.rawValue
-        if let first = masterKeys.ids.first {
-            missing.append(Self.keyMark + first)
-            // Of a release that knew no master key.
-            let isOld = Self.sealed.contains { field in
-                Self.parts(fields[field.rawValue] ?? "").contains { !masterKeys.isCurrent($0) }
-            }
-            if isOld, Self.keys(fields).isEmpty { missing.append(plain) }
-        } else {
-            missing.append(plain)
-        }
+        let field = masterKeys.ids.first.map { Self.keyMark + $0 } ?? SecretsField.plain.rawValue
         // A store that is full takes no writes: what stands there already is not written again.
-        for field in missing where fields[field] == nil {
-            _ = try await send("HSETNX", [.string(field), "1"])
-        }
+        guard fields[field] == nil else { return }
+        _ = try await send("HSETNX", [.string(field), "1"])
     }
 
     /// How the store is sealed, as far as is noted.
@@ -108,12 +90,6 @@ package struct RedisSecrets: Sendable {
             otherKeys: Self.keys(fields).filter { $0 != masterKeys.ids.first },
             isPlain: fields[SecretsField.plain.rawValue] != nil
         )
-    }
-
-    /// Until when the default account's secret signs inline webhooks of all accounts.
-    package func sharedUntil() async throws(StoreError) -> Timestamp {
-        Timestamp(stored: try await fields()[SecretsField.shared.rawValue] ?? "")
-            ?? Timestamp(ms: 0)
     }
 
     /// Forgets the keys that have sealed nothing any more, after everything was sealed by the first.
@@ -128,18 +104,7 @@ package struct RedisSecrets: Sendable {
 /// The secrets themselves.
 extension RedisSecrets {
     /// What signs inline webhooks; `configured` takes the place of what is kept for the default account.
-    package func inline(
-        configured: WebhookSecret?,
-        now: Timestamp
-    ) async throws -> InlineSecrets {
-        let fields = try await fields()
-        // A cluster that has these has signed with one secret for all.
-        let isOld =
-            fields[SecretsField.webhook.rawValue] ?? fields[SecretsField.cursor.rawValue] != nil
-        let shared = try await agreed(
-            .shared,
-            fresh: isOld ? String((now + InlineSecrets.overlap).ms) : "0"
-        )
+    package func inline(configured: WebhookSecret?) async throws -> InlineSecrets {
         var chance = SystemRandomNumberGenerator()
         let main =
             if let configured {
@@ -154,8 +119,7 @@ extension RedisSecrets {
             root: try bytes(
                 await sealed(.inline, fresh: Self.random(using: &chance)),
                 of: .inline
-            ),
-            sharedUntil: Timestamp(stored: shared) ?? Timestamp(ms: 0)
+            )
         )
     }
 
@@ -333,8 +297,6 @@ enum SecretsField: String, CaseIterable {
     case mail
     /// What the secrets of the other accounts' inline webhooks are made from, sealed.
     case inline
-    /// Until when those are signed with ``webhook`` too, ms; 0 in a store that never did without them.
-    case shared
     /// Something in the store may be in the clear.
     case plain
 }

@@ -4,7 +4,7 @@ package import RedisClient
 /// The suppression list in Redis.
 ///
 /// A key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for its details in the list,
-/// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`. 0.3.0 knows only the first key.
+/// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`.
 ///
 /// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
 /// made by holders of our mails, by mail servers and by holders of API keys alone.
@@ -90,7 +90,7 @@ package struct RedisSuppressionList: SuppressionList {
         let notes = try await run(entries.map { RedisCommand("GET", [.string(noteKey($0))]) })
         var items: [SuppressedRecipient] = []
         for (entry, (text, note)) in zip(entries, zip(texts, notes)) {
-            // Lifted meanwhile, possibly by a release that does not know the list.
+            // Lifted meanwhile.
             guard let text = text.string else { continue }
             items.append(try Self.shown(text, note.string, entry))
         }
@@ -104,7 +104,7 @@ package struct RedisSuppressionList: SuppressionList {
         return reason
     }
 
-    /// Reads an entry: its reason, and its details, which entries of 0.3.0 lack.
+    /// Reads an entry: its reason, and its details, which a crash may have left out.
     private static func shown(
         _ text: String,
         _ note: String?,

@@ -48,8 +48,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             logger: logger,
             durability: durability,
             masterKeys: masterKeys,
-            sealing: sealing,
-            eventForm: layout.eventForm
+            sealing: sealing
         )
     }
 
@@ -165,15 +164,12 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         [
             .string(watch.key.id.description),
             .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch, redis.eventForm)),
+            .string(WatchRecord.facts(of: watch)),
             .string(watch.key.lane.description),
             RedisArgument(watch.timeout.ms),
-            ShortText.argument(
-                watch.notify.map(\.description).joined(separator: "\n"),
-                redis.eventForm
-            ),
+            ShortText.argument(watch.notify.map(\.description).joined(separator: "\n")),
             sealedSecret(of: watch),
-            ShortText.argument(watch.metadata, redis.eventForm),
+            ShortText.argument(watch.metadata),
             .string(watch.charge?.json ?? ""),
             .string(watch.order?.description ?? ""),
             .string(SearchEntries(of: watch, keys: searchKeys).stored),
@@ -185,7 +181,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     private func sealedSecret(of watch: NewWatch) -> RedisArgument {
         guard let secret = watch.clientSecret?.reveal else { return "" }
         let (id, account) = (watch.key.id.description, watch.key.account)
-        if redis.eventForm == .once, let packed = PackedSecret.packed(secret, watch.key.source) {
+        if let packed = PackedSecret.packed(secret, watch.key.source) {
             let sealed = redis.masterKeys.seal(
                 bytes: Array(packed.utf8),
                 at: .learned(id, account)

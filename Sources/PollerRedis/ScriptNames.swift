@@ -31,7 +31,6 @@ enum ScriptNames {
         add("FAILURE", LaneFailure.self) { String($0) }
         add("GOAL", GoalLetter.self)
         add("ACT", ActLetter.self)
-        add("PACE", PaceLetter.self)
         add("HINT", HintLetter.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }
@@ -53,10 +52,7 @@ enum ScriptNames {
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
         literals["SEARCH.wordsBytes"] = String(ShortText.bytesMax)
-        literals["PACKED.mark"] = String(PackedEvent.mark)
-        literals["PACKED.once"] = String(PackedEvent.once)
         literals["PACKED.folded"] = String(FoldedEvents.mark)
-        literals["PACKED.head"] = String(PackedEvent.headLength)
         literals["SHORT.mark"] = String(ShortText.mark)
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)

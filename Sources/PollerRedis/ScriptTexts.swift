@@ -5,11 +5,11 @@ enum ScriptName: String, CaseIterable {
     case enqueue, mark, revise, claim, commit, release, recall, hint, cancel, announce, redrive,
         dismiss
     case note, restore, replayNote
-    case lane, control, explain, audit, beat, read, list, log, stats
-    case search, index, closed, named, laneNames, held
-    case newest, createdFill, createdSweep
+    case lane, control, explain, audit, beat, read, log, stats
+    case search, index, quarantined, named, laneNames, held
+    case newest
     case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
-    case fade, bodies, fold, accepted
+    case bodies, fold, accepted
     case sweepTake, sweepFinish, reads, remember, suppress, reseal, layoutRestore
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
@@ -29,7 +29,6 @@ enum ScriptName: String, CaseIterable {
         case folding
         case claiming
         case releasing
-        case counting
     }
 
     fileprivate var file: [UInt8] {
@@ -61,18 +60,15 @@ enum ScriptName: String, CaseIterable {
         case .audit: PackageResources.audit_lua
         case .beat: PackageResources.beat_lua
         case .read: PackageResources.read_lua
-        case .list: PackageResources.list_lua
         case .log, .logConfirmed: PackageResources.log_lua
         case .stats: PackageResources.stats_lua
         case .search: PackageResources.search_lua
         case .index: PackageResources.index_lua
-        case .closed: PackageResources.closed_lua
+        case .quarantined: PackageResources.quarantined_lua
         case .named: PackageResources.named_lua
         case .laneNames: PackageResources.lane_names_lua
         case .held: PackageResources.held_lua
         case .newest: PackageResources.newest_lua
-        case .createdFill: PackageResources.created_fill_lua
-        case .createdSweep: PackageResources.created_sweep_lua
         case .ledger: PackageResources.ledger_lua
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
@@ -84,7 +80,6 @@ enum ScriptName: String, CaseIterable {
         case .accepted: PackageResources.accepted_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
-        case .fade: PackageResources.fade_lua
         case .sweepTake: PackageResources.sweep_take_lua
         case .sweepFinish: PackageResources.sweep_finish_lua
         case .reads: PackageResources.reads_lua
@@ -119,8 +114,7 @@ enum ScriptName: String, CaseIterable {
     fileprivate var prefaces: [Preface] {
         switch self {
         case .hint: [.prelude, .created, .opening]
-        case .mark, .revise, .redrive, .newest, .createdFill, .createdSweep, .search:
-            [.prelude, .created]
+        case .mark, .revise, .redrive, .newest, .search: [.prelude, .created]
         case .enqueue: [.prelude, .texts, .created, .searching]
         case .index, .named: [.prelude, .created, .searching]
         case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .created, .searching]
@@ -132,8 +126,7 @@ enum ScriptName: String, CaseIterable {
         case .cancel: [.prelude, .texts, .recording, .created]
         case .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
         case .release, .recall: [.prelude, .releasing]
-        case .endpointCreate, .endpointWrite, .endpointCount: [.prelude, .counting]
-        case .audit: [.prelude, .created, .folding, .counting]
+        case .audit: [.prelude, .created, .folding]
         // They concern accounts or the store instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal, .layoutRestore: []
         default: [.prelude]
@@ -150,9 +143,9 @@ extension ScriptName {
     var asksPlace: Bool {
         switch self {
         case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
-            .bodies, .fold, .fade, .accepted,
-            .purge, .orderList, .replayNote, .list, .closed, .search, .laneNames, .deadLetters,
-            .newest, .createdFill, .createdSweep:
+            .bodies, .fold, .accepted,
+            .purge, .orderList, .replayNote, .quarantined, .search, .laneNames, .deadLetters,
+            .newest:
             true
         default: false
         }
@@ -188,7 +181,6 @@ struct ScriptTexts {
             .folding: Self.rendered(PackageResources.folding_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
             .releasing: Self.rendered(PackageResources.releasing_lua),
-            .counting: Self.rendered(PackageResources.counting_lua),
         ]
     }
 

@@ -7,13 +7,13 @@ import RedisClient
 /// bytes before there is anything in it, and 300 where one of them is longer than a compact hash allows: more than
 /// the rest of a watch that waits.
 ///
-/// *Approach.* What has at most ``bytesMax`` bytes is a field of the record (`ItemField`), what is longer stays where
-/// all were, among the long values. Before that it is made shorter: a URL and the JSON of metadata hold no control
+/// *Approach.* A text of at most ``bytesMax`` bytes is a field of the record (`ItemField`), a longer one is among
+/// the long values. It is shortened first: a URL and the JSON of metadata hold no control
 /// characters, so these are free to stand for what nearly all of them have in common (``fragments``). Scripts read it
 /// with one `gsub` (texts.lua); none of them writes one, because a text without such characters is one, too.
 ///
 /// *Shape*: the text, where each byte that is one of the fragments' stands for the fragment. Handed to a script,
-/// ``mark`` stands before it: without that a value belongs among the long ones, as all do in stores of former forms.
+/// ``mark`` stands before it: a value without it belongs among the long ones.
 ///
 /// *Rejected*: deflate (a script cannot undo it, and events are told with metadata by scripts); a table of the URLs
 /// that many watches have, with their numbers in the watches (30 bytes less; somebody would have to know when the last
@@ -60,11 +60,10 @@ enum ShortText {
         return String(decoding: whole, as: UTF8.self)
     }
 
-    /// A text as it is handed to the scripts that keep one; a former release beside this one looks for it among the
-    /// long values.
-    static func argument(_ text: String, _ form: EventForm) -> RedisArgument {
+    /// A text as it is handed to the scripts that keep one.
+    static func argument(_ text: String) -> RedisArgument {
         // No fragment is longer than the first of these, so what is longer than so many of them cannot fit.
-        guard form == .once, !text.isEmpty,
+        guard !text.isEmpty,
             text.utf8.count <= bytesMax * (byLength.first?.bytes.count ?? 1),
             let short = bytes(of: text), short.count <= bytesMax
         else { return .string(text) }

@@ -5,7 +5,7 @@ package import RedisClient
 ///
 /// *Shape*: hash `<ns>layout`. `partitions`, how many there are; `base`, how many the store was created with,
 /// where these are others; `former`, how many there were, while the store is given more (``RedisRepartition``);
-/// `reader`, its form (``StoreVersion``); `created`, whether lists can go by creation (``CreationIndex``).
+/// `form`, how it is written (``StoreVersion``).
 package struct StoreLayout: Hashable, Sendable {
     /// What a store on one Redis is created with: enough to spread the scripts' work over
     /// workers, few enough to look at each of them every second.
@@ -25,7 +25,7 @@ package struct StoreLayout: Hashable, Sendable {
     package let base: Int
     /// How many there were, while the store is given more.
     package let former: Int?
-    /// The form of what is written (``StoreVersion``); older forms are read in any case.
+    /// The form of its records (``StoreVersion``).
     package let form: Int
 
     /// A layout that has been agreed on.
@@ -34,19 +34,13 @@ package struct StoreLayout: Hashable, Sendable {
         partitions: Int,
         base: Int? = nil,
         former: Int? = nil,
-        form: Int = StoreVersion.current
+        form: Int = StoreVersion.live.current
     ) {
         self.namespace = namespace
         self.partitions = partitions
         self.base = base ?? partitions
         self.former = former
         self.form = form
-    }
-
-    /// How events are stored.
-    var eventForm: EventForm {
-        if form >= StoreVersion.eventsOnce { return .once }
-        return form >= StoreVersion.packedEvents ? .packed : .json
     }
 
     /// Reads the layout of the store, or creates the store with `partitions` when it is new.
@@ -67,7 +61,6 @@ package struct StoreLayout: Hashable, Sendable {
         do throws(RedisError) {
             // Before the store is there: whoever reads it then finds the form it has.
             try await StoreVersion.begin(key, on: client)
-            try await beginIndex(key, on: client)
             _ = try await AgreedField.value(
                 of: partitionsField,
                 in: key,
@@ -81,21 +74,6 @@ package struct StoreLayout: Hashable, Sendable {
             throw .unavailable("\(key) was emptied while the store was made")
         }
         return made
-    }
-
-    /// Of a store that nobody has used yet the index by creation is complete, unless a former release has made it.
-    private static func beginIndex(
-        _ key: String,
-        on client: RedisClient
-    ) async throws(RedisError) {
-        let reader = try await client.send(
-            RedisCommand("HGET", [.string(key), StoreVersion.field])
-        )
-        guard reader.int == StoreVersion.current else { return }
-        let fresh: [RedisArgument] = [
-            .string(key), .string(CreationIndex.field), .string(CreationIndex.beginning),
-        ]
-        _ = try await client.send(RedisCommand("HSETNX", fresh))
     }
 
     /// What the store says of its layout; reads and never writes.
@@ -120,7 +98,7 @@ package struct StoreLayout: Hashable, Sendable {
         let fields = try await client.ask(read).array ?? []
         guard fields.count == 4 else { throw .corrupt("\(key) holds no layout") }
         if fields[0] == .null { return nil }
-        let form = fields[3].int
+        guard let form = fields[3].int else { throw .corrupt("\(key) holds no form") }
         guard let partitions = fields[0].int, (1...partitionsMax).contains(partitions) else {
             throw .corrupt("\(key) holds no number of partitions")
         }
@@ -135,8 +113,7 @@ package struct StoreLayout: Hashable, Sendable {
             partitions: partitions,
             base: base,
             former: former,
-            // The first one where nobody has said.
-            form: form ?? 1
+            form: form
         )
     }
 
@@ -192,7 +169,6 @@ extension StoreLayout {
         var fields: [RedisArgument] = [
             StoreVersion.field, RedisArgument(form),
             .string(Self.partitionsField), RedisArgument(partitions),
-            .string(CreationIndex.field), .string(CreationIndex.beginning),
         ]
         if base != partitions { fields += [.string(Self.baseField), RedisArgument(base)] }
         if let former { fields += [.string(Self.formerField), RedisArgument(former)] }

@@ -36,11 +36,6 @@ enum GoalLetter: String, CaseIterable {
     case final = "f"
 }
 
-/// That a watch's pace is nobody's choice; the first of its third fact.
-enum PaceLetter: String, CaseIterable {
-    case auto = "p"
-}
-
 /// What a watch was told to do before a deadline passes (`DeadlineActs`); the third of its facts.
 enum ActLetter: String, CaseIterable {
     case capture = "c"

@@ -12,7 +12,7 @@
 // Rejected: locals in the prelude (Lua 5.1 takes 200 a function and 60 upvalues, and each use costs); long names in
 // the records (memory, and every store would have to be rewritten).
 //
-// A letter once stored never changes its meaning: releases before and after this one read it.
+// A letter once stored never changes its meaning: other releases read it, too.
 
 /// The kinds of keys, `<ns><kind>{p}<name>`; ``Keys`` explains the namespace and the partition.
 enum KeyKind: String, CaseIterable {
@@ -20,8 +20,8 @@ enum KeyKind: String, CaseIterable {
     case item = "w"
     /// Hash: an item's long values (``LongField``), only when it has some. Name: the item's id.
     case long = "o"
-    /// List: an item's own log, its last 100 events, each as ``PackedEvent`` or as JSON; what is left of old ones is
-    /// its first entry, or in the item (``FoldedEvents``). Name: the item's id.
+    /// List: an item's own log, its last 100 events, each as ``PackedEvent``, or as JSON where it cannot be packed; old ones
+    /// are folded into its first entry, or into the item (``FoldedEvents``). Name: the item's id.
     case log = "l"
     /// List: the last 20 attempts of a delivery, for 30 days after the newest; of one that ended well as long as
     /// events keep their bodies. Name: the item's id.
@@ -99,8 +99,7 @@ enum KeyKind: String, CaseIterable {
     /// Zset, all score 0: the lanes in which watches were ever enqueued, by name. They are what a source is
     /// looked for in (`SearchedSource`); some 80 bytes for each account and kind, for ever. Of watches alone.
     case knownLanes = "L"
-    /// Hash, in partition 0 of the deliveries only: account → how many endpoints it has registered; right as
-    /// long as the registry's `counted` is its `version`.
+    /// Hash, in partition 0 of the deliveries only: account → how many endpoints it has registered.
     case endpointCounts = "G"
     /// Hash, in partition 0 of the deliveries only: names of endpoints, `account name` → id.
     case endpointNames = "Y"
@@ -189,15 +188,11 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case foldedMore = "G"
     /// Of a delivery: its inline URL, where that is short (``DeliveryRecord``).
     case url = "w"
-    /// Of a release that kept leases in items: when it was due, ms.
-    case formerDue = "d"
-    /// Of a release that counted crashes differently.
-    case formerCrashes = "z"
 }
 
 /// The fields of an item's long values.
 enum LongField: String, CaseIterable {
-    /// Notify URLs, by newline; as the next two that are long, or of a former form.
+    /// Notify URLs, by newline; as the next two where they are too long for the item (``ShortText``).
     case notify = "n"
     case metadata = "m"
     /// Client secret of a watch, inline URL of a delivery.
@@ -272,8 +267,6 @@ enum MetaField: String, CaseIterable {
     case gapEnd = "gapend"
     /// The sum of all such spans, which fade in 90 days, ms.
     case gapsSum = "gaps"
-    /// ``KeyKind/occupiedLanes`` is complete.
-    case listed
     /// Written only so that replicas can be waited for.
     case joined
     /// Likewise; by marks their number is added.
@@ -298,27 +291,18 @@ enum MetaField: String, CaseIterable {
 /// The fields of an entry of the outbox.
 enum OutboxField: String, CaseIterable {
     case item = "i"
-    /// The event's JSON, of a store whose form is older than packed events.
-    case event = "e"
-    /// The event as ``PackedEvent``, with the watch's metadata behind it; of a store whose form is older than
-    /// events that are stored once.
-    case packed = "p"
-    /// The event's seq: it is in its item's log, and only ``item`` and ``lane`` stand beside this.
+    /// The event's number in its item's log.
     case seq = "q"
     /// The item's lane, where it has one.
     case lane = "l"
-    /// Notify URLs, by newline.
-    case notify = "n"
 }
 
 /// The fields of the registry of endpoints.
 enum RegistryField: String, CaseIterable {
     /// The version of the last change.
     case version = "v"
-    /// Readers of an older version begin anew.
+    /// Readers that have seen an older version begin again.
     case floor = "f"
-    /// The version of which ``KeyKind/endpointCounts`` tells; another release changes the version alone.
-    case counted = "c"
 }
 
 /// The fields of what operators are told of.

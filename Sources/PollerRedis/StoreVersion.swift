@@ -2,129 +2,101 @@ package import Poller
 package import RedisClient
 import SafeNumbers
 
-/// Which programs can read a store: a number that grows when what is stored takes another form.
+/// The forms of a store that a program reads and writes.
 ///
-/// Nearly every change can be read by the release before it, since a letter never changes its meaning
-/// (StoreSchema.swift). One that cannot raises `reader` in `<ns>layout`, in the command that makes it: a
-/// program that knows less refuses to start, instead of misreading payments. That matters most when an old
-/// program meets a new store by accident: a rollback too far, or a forgotten machine that comes back.
+/// The release before can read nearly every change of a record, since a letter never changes its meaning
+/// (StoreSchema.swift). A change that cannot is a ``Step``: it raises `form` in `<ns>layout`. A program that
+/// does not know this form refuses to start, instead of misreading payments. That matters most when an old program
+/// meets a new store by accident: after a rollback too far, or on a forgotten machine that comes back.
 ///
-/// | form | since | what is stored otherwise |
+/// | form | since | change |
 /// |---|---|---|
-/// | 1 | 0.1 | |
-/// | 2 | 0.3 | events in logs and in the outbox are packed (``PackedEvent``) |
-/// | 3 | 0.4 | events are in logs alone, what outlives their bodies is packed once more (``FoldedEvents``), and what is short of a watch is in its record (``ShortText``) |
+/// | 1 | 1.0.0 | |
 ///
-/// A new store begins with the newest form. One that was there before keeps its own, so that two releases
-/// may run side by side, until somebody says `pollerd migrate apply`. That they may is tried beside the kept
-/// scripts of each release, on stores of its form (`SideBySideTests`): what fails there raises the form.
-package enum StoreVersion {
-    /// The newest form that this program reads and writes.
-    package static let current = eventsOnce
-    /// The form since which events are packed.
-    static let packedEvents = 2
-    /// The form since which events are stored once.
-    static let eventsOnce = 3
+/// A new store begins with the newest form. A store that exists keeps its form, so that two releases may run side by
+/// side, until an operator runs `pollerd migrate apply`. `SideBySideTests` runs today's scripts together with the
+/// kept scripts of each release, on stores of its form: a change that fails there needs a step.
+package struct StoreVersion: Hashable, Sendable {
+    /// A change of records that the releases before it cannot read.
+    package struct Step: Hashable, Sendable {
+        /// The form of a store after this step.
+        let form: Int
+        /// The first release that reads this form.
+        let release: String
+        /// The difference from the form before, in one line.
+        let change: String
+    }
 
-    /// The first release that reads the newest form.
-    package static let release = "0.4.0"
+    /// The forms of this program.
+    package static let live = StoreVersion(steps: [])
+
+    /// The oldest form that the program reads.
+    var oldest = 1
+    /// The newer forms that it reads and writes, in their order.
+    let steps: [Step]
+
+    /// The newest form that the program reads and writes.
+    package var current: Int { steps.last?.form ?? oldest }
 
     /// In the layout of the store.
-    static let field: RedisArgument = "reader"
-
-    /// What is stored otherwise since a form, a line each.
-    package static func changes(since form: Int) -> [String] {
-        let changes = [
-            packedEvents:
-                "form 2: events are stored packed, an eighth of their size, and lose the upstream's object "
-                + "some days after their watch has ended (body_retention)",
-            eventsOnce:
-                "form 3: events are stored once instead of twice, what is left of a payment after "
-                + "body_retention takes half, and new watches with endpoints and metadata take two thirds",
-        ]
-        return changes.sorted { $0.key < $1.key }.filter { $0.key > form }.map(\.value)
-    }
-
-    /// Whether a program of a version, as processes tell it, reads the newest form.
-    package static func isReadable(by version: String) -> Bool {
-        func numbers(_ text: some StringProtocol) -> [Int] {
-            text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map {
-                Int(count: $0) ?? 0
-            }
-        }
-        return !numbers(version).lexicographicallyPrecedes(numbers(release))
-    }
+    static let field: RedisArgument = "form"
 
     /// A store that this program must leave alone.
-    package struct TooNew: Error, Hashable, CustomStringConvertible {
-        /// The oldest form that its readers must know.
-        package let reader: Int
-        /// The release that has made it so, if it said.
-        package let release: String?
+    package enum Refusal: Error, Hashable, CustomStringConvertible {
+        /// Only newer programs read it; with the release that has made it so, if it is known.
+        case tooNew(form: Int, readable: Int, release: String?)
+        /// This program no longer reads its form.
+        case tooOld(form: Int, readable: Int)
+        /// It has partitions and no form: a build from before the first release has made it.
+        case unreleased
 
         package var description: String {
-            "the store has form \(reader), and this program reads up to \(current): start "
-                + (release.map { "pollerd \($0) or newer" } ?? "a newer pollerd")
-                + ", or give Redis the backup from before the upgrade"
+            switch self {
+            case .tooNew(let form, let readable, let release):
+                "the store has form \(form), and this program reads up to \(readable): start "
+                    + (release.map { "pollerd \($0) or newer" } ?? "a newer pollerd")
+                    + ", or give Redis the backup from before the upgrade"
+            case .tooOld(let form, let readable):
+                "the store has form \(form), and this program reads no form before \(readable): run pollerd "
+                    + "migrate apply of the release that was used last, restart its processes, then upgrade"
+            case .unreleased:
+                "the store was made by a build from before release 1.0.0, and no release reads it: empty this "
+                    + "database, or set POLLER_REDIS_URL or POLLER_NAMESPACE to another one"
+            }
         }
     }
 
-    /// Refuses a store that only newer programs can read.
+    /// Checks that this program reads the form of a store.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - namespace: as configured, without the colon.
     /// - Returns: why the store is to be left alone; nil when it can be read.
     /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
-    package static func refusal(
+    package func refusal(
         on client: RedisClient,
         namespace: String
-    ) async throws(StoreError) -> TooNew? {
+    ) async throws(StoreError) -> Refusal? {
         let key = "\(namespace):layout"
-        let read = RedisCommand("HMGET", [.string(key), field, "release"])
-        let fields: [RedisValue]
-        do throws(RedisError) {
-            fields = try await client.send(read).array ?? []
-        } catch {
-            throw StoreError(error)
+        let read = RedisCommand(
+            "HMGET",
+            [.string(key), Self.field, "release", .string(StoreLayout.partitionsField)]
+        )
+        let fields = try await client.ask(read).array ?? []
+        guard fields.count == 3 else { throw .corrupt("\(key) holds no layout") }
+        guard let stored = fields[0].string else { return fields[2].isNull ? nil : .unreleased }
+        guard let form = Int(safe: stored) else {
+            throw .corrupt("\(key) holds no number in its field form")
         }
-        guard let stored = fields.first?.string else { return nil }
-        guard let reader = Int(safe: stored) else {
-            throw .corrupt("\(key) holds no number in its field reader")
-        }
-        return reader > current ? TooNew(reader: reader, release: fields.last?.string) : nil
+        if form < oldest { return .tooOld(form: form, readable: oldest) }
+        guard form > current else { return nil }
+        return .tooNew(form: form, readable: current, release: fields[1].string)
     }
 
-    /// Gives a store the newest form.
-    ///
-    /// From now on programs of former releases refuse it, and what is written by those that start is
-    /// written so. What is stored already stays as it is.
-    ///
-    /// - Parameters:
-    ///   - layout: the store.
-    ///   - release: told to programs that are too old.
-    ///   - client: the connection; it must be running.
-    /// - Throws: ``StoreError`` when Redis cannot be asked.
-    package static func raise(
-        _ layout: StoreLayout,
-        release: String,
-        on client: RedisClient
-    ) async throws(StoreError) {
-        do throws(RedisError) {
-            let key = RedisArgument.string("\(layout.namespace):layout")
-            let values: [RedisArgument] = [
-                field, RedisArgument(current), "release", .string(release),
-            ]
-            _ = try await client.send(RedisCommand("HSET", [key] + values))
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    /// The form of a store that nobody has used yet.
+    /// The form of a store that has not been used yet.
     static func begin(_ key: String, on client: RedisClient) async throws(RedisError) {
         _ = try await client.send(
-            RedisCommand("HSETNX", [.string(key), field, RedisArgument(current)])
+            RedisCommand("HSETNX", [.string(key), field, RedisArgument(live.current)])
         )
     }
 }

@@ -4,65 +4,50 @@ import SafeNumbers
 /// Where a list of watches stands.
 ///
 /// *Shape* as cursor: base64url of `t|entry` in the order of creation (``CreatedPlace``), which is a list's usual one;
-/// that of ``ListPosition``, or base64url of `c|score|id` among the closed ones and in quarantine, of
-/// `s|step|lookup|place|skipped|steps|picture` among those that were found in the index, of
-/// `n|step|lane|source|steps` among those that are found by their names. What the release before has made has no
-/// steps: it knew no others than the partitions that a store is made with.
+/// of `c|score|id` in quarantine, of `s|step|lookup|place|skipped|steps|picture` among those that were found in the
+/// index, of `n|step|lane|source|steps` among those that are found by their names. It holds nothing secret, and a
+/// forged one only lists from elsewhere.
+///
+/// A step is a partition as it was when the list began (``PartitionMap/steps``). All partitions that it was split into
+/// since are the same step, however often the store was given more.
 enum WatchPlace {
-    case listed(ListPosition)
     case created(CreatedPlace)
-    case closed(ClosedPlace)
+    case quarantined(ClosedPlace)
     case found(EntryPlace)
     case named(NamePlace)
 
     /// The place a cursor names; nil for one that is none of ours.
-    ///
-    /// `terms`: how many entries are looked up.
-    init?(cursor: String, of map: PartitionMap, terms: Int = 0) {
+    init?(cursor: String, of map: PartitionMap) {
         let bytes = Base64URL.decode(cursor) ?? []
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         switch (parts.first, parts.count) {
         case ("c", 3):
             guard let place = ClosedPlace(cursor: cursor) else { return nil }
-            self = .closed(place)
+            self = .quarantined(place)
         case ("t", 2):
             guard let place = CreatedPlace(cursor: cursor) else { return nil }
             self = .created(place)
-        case ("s", 4), ("s", 7):
-            guard let place = EntryPlace(parts, of: map, terms: terms) else { return nil }
+        case ("s", 7):
+            guard let place = EntryPlace(parts, of: map) else { return nil }
             self = .found(place)
-        case ("n", 4), ("n", 5):
+        case ("n", 5):
             guard let place = NamePlace(parts, of: map) else { return nil }
             self = .named(place)
-        default:
-            guard let position = ListPosition(cursor: cursor, of: map) else { return nil }
-            self = .listed(position)
+        default: return nil
         }
-    }
-
-    /// Where a list begins.
-    static func start(of state: ListQuery.State?, _ map: PartitionMap) -> Self {
-        let phase: ListPosition.Phase =
-            switch state {
-            case .closed: .closed
-            case .quarantined: .quarantine
-            case .open, nil: .leased
-            }
-        return .listed(ListPosition(phase, of: map))
     }
 
     var cursor: String {
         switch self {
-        case .listed(let position): position.cursor
         case .created(let place): place.cursor
-        case .closed(let place): place.cursor
+        case .quarantined(let place): place.cursor
         case .found(let place): Base64URL.encode(Packed.join(["s"] + place.parts).utf8)
         case .named(let place): Base64URL.encode(Packed.join(["n"] + place.parts).utf8)
         }
     }
 }
 
-/// Where a search stands among entries of the index: the step (``ListPosition``), the entry in one of its partitions,
+/// Where a search stands among entries of the index: the step (``WatchPlace``), the entry in one of its partitions,
 /// HSCAN's place in its bucket or the last word, and how many of its items were passed.
 ///
 /// HSCAN's places are good for one bucket alone: when the step was split since, it is begun again, and what was told
@@ -83,13 +68,8 @@ struct EntryPlace {
         picture = map.picture(of: step, among: self.steps)
     }
 
-    fileprivate init?(_ parts: [String], of map: PartitionMap, terms: Int) {
-        var values = Array(parts.dropFirst())
-        if values.count == 3, let row = Int(count: values[0]), terms > 0 {
-            // Of the release before: the entries of all partitions in one row.
-            values = [String(row / terms), String(row % terms)] + values[1...]
-            values += [String(map.base), "\(map.base)-0"]
-        }
+    fileprivate init?(_ parts: [String], of map: PartitionMap) {
+        let values = Array(parts.dropFirst())
         guard values.count == 6, let step = Int(count: values[0]), let at = Int(count: values[1]),
             Self.isScan(values[2]), let skipped = Int(count: values[3]),
             let steps = Int(count: values[4]), map.hasStep(step, among: steps)
@@ -113,7 +93,7 @@ struct EntryPlace {
 }
 
 /// Where a search by names stands: the last one that was asked for, the source in its lane, in a step
-/// (``ListPosition``).
+/// (``WatchPlace``).
 struct NamePlace: Hashable, Comparable {
     let step: Int
     let steps: Int
@@ -130,10 +110,8 @@ struct NamePlace: Hashable, Comparable {
     }
 
     fileprivate init?(_ parts: [String], of map: PartitionMap) {
-        // Safe: the caller has checked that there are four parts or five.
-        guard let step = Int(count: parts[1]), let source = Int(safe: parts[3]),
-            let steps = parts.count == 5 ? Int(count: parts[4]) : map.base,
-            map.hasStep(step, among: steps)
+        guard parts.count == 5, let step = Int(count: parts[1]), let source = Int(safe: parts[3]),
+            let steps = Int(count: parts[4]), map.hasStep(step, among: steps)
         else { return nil }
         self.init(step: step, among: steps, lane: parts[2], source: source)
     }

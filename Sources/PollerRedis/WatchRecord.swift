@@ -4,9 +4,7 @@ import Poller
 ///
 /// *Shape*: facts = the policy's name, or nothing where it is nobody's choice (`auto`), with `|l` when the watch is
 /// to end once its source has left pending and `|f` when nothing but a final status ends it, and then, where there is
-/// any, `|` and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`. In
-/// stores that a former release may work on, `auto` is ``PaceLetter`` among these, as in `standard||pc`: that release
-/// passes over it and sees a `standard` one. A fourth fact is the trace of a watch that has one (`TraceContext`), as
+/// any, `|` and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`. A fourth fact is the trace of a watch that has one (`TraceContext`), as
 /// in `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch without
 /// one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
@@ -15,20 +13,19 @@ import Poller
 /// short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
 /// one. Account and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
-    static func facts(of watch: NewWatch, _ form: EventForm) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace, form)
+    static func facts(of watch: NewWatch) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace)
     }
 
-    static func facts(of watch: Watch, _ form: EventForm) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace, form)
+    static func facts(of watch: Watch) -> String {
+        facts(watch.policy, watch.goal, watch.acts, watch.trace)
     }
 
     private static func facts(
         _ policy: PollPolicy,
         _ wanted: WatchGoal,
         _ acts: DeadlineActs,
-        _ trace: TraceContext?,
-        _ form: EventForm
+        _ trace: TraceContext?
     ) -> String {
         let goal: GoalLetter? =
             switch wanted {
@@ -36,13 +33,8 @@ enum WatchRecord: ItemRecord {
             case .leftPending: .leftPending
             case .final: .final
             }
-        var name = policy.name
-        var letters = letters(acts).map(\.rawValue).joined()
-        if policy == .auto {
-            name = form == .once ? "" : PollPolicy.standard.name
-            if form != .once { letters = PaceLetter.auto.rawValue + letters }
-        }
-        var facts = [name]
+        let letters = letters(acts).map(\.rawValue).joined()
+        var facts = [policy == .auto ? "" : policy.name]
         if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
         if !letters.isEmpty { facts.append(letters) }
         if let trace {
@@ -69,9 +61,8 @@ enum WatchRecord: ItemRecord {
     }
 
     private static func policy(_ facts: [String]) -> PollPolicy? {
-        let isAuto = facts.count > 2 && facts[2].hasPrefix(PaceLetter.auto.rawValue)
-        if isAuto || facts[0].isEmpty { return .auto }
-        return PollPolicy.all.first { $0.name == facts[0] }
+        guard let name = facts.first, !name.isEmpty else { return .auto }
+        return PollPolicy.all.first { $0.name == name }
     }
 
     private static func acts(_ facts: [String]) -> DeadlineActs {

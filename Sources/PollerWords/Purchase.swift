@@ -93,7 +93,7 @@ package struct Purchase: Hashable, Sendable {
 /// What an upstream's object says that a payer may be told, wherever that stands in it.
 ///
 /// The payment's word and its step are not read here: those are ``Payment`` and ``NextStep``. This is the
-/// rest, and what stands in for a payment where an event of an older release has none.
+/// rest, and the substitute for a payment where an event has none.
 package struct SeenObject: Hashable, Sendable {
     package let amount: Amount?
     package let currency: String?

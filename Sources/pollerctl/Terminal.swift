@@ -52,8 +52,6 @@ enum Terminal {
 
     /// JSON as one line, with escapes for characters that are invisible or change the direction of the text: the
     /// same document to a program.
-    ///
-    /// Line ends between its parts are removed, because servers of earlier releases pass on those of an upstream.
     static func line(of json: String) -> String {
         plain(json: RawJSON(unchecked: json).compacted.description)
     }

@@ -196,10 +196,6 @@ struct ScaleOperations {
             _ = try await store.watches.bounds()
             return 1
         }
-        // The first claim of a partition lists its lanes, as former releases did not: when there are none yet.
-        for partition in 0..<partitions {
-            _ = try await store.deliveries.claim(scale.request(partition, 1))
-        }
         // As many lanes of deliveries as there are of watches, where these are what grows.
         let lanes = max(scale.lanes, Self.endpoints)
         let watch = try scale.closed(0, of: count)

@@ -1,12 +1,9 @@
 import ArgumentParser
-import Foundation
-import Logging
 import Poller
 import PollerRedis
 import ProgramOutput
-import RedisClient
 
-/// `pollerd migrate`: gives a store the form that the newest release writes.
+/// `pollerd migrate`: gives a store the form that the newest release writes (``StoreMigration``).
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -37,19 +34,7 @@ struct Migrate: AsyncParsableCommand {
         @OptionGroup var flags: Flags
 
         func run() async throws {
-            try await Migration.run(flags) { migration in
-                StandardStreams.printLine(migration.state)
-                guard migration.isNeeded else { return }
-                for line in StoreVersion.changes(since: migration.layout.form) {
-                    StandardStreams.printLine("  \(line)")
-                }
-                let older = try await migration.older()
-                for member in older {
-                    StandardStreams.printLine("older, to be upgraded first: \(member)")
-                }
-                let step = older.isEmpty ? "pollerd migrate apply" : "upgrade these, and ask again"
-                StandardStreams.printLine("next: \(step)")
-            }
+            _ = try await Migrate.report(flags) { try await $0.plan() }
         }
     }
 
@@ -62,24 +47,8 @@ struct Migrate: AsyncParsableCommand {
         @OptionGroup var flags: Flags
 
         func run() async throws {
-            try await Migration.run(flags) { migration in
-                guard migration.isNeeded else { return StandardStreams.printLine(migration.state) }
-                let older = try await migration.older()
-                guard older.isEmpty else {
-                    for member in older {
-                        StandardStreams.printLine("older, to be upgraded first: \(member)")
-                    }
-                    throw ConfigurationError("nothing was changed: older programs use the store")
-                }
-                try await StoreVersion.raise(
-                    migration.layout,
-                    release: StoreVersion.release,
-                    on: migration.client
-                )
-                StandardStreams.printLine(
-                    "the store has form \(StoreVersion.current) from now on; restart every process, "
-                        + "one after the other, then: pollerd migrate verify"
-                )
+            guard try await Migrate.report(flags, { try await $0.apply() }) else {
+                throw ConfigurationError("nothing was changed: older programs use the store")
             }
         }
     }
@@ -93,59 +62,27 @@ struct Migrate: AsyncParsableCommand {
         @OptionGroup var flags: Flags
 
         func run() async throws {
-            try await Migration.run(flags) { migration in
-                StandardStreams.printLine(migration.state)
-                let behind = try await migration.behind()
-                for member in behind {
-                    StandardStreams.printLine("started before, to be restarted: \(member)")
-                }
-                guard !migration.isNeeded, behind.isEmpty else { throw ExitCode(1) }
-                StandardStreams.printLine("every process writes it")
+            guard try await Migrate.report(flags, { try await $0.verify() }) else {
+                throw ExitCode(1)
             }
         }
     }
-}
 
-/// A store whose form is looked at or raised.
-private struct Migration {
-    let client: RedisClient
-    let layout: StoreLayout
-    let members: any Membership
-
-    /// Opens the store of a configuration for a while.
-    static func run(
+    /// Opens the store of a configuration, prints the report of a command, and returns whether it is good.
+    private static func report(
         _ flags: Flags,
-        _ body: (Migration) async throws -> Void
-    ) async throws {
-        try await Cluster.visit(flags, as: "migrate") { cluster, _, _ in
-            try await body(
-                Migration(
+        _ command: @Sendable (StoreMigration) async throws -> StoreMigration.Report
+    ) async throws -> Bool {
+        let report = try await Cluster.visit(flags, as: "migrate") { cluster, _, _ in
+            try await command(
+                StoreMigration(
                     client: cluster.client,
                     layout: cluster.layout,
                     members: cluster.members
                 )
             )
         }
-    }
-
-    var isNeeded: Bool { layout.form < StoreVersion.current }
-
-    var state: String {
-        "the store has form \(layout.form)"
-            + (isNeeded ? "; this program writes up to \(StoreVersion.current):" : ", the newest")
-    }
-
-    /// The live processes that cannot read the newest form.
-    func older() async throws -> [String] {
-        try await members.members()
-            .filter { !StoreVersion.isReadable(by: $0.version) }
-            .map { "\($0.roles) on \($0.host), process \($0.pid), version \($0.version)" }
-    }
-
-    /// The live processes that write an older form than the store has: they were started before.
-    func behind() async throws -> [String] {
-        try await members.members()
-            .filter { ($0.form ?? 1) < layout.form }
-            .map { "\($0.roles) on \($0.host), process \($0.pid)" }
+        for line in report.lines { StandardStreams.printLine(line) }
+        return report.isGood
     }
 }

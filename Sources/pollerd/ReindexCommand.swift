@@ -12,9 +12,9 @@ struct Reindex: AsyncParsableCommand {
         commandName: "reindex",
         abstract: "Make watches found that were enqueued before what is searched was changed.",
         discussion: """
-            Watches are put into the index as they are enqueued and as their polls see something. After \
-            an upgrade from a release that had no index, or once the option search names other metadata, \
-            run this beside the cluster: 500 watches at a time, each step atomic and as often as you like.
+            Watches are put into the index as they are enqueued and as their polls see something. Once \
+            the option search names other metadata, run this beside the cluster: 500 watches at a time, \
+            each step atomic and as often as you like.
             """
     )
 

@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 
+import redis
 from chaos.recorder import Recorder
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
@@ -16,6 +17,13 @@ def _event(seq: int) -> dict:
     }
 
 
+def _record(client: redis.Redis, seq: int) -> None:
+    with client.pipeline() as both:
+        both.rpush("poller:l{0}item", json.dumps(_event(seq)))
+        both.xadd("poller:e{0}", {"i": "item", "l": "default/sources", "q": seq})
+        both.execute()
+
+
 def test_what_no_replica_has_is_not_recorded(tmp_path: Path):
     master = RedisServer(tmp_path, tmp_path / "master", name="master").start()
     of_it = {"replicaof": f"127.0.0.1 {master.port}"}
@@ -25,10 +33,10 @@ def test_what_no_replica_has_is_not_recorded(tmp_path: Path):
     try:
         with master.client() as client:
             wait_until(lambda: client.info("replication")["connected_slaves"] == 1, 20, "the replica follows")
-            client.xadd("poller:e{0}", {"e": json.dumps(_event(1))})
+            _record(client, 1)
             wait_until(lambda: heard == [1], 20, "what both have is recorded")
             replica.freeze()
-            client.xadd("poller:e{0}", {"e": json.dumps(_event(2))})
+            _record(client, 2)
             time.sleep(2)
             assert heard == [1]
             replica.thaw()

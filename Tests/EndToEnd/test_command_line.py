@@ -205,20 +205,31 @@ def test_a_redis_that_evicts_is_refused(chaos):
     assert "noeviction" in done.stderr
 
 
-@pytest.mark.parametrize("command", [["api"], ["worker"], ["fsck"], ["reindex"], ["rekey"]])
-def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path, command: list[str]):
+NEWER = {"partitions": 16, "form": 99, "release": "9.1.0"}
+UNRELEASED = {"partitions": 16, "reader": 3}
+
+
+@pytest.mark.parametrize(
+    ("command", "layout", "advice"),
+    [
+        (command, NEWER, "start pollerd 9.1.0 or newer, or give Redis the backup from before the upgrade")
+        for command in ("api", "worker", "fsck", "reindex", "rekey", "migrate")
+    ]
+    + [("api", UNRELEASED, "made by a build from before release 1.0.0")],
+)
+def test_a_store_of_another_form_is_left_alone(tmp_path: Path, command: str, layout: dict, advice: str):
     redis = RedisServer(tmp_path, tmp_path / "data").start()
     try:
         with redis.client() as client:
-            client.hset("poller:layout", mapping={"partitions": 16, "reader": 99, "release": "9.1.0"})
+            client.hset("poller:layout", mapping=layout)
         env = {"POLLER_REDIS_URL": redis.url, "POLLER_MASTER_KEY": bytes(range(32)).hex()}
-        done = run("pollerd", *command, env=env)
+        done = run("pollerd", command, env=env)
         with redis.client() as client:
             assert client.keys() == ["poller:layout"]
     finally:
         redis.end()
     assert done.returncode == 78, done.stderr
-    assert "start pollerd 9.1.0 or newer, or give Redis the backup from before the upgrade" in done.stderr
+    assert advice in done.stderr
 
 
 def described() -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Lists show the newest first, also of a store that an earlier release has filled."""
+"""Lists show the newest first."""
 
 import json
 import subprocess
@@ -100,31 +100,3 @@ def test_keys_are_listed_the_newest_first(chaos):
         time.sleep(0.005)
     listed = cluster.api.request("GET", "/v1/keys", headers=key).json()["data"]
     assert [row["name"] for row in listed] == ["third", "second", "first"]
-
-
-def test_a_store_of_an_earlier_release_is_indexed_while_the_cluster_works(chaos):
-    cluster = chaos(workers=1, listen=False)
-    sources = make(cluster, 10)
-    newest = sources[::-1]
-    notifier = cluster.notifiers[0]
-    with cluster.redis.client() as store:
-        # What a process of an earlier release says of itself.
-        beat = f"{int(time.time() * 1000) + 50_000} worker|7|old-host|0.3.0|1|0|owner_of_old"
-        store.hset("poller:p{0}", "owner_of_old", beat)
-        notifier.terminate()
-        notifier.start().wait_ready()
-        wait_until(lambda: store.hget("poller:layout", "created") is None, 20, "the index is known to lack something")
-        for pattern in ("poller:T{*", "poller:V{*", "poller:d:T{*", "poller:d:V{*"):
-            for name in list(store.scan_iter(pattern, count=1000)):
-                store.delete(name)
-        # In one page: one that is polled while somebody pages may be missed in such a list.
-        assert {watch["source"] for watch in pages(cluster, "/v1/watches", 100)} == set(sources), "all are listed"
-        store.hdel("poller:p{0}", "owner_of_old")
-        notifier.terminate()
-        notifier.start().wait_ready()
-        wait_until(lambda: store.hget("poller:layout", "created"), 20, "everything is in the index")
-    assert [watch["source"] for watch in pages(cluster, "/v1/watches", 3)] == newest
-    deliveries = [row["source"] for row in pages(cluster, "/v1/deliveries", 3)]
-    assert deliveries == [source for source in newest if source in deliveries]
-    checked = cluster.fsck()
-    assert checked.returncode == 0, checked.stdout

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from harness.cluster import WEBHOOK_SECRET, Cluster, program
-from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
@@ -101,33 +100,3 @@ def test_an_endpoint_may_be_signed_for_with_a_key_whose_public_half_it_gets(calm
     body = {"url": "mailto:shop@example.com", "signing": "ed25519"}
     refused = calm.api.request("POST", "/v1/endpoints", json=body)
     assert refused.status_code == 422 and refused.json()["field"] == "signing", refused.text
-
-
-def test_a_cluster_that_signed_for_all_with_one_secret_does_so_beside_the_new_ones_for_a_while(chaos, tmp_path):
-    config = tmp_path / "poller.yaml"
-    config.write_text("accounts:\n  acme: {stripe_api_key: {env: ACME}}\n")
-    env = {"POLLER_CONFIG_FILE": str(config), "ACME": "sk_test_demo"}
-    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
-
-    def doctor() -> dict:
-        return {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}["inline webhooks"]
-
-    assert doctor()["status"] == "ok"
-    # As a release before left it.
-    with cluster.redis.client() as store:
-        assert store.hdel("poller:secrets", "shared", "inline") == 2
-    for process in (*cluster.notifiers, *cluster.apis):
-        process.terminate()
-        process.start()
-        process.wait_ready()
-    cluster.api = PollerAPI(cluster.api_process.address("api"))
-    theirs = cluster.api.get("/v1/endpoints/inline/secret?account=acme")["secret"]
-    old, new = WebhookSink(WEBHOOK_SECRET), WebhookSink(theirs)
-    source = cluster.sandbox.create_source()
-    notify = [old.url, new.url]
-    assert cluster.api.enqueue(source, account="acme", policy="interactive", notify=notify).status_code == 201
-    wait_until(lambda: old.receipts.ids() and new.receipts.ids(), 20, "both verify it")
-    assert not old.receipts.problems and not new.receipts.problems
-    assert doctor()["status"] == "warning" and "endpoint secret --account" in doctor()["action"]
-    old.close()
-    new.close()

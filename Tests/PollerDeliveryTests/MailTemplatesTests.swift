@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The words of a mail")
 struct MailTemplatesTests {
-    /// What the event of an older release is told as, with the template's values.
+    /// The mail for an event without a payment, with the template's values.
     func content(
         _ event: Event,
         branding: Branding? = nil,

@@ -21,7 +21,7 @@ struct FollowingTests {
                     partition: partition,
                     item: event.key.id,
                     lane: nil,
-                    stored: []
+                    seq: 1
                 ),
                 event
             ),

@@ -79,14 +79,6 @@ struct GatewayCursorTests {
         }
     }
 
-    @Test("a cursor of the release before leads on")
-    func ofTheReleaseBefore() {
-        // Made by that release with this secret, for two partitions, of account default.
-        let text = "AgL9vbzBnzQBAwAAib5ZntFGw7NekwHhBqGwvw"
-        let positions = cursor.decode(text, partitions: 2, for: main)?.positions
-        #expect(positions == [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start])
-    }
-
     /// Regression 9 (mercure#1215): a private id leaked in a place given to others.
     @Test("regression 9: is good for its account, store and secret only, and cannot be altered")
     func forgery() {

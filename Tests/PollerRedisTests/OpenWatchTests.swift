@@ -92,46 +92,4 @@ struct OpenWatchTests {
             #expect(waiting <= most && looked <= most, "\(waiting), \(looked)")
         }
     }
-
-    @Test("one that was written in a former form goes on as it was, and is joined")
-    func former() async throws {
-        try await withRedis { client in
-            let before = try await RedisHarness(
-                client: client,
-                form: StoreVersion.eventsOnce - 1,
-                partitions: 1
-            )
-            let new = try Self.watch(1)
-            _ = try await before.store.enqueue([new])
-            let written = try await before.store.snapshot(of: new.key)
-            try await StoreVersion.raise(before.layout, release: "next", on: client)
-            let namespace = before.layout.namespace
-            let layout = try await StoreLayout.agreed(on: client, namespace: namespace)
-            let store = try RedisHarness(client: client, layout: layout).store
-            let read = try #require(try await store.snapshot(of: new.key))
-            #expect(read == written)
-            #expect(read.watch.policy == .auto && read.metadata == new.metadata)
-            #expect(read.notify == new.notify && read.watch.clientSecret == new.clientSecret)
-            #expect(try await Self.claim(store).first?.item == read.watch)
-            let long = "\(namespace):\(KeyKind.long.rawValue){0}\(new.key.id)"
-            #expect(try await client.send(RedisCommand("EXISTS", [.string(long)])).int == 1)
-
-            let url = try NotifyURL("mailto:a@b.example")
-            let joined = try NewWatch(
-                key: new.key,
-                notify: [url],
-                clientSecret: ClientSecret(unchecked: "src_client_secret_2"),
-                metadata: #"{"order":"2"}"#
-            )
-            _ = try await store.enqueue([joined])
-            let both = try #require(try await store.snapshot(of: new.key))
-            #expect(both.notify == new.notify + [url] && both.metadata == joined.metadata)
-            #expect(both.watch.clientSecret == joined.clientSecret)
-            // What is short has moved.
-            #expect(try await client.send(RedisCommand("EXISTS", [.string(long)])).int == 0)
-            #expect(try await store.cancel(new.key))
-            let told = try await store.events(of: new.key, after: 0, limit: 1).first
-            #expect(told?.json.hasSuffix(",\"metadata\":{\"order\":\"2\"}}") == true)
-        }
-    }
 }

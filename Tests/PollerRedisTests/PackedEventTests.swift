@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// What is stored of events, and what older and newer releases make of it.
+/// Events as they are stored.
 @Suite struct PackedEventTests {
     private static let key = WatchKey(
         account: AccountID(unchecked: "default"),
@@ -34,52 +34,34 @@ import Testing
 
     private func event() throws -> Event { try #require(Event(json: Self.json)) }
 
-    @Test("an event takes an eighth, and what outlives its body a twentieth")
+    @Test("an event takes an eighth")
     func size() throws {
-        let packed = PackedEvent.bytes(of: try event())
-        let summary = Int(packed[1]) << 8 | Int(packed[2])
-        #expect(packed.count - PackedEvent.headLength - summary < Self.json.utf8.count / 7)
-        #expect(PackedEvent.headLength + summary < Self.json.utf8.count / 12)
+        #expect(PackedEvent.bytes(of: try event()).count < Self.json.utf8.count / 7)
     }
 
     @Test("unpacked it is the same bytes, with the metadata that were put behind it")
     func exact() throws {
         let packed = PackedEvent.bytes(of: try event())
-        #expect(PackedEvent.event(packed, of: nil)?.json == Self.json)
-        let metadata = #"{"order":"A77"}"#
-        let told = PackedEvent.event(packed + Array(metadata.utf8), of: nil)
-        #expect(told == (try event()).carrying(metadata: metadata))
-    }
-
-    @Test("without its body it is the event without object and metadata, once its watch is known")
-    func faded() throws {
-        var packed = PackedEvent.bytes(of: try event())
-        let end = PackedEvent.headLength + (Int(packed[1]) << 8 | Int(packed[2]))
-        packed = Array(packed[..<end])
-        for place in 5..<PackedEvent.headLength { packed[place] = 0 }
-        #expect(PackedEvent.event(packed, of: Self.key) == (try event()).withoutBody)
-        #expect(PackedEvent.event(packed, of: nil) == nil)
-    }
-
-    @Test("stored once, it is the same bytes without a summary")
-    func once() throws {
-        let packed = PackedEvent.onceBytes(of: try event())
-        #expect(packed.count < PackedEvent.bytes(of: try event()).count - 60)
-        #expect(PackedEvent.event(packed, of: nil)?.json == Self.json)
+        #expect(PackedEvent.event(packed)?.json == Self.json)
         let metadata = #"{"order":"A77"}"#
         let told = PackedEvent.events(packed + Array(metadata.utf8), of: Self.key)
         #expect(told == [try event().carrying(metadata: metadata)])
     }
 
-    @Test("many that are old are one entry, a third of what they were each for itself")
+    @Test("an event that cannot be packed is stored as its JSON, and read back")
+    func unpacked() throws {
+        let metadata = #"{"a":"\#(String(repeating: "x", count: 1 << 18))"}"#
+        let large = try event().carrying(metadata: metadata)
+        #expect(PackedEvent.bytes(of: large).isEmpty)
+        #expect(PackedEvent.events(Array(large.json.utf8), of: Self.key) == [large])
+    }
+
+    @Test("old events are one entry of less than a third of their size")
     func folded() throws {
         let events = try Self.five()
         let folded = FoldedEvents.bytes(of: events)
-        let faded = events.reduce(0) { sum, event in
-            let packed = PackedEvent.bytes(of: event)
-            return sum + PackedEvent.headLength + (Int(packed[1]) << 8 | Int(packed[2]))
-        }
-        #expect(folded.count * 2 < faded, "\(folded.count) bytes and not \(faded)")
+        let packed = events.reduce(0) { $0 + PackedEvent.bytes(of: $1).count }
+        #expect(folded.count * 3 < packed, "\(folded.count) bytes and not \(packed)")
         #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
         #expect(PackedEvent.events(folded, of: nil).isEmpty)
         // Once more, with what was recorded since.
@@ -92,9 +74,9 @@ import Testing
     func foldedIDs() throws {
         let span = RetentionSpans.deliveryMax
         var sizes: [Int] = []
-        for age in [nil, Duration.zero, span, span * 22, span * 40] {
+        for age in [Duration.zero, span, span * 22, span * 40] {
             let polledAt = Timestamp(ms: 1_796_083_200_000) + span * 60
-            let began = age.map { polledAt + $0 * -1 } ?? Timestamp(ms: 0)
+            let began = polledAt + age * -1
             let events = try Self.five().map { event -> Event in
                 let id = EventID(
                     key: Self.key,
@@ -136,21 +118,6 @@ import Testing
         #expect(both.map(\.id) == later.map(\.id))
     }
 
-    @Test("line ends of an earlier release's events part nothing that is folded")
-    func foldedLines() throws {
-        let forged = Self.json.replacing("src_dMA0UqTZMfePkLrgeaqCwjjt", with: "src_other")
-        let events = try Self.five().map { event in
-            // A line of it is a whole event of another payment.
-            let json = event.json.replacing(#""object":"#, with: "\"object\":\r\n")
-                .replacing(#""metadata":{}"#, with: "\"metadata\":{\"x\":\r\n\(forged)\r\n}")
-            return try #require(Event(json: json))
-        }
-        let folded = FoldedEvents.bytes(restoring: events)
-        let read = PackedEvent.events(folded, of: Self.key)
-        #expect(read.map(\.id) == events.map(\.id))
-        #expect(read.map(\.json) == events.map(\.json))
-    }
-
     @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))
@@ -179,17 +146,12 @@ import Testing
         }
     }
 
-    @Test("what a former release has recorded is read, too")
-    func former() {
-        #expect(PackedEvent.event(Array(Self.json.utf8), of: nil)?.json == Self.json)
-    }
-
     /// Bytes of this form, as a program has written them: whoever changes how they are read must still
     /// read these.
     @Test("what this form was when it was new is read for ever")
     func pinned() throws {
         let written = try #require(Self.bytes(ofHex: Self.written))
-        #expect(PackedEvent.event(written, of: nil)?.json == Self.json)
+        #expect(PackedEvent.event(written)?.json == Self.json)
     }
 
     @Test("bytes that are cut off or altered are no event, and no crash", arguments: 0..<200)
@@ -206,16 +168,14 @@ import Testing
             )
         }
         // Whatever comes of it is an event that can be written again, or none.
-        if let event = PackedEvent.event(packed, of: Self.key) { #expect(!event.json.isEmpty) }
+        if let event = PackedEvent.event(packed) { #expect(!event.json.isEmpty) }
     }
 
     private static let written = """
-        01004b01c40000930004b6438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a\
-        292011753472e58ca7627634378745a1e9308e42432b23132b13132c51885627131f8710234df5cc\
-        8c2dd1e21000438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a292009d6d1\
-        29be8e06a1852151be69a901d93ea05829742ecfca2ac153773b9a9bc362d97418c7b2a195918995\
-        89099658c65d6de3094d32aa73b0eb1175b6a5a9a9a1a58985e168dd4d8dba1ba280700d0ed46668\
-        64ae07cc9b7a86562666a686c688fa1b5f948f80aa1c92434cf5cc8c2dd14a2d00
+        010000930004b6438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a292009d6\
+        d129be8e06a1852151be69a901d93ea05829742ecfca2ac153773b9a9bc362d97418c7b2a1959189\
+        9589099658c65d6de3094d32aa73b0eb1175b6a5a9a9a1a58985e168dd4d8dba1ba280700d0ed466\
+        6864ae07cc9b7a86562666a686c688fa1b5f948f80aa1c92434cf5cc8c2dd14a2d00
         """
 
     private static func bytes(ofHex text: String) -> [UInt8]? {

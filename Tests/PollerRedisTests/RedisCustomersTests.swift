@@ -121,7 +121,7 @@ struct RedisCustomersTests {
                     )
                 )
             }
-            // An entry of an earlier release without the list counts, and is not in it.
+            // An entry that a crash has left out of the list counts, and is not in it.
             let old = try MailAddress("old@example.org")
             let key = "t:suppressed:\(SuppressionEntry(old, of: .main).id)"
             _ = try await client.send(RedisCommand("SET", [.string(key), "unsubscribed"]))

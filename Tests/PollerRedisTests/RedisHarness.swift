@@ -44,18 +44,19 @@ final class RedisHarness: StoreHarness {
     /// Of a Cluster no picture can be taken at one moment.
     var canRewind: Bool { !client.isCluster }
 
-    /// An empty store; `form` is one that a former release has made, and `scripts` go by the test's clock.
+    /// An empty store of a form; `scripts` go by the test's clock.
     ///
     /// One with `former` partitions is being given more, and none of them is split yet.
     convenience init(
         client: RedisClient,
         scripts: Scripts = .virtual,
-        form: Int = StoreVersion.current,
+        form: Int = StoreVersion.live.current,
         former: Int? = nil,
         partitions: Int = partitionCount
     ) async throws {
         let namespace = "t\(UUID().uuidString.prefix(8))"
-        let formed = RedisCommand("HSET", ["\(namespace):layout", "reader", RedisArgument(form)])
+        let layoutKey = RedisArgument.string("\(namespace):layout")
+        let formed = RedisCommand("HSET", [layoutKey, StoreVersion.field, RedisArgument(form)])
         _ = try await client.send(formed)
         let made = try await StoreLayout.agreed(
             on: client,

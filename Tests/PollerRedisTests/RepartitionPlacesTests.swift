@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Poller
 import PollerTesting
 import RedisClient
@@ -108,39 +107,6 @@ struct RepartitionPlacesTests {
                     #expect(told[index].count == wholes[index].count, "\(name): told twice")
                 }
             }
-        }
-    }
-
-    @Test("what a former release's cursors name is gone on with")
-    func formerCursors() async throws {
-        try await withRedis { client in
-            let harness = try await RedisHarness(client: client, former: 1, partitions: 4)
-            try await harness.fill()
-            // As long as the index by creation is not complete, lists go as they did in that release.
-            try await CreationIndex(
-                client: client,
-                layout: harness.layout,
-                logger: Logger(label: "index")
-            ).note(completeAt: nil)
-            let query = ListQuery(state: .open, limit: Self.limit)
-            let page = try await harness.store.list(query)
-            let parts = Packed.split(
-                String(decoding: Base64URL.decode(page.next ?? "") ?? [], as: UTF8.self)
-            )
-            #expect(parts.count == 6)
-            let former = Base64URL.encode(Packed.join(Array(parts.prefix(5))).utf8)
-            try await harness.split([0])
-            var left = Set<String>()
-            var cursor: String? = former
-            while let at = cursor {
-                let next = try await harness.store.list(
-                    ListQuery(state: .open, limit: Self.limit, cursor: at)
-                )
-                left.formUnion(next.items.map(\.watch.key.source.description))
-                cursor = next.next
-            }
-            #expect(left.count == RedisHarness.filled * 2 / 3 - Self.limit)
-            #expect(left.isDisjoint(with: page.items.map(\.watch.key.source.description)))
         }
     }
 

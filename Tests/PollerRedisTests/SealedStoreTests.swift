@@ -310,28 +310,15 @@ struct SealedStoreTests {
         }
     }
 
-    @Test(
-        "a new cluster signs for each account alone; an old one beside the secret of all for a while"
-    )
+    @Test("a cluster signs for each account alone, with the same secrets after a restart")
     func inline() async throws {
-        let now = Timestamp(ms: 1_795_165_200_000)
         try await withRedis { client in
             let rig = try await Rig(client, .none)
-            let fresh = try await rig.secrets.inline(configured: nil, now: now)
-            #expect(fresh.sharedUntil == Timestamp(ms: 0))
-            let again = try await rig.secrets.inline(configured: nil, now: now)
+            let fresh = try await rig.secrets.inline(configured: nil)
+            let again = try await rig.secrets.inline(configured: nil)
             let acme = AccountID(unchecked: "acme")
             #expect(again.main == fresh.main && again.secret(of: acme) == fresh.secret(of: acme))
-        }
-        try await withRedis { client in
-            let rig = try await Rig(client, .none)
-            let old = "whsec_" + String(repeating: "aW5saW5l", count: 4)
-            _ = try await client.send(RedisCommand("HSET", ["t:secrets", "webhook", .string(old)]))
-            let secrets = try await rig.secrets.inline(configured: nil, now: now)
-            #expect(secrets.main.reveal == old)
-            #expect(secrets.sharedUntil == now + InlineSecrets.overlap)
-            let later = try await rig.secrets.inline(configured: nil, now: now + .seconds(60))
-            #expect(later.sharedUntil == secrets.sharedUntil)
+            #expect(fresh.secret(of: acme) != fresh.main)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Logging
 import Poller
 import PollerTesting
 import RedisClient
@@ -5,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// Sources are found by the names of their watches, and those that older releases have enqueued as well.
+/// Sources are found by the names of their watches.
 @Suite("searches by source in Redis", .timeLimit(.minutes(2)))
 struct SourceSearchTests {
     @Test("a bare watch is in no bucket of the index")
@@ -18,47 +19,28 @@ struct SourceSearchTests {
         }
     }
 
-    @Test("a source that has an entry is found by that, once, and no longer has it after a reindex")
+    @Test("after a reindex older watches are found by metadata that are searched since")
     func reindexed() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
-            try await harness.enqueue(0..<3)
-            let key = RedisHarness.key(1)
-            try await harness.enter(key)
-            try await harness.forgetLanes()
-            #expect(try await harness.found("src_1") == ["src_1"], "by its entry")
-            // One of its account is enqueued by this release: the lane is known, and the entry still there.
-            try await harness.enqueue(3..<4)
-            #expect(try await harness.found("src_1") == ["src_1"], "once")
-            #expect(try await harness.found("SRC_1") == ["src_1"], "an entry knows no case")
-            #expect(try await harness.reindex() == 4)
-            #expect(try await harness.keys(of: .searchBucket).isEmpty)
-            for number in 0..<4 {
-                #expect(try await harness.found("src_\(number)") == ["src_\(number)"])
-            }
+            let before = RedisWatchStore(
+                client: client,
+                layout: harness.layout,
+                scripts: .virtual,
+                search: try SearchKeys([]),
+                masterKeys: try MasterKeys(RedisHarness.masterKey),
+                logger: Logger(label: "before")
+            )
+            let keys = (0..<3).map { RedisHarness.key($0) }
+            _ = try await before.enqueue(
+                keys.map { try NewWatch(key: $0, metadata: #"{"customer":"Jane Doe"}"#) }
+            )
+            #expect(try await harness.found("jane").isEmpty)
+            #expect(try await harness.reindex() == 3)
+            #expect(try await Set(harness.found("jane")) == ["src_0", "src_1", "src_2"])
+            #expect(try await harness.found("src_1") == ["src_1"])
             #expect(try await harness.store.audit() == [])
-        }
-    }
-
-    @Test("a reindex keeps the other entries of a watch, and an entry that is an order's too")
-    func others() async throws {
-        try await withRedis { client in
-            let harness = try await RedisHarness(client: client)
-            let (one, two) = (RedisHarness.key(1), RedisHarness.key(2))
-            _ = try await harness.watches.enqueue([
-                try NewWatch(key: one, metadata: "{\"customer\":\"Jane Doe\"}"),
-                try NewWatch(key: two, order: OrderID(unchecked: "src_2")),
-            ])
-            try await harness.enter(one)
-            #expect(try await harness.reindex() == 2)
-            for text in ["jane", "doe", "src_1"] {
-                #expect(try await harness.found(text) == ["src_1"], "\(text)")
-            }
-            for text in ["order=src_2", "src_2"] {
-                #expect(try await harness.found(text) == ["src_2"], "\(text)")
-            }
-            _ = try await harness.watches.cancel(one)
-            _ = try await harness.watches.cancel(two)
+            for key in keys { _ = try await harness.watches.cancel(key) }
             try await harness.advance(by: .seconds(86_400))
             for partition in 0..<RedisHarness.partitionCount {
                 while try await harness.watches.purge(
@@ -110,34 +92,10 @@ struct SourceSearchTests {
     }
 }
 
-/// The counts of registered endpoints beside a release that does not keep them.
+/// The counts of registered endpoints.
 @Suite("counts of endpoints in Redis", .timeLimit(.minutes(2)))
 struct EndpointCountTests {
     private let shop = AccountID(unchecked: "shop")
-    private let other = AccountID(unchecked: "other")
-
-    @Test("what another release registers and removes is counted by the next who asks")
-    func besideAnother() async throws {
-        try await withRedis { client in
-            let harness = try await RedisHarness(client: client)
-            let made = try await harness.register(shop, 3)
-            try await harness.register(other, 1)
-            // As a release without counts does: the registry changes and the counts do not.
-            try await harness.registerByAnother("ep_AAAAAAAAAAAAAAAA", shop)
-            let endpoint = try harness.endpoint(shop)
-            let refused = try await harness.endpoints.create(
-                endpoint,
-                request: nil,
-                accountMax: 4
-            )
-            #expect(refused == .tooManyOfAccount)
-            #expect(try await harness.endpoints.counts(of: [shop, other]) == [4, 1])
-            try await harness.registerByAnother("ep_BBBBBBBBBBBBBBBB", other)
-            _ = try await harness.endpoints.remove(made[0])
-            #expect(try await harness.endpoints.counts(of: [shop, other]) == [3, 2])
-            #expect(try await harness.queue.audit() == [])
-        }
-    }
 
     @Test("a count that is wrong is found and mended")
     func audited() async throws {
@@ -186,35 +144,6 @@ extension RedisHarness {
         return page.items.map(\.watch.key.source.description)
     }
 
-    /// Puts a watch under the entry of its source, as releases before this one have.
-    fileprivate func enter(_ key: WatchKey) async throws {
-        let term = try #require(SearchTerm.former(of: key)).description
-        let keys = layout.watchKeys
-        let partition = partition(of: key.lane)
-        let (bucket, rest) = (term.prefix(SearchTerm.bucketLength), term.dropFirst(3))
-        let item = "\(keys.namespace)w{\(partition)}\(key.id)"
-        let known = try await client.send(RedisCommand("HGET", [.string(item), "t"])).string ?? ""
-        for command in [
-            RedisCommand(
-                "HSET",
-                [
-                    .string("\(keys.namespace)S{\(partition)}\(bucket)"),
-                    .string("\(rest)\(key.id)"), "",
-                ]
-            ),
-            RedisCommand("HSET", [.string(item), "t", .string(known + term)]),
-        ] {
-            _ = try await client.send(command)
-        }
-    }
-
-    /// Makes the store one whose watches were all enqueued by a release that knew no lanes.
-    fileprivate func forgetLanes() async throws {
-        for key in try await keys(of: .knownLanes) {
-            _ = try await client.send(RedisCommand("DEL", [.string(key)]))
-        }
-    }
-
     func keys(of kind: KeyKind) async throws -> [String] {
         let pattern = "\(layout.watchKeys.namespace)\(kind.rawValue){*"
         let keys = try await client.send(RedisCommand("KEYS", [.string(pattern)]))
@@ -241,40 +170,9 @@ extension RedisHarness {
         )
     }
 
-    @discardableResult
-    fileprivate func register(_ account: AccountID, _ count: Int) async throws -> [EndpointID] {
-        var made: [EndpointID] = []
+    fileprivate func register(_ account: AccountID, _ count: Int) async throws {
         for _ in 0..<count {
-            let endpoint = try endpoint(account)
-            _ = try await endpoints.create(endpoint, request: nil)
-            made.append(endpoint.id)
-        }
-        return made
-    }
-
-    /// Copies an endpoint under another id with the writes of a release that keeps no counts.
-    fileprivate func registerByAnother(_ id: String, _ account: AccountID) async throws {
-        let records = "\(layout.deliveryKeys.namespace)g{0}"
-        let registry = layout.deliveryKeys.registry
-        let all = try await client.send(RedisCommand("HVALS", [.string(records)])).array ?? []
-        let record = try #require(
-            all.compactMap(\.string).first { $0.contains(" \(account) ") }
-        )
-        let version = try #require(
-            Int(try await client.send(RedisCommand("HGET", [.string(registry), "v"])).string ?? "")
-        )
-        for command in [
-            RedisCommand("HSET", [.string(records), .string(id), .string(record)]),
-            RedisCommand("HSET", [.string(registry), "v", RedisArgument(version + 1)]),
-            RedisCommand(
-                "ZADD",
-                [
-                    .string("\(layout.deliveryKeys.namespace)v{0}"), RedisArgument(version + 1),
-                    .string(id),
-                ]
-            ),
-        ] {
-            _ = try await client.send(command)
+            _ = try await endpoints.create(endpoint(account), request: nil)
         }
     }
 }

@@ -205,7 +205,7 @@ struct StoreExercise {
         let (client, layout) = (harness.client, harness.layout)
         await outcome.attempt("layout") {
             _ = try await StoreLayout.stored(on: client, namespace: layout.namespace)
-            _ = try await StoreVersion.refusal(on: client, namespace: layout.namespace)
+            _ = try await StoreVersion.live.refusal(on: client, namespace: layout.namespace)
         }
         await outcome.attempt("marks") {
             let sweeps = RedisSweepStore(client: client, layout: layout)
@@ -226,7 +226,6 @@ struct StoreExercise {
             let masterKeys = try MasterKeys(RedisHarness.masterKey)
             let secrets = RedisSecrets(client: client, layout: layout, masterKeys: masterKeys)
             _ = try await secrets.standing()
-            _ = try await secrets.sharedUntil()
             _ = try await secrets.look()
         }
     }

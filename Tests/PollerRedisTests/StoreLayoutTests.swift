@@ -27,7 +27,7 @@ struct StoreLayoutTests {
             let layouts = [
                 known,
                 StoreLayout(namespace: "u", partitions: 64, base: 8, former: 16, form: 2),
-                StoreLayout(namespace: "v", partitions: 16, form: 1),
+                StoreLayout(namespace: "v", partitions: 16),
             ]
             for layout in layouts {
                 #expect(try await layout.restore(on: client))

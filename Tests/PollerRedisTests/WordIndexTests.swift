@@ -83,64 +83,6 @@ struct WordIndexTests {
         }
     }
 
-    @Test("watches of the previous release are found by whole words, once, also after a reindex")
-    func former() async throws {
-        try await withRedis { client in
-            let harness = try await RedisHarness(client: client)
-            let keys = (0..<250).map { RedisHarness.key($0) }
-            let former = RedisWatchStore(
-                client: client,
-                layout: harness.layout,
-                scripts: .virtual,
-                search: try SearchKeys([]),
-                masterKeys: try MasterKeys(RedisHarness.masterKey),
-                logger: Logger(label: "former")
-            )
-            _ = try await former.enqueue(
-                try keys.map { try NewWatch(key: $0, metadata: #"{"customer":"Jane Müller"}"#) }
-            )
-            // It had only fingerprints, of folded and of original words.
-            let query = try SearchQuery("customer=Müller", keys: .standard, now: Timestamp(ms: 0))
-            let terms = (query.lookup?.entries ?? []).filter { !$0.hasPrefix(" ") }
-            #expect(terms.count == 2)
-            for key in keys { try await Self.file(key, under: terms, in: harness) }
-            #expect(try await harness.keys(of: .words).isEmpty)
-            for _ in 0..<2 {
-                for text in ["customer=Müller", "müller", "metadata.customer=MULLER"] {
-                    let found = try await Self.found(text, 40, in: harness)
-                    #expect(Set(found).count == 250, "\(text)")
-                    #expect(found.count == 250, "\(text) finds each once")
-                }
-                var cursor: String?
-                repeat {
-                    cursor = try await harness.store.index(from: cursor).next
-                } while cursor != nil
-            }
-            #expect(try await !harness.keys(of: .words).isEmpty)
-        }
-    }
-
-    /// Adds a watch under fingerprints, as earlier releases do.
-    private static func file(
-        _ key: WatchKey,
-        under terms: [String],
-        in harness: RedisHarness
-    ) async throws {
-        let names = harness.layout.watchKeys
-        let partition = harness.partition(of: key.lane)
-        for term in terms {
-            let bucket = "\(names.namespace)S{\(partition)}\(term.prefix(3))"
-            let entry = "\(term.dropFirst(3))\(key.id)"
-            _ = try await harness.client.send(
-                RedisCommand("HSET", [.string(bucket), .string(entry), ""])
-            )
-        }
-        let item = names.item(key.id.description, partition)
-        _ = try await harness.client.send(
-            RedisCommand("HSET", [.string(item), "t", .string(terms.joined())])
-        )
-    }
-
     @Test("a pasted long order is found alone, and its prefix finds all with this prefix")
     func long() async throws {
         try await withRedis { client in

@@ -67,61 +67,6 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("what an older release charged for an order is found, by the search and by its key")
-    func namedBefore() async throws {
-        try await UpstreamRig.run { rig in
-            let (card, customer) = try await savedCard(rig)
-            let order = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "7"])
-            let right = ChargeRight(order: OrderID(unchecked: "A77"), number: 1)
-            func key(_ source: String) -> String {
-                let id = SourceID(unchecked: source)
-                let watched = WatchKey(account: .main, source: id, kind: .source)
-                return order.idempotencyKey(of: watched, amount: 700, currency: "eur", by: right)
-            }
-            let former = try await byHand(
-                rig,
-                card,
-                customer,
-                amount: 700,
-                ["order": "7", "poller_source": card],
-                key: key(card)
-            )
-            let found = try await charge(rig, "A77", order, of: card)
-            #expect(self.made(found)?.id.description == former)
-            #expect(try await charges(rig, of: card).count == 1)
-        }
-        // A single-use source is not looked for first: Stripe refuses the key, which stood for
-        // another form.
-        try await UpstreamRig.run { rig in
-            try await rig.set("chargeable")
-            let seen = try await object(rig, rig.source)
-            let right = ChargeRight(order: OrderID(unchecked: "A77"), number: 1)
-            let key = ChargeOrder.whole.idempotencyKey(
-                of: watch(rig.source).key,
-                amount: 1099,
-                currency: "eur",
-                by: right
-            )
-            let former = try await rig.sandbox.post(
-                "/v1/charges",
-                form: [
-                    ("source", rig.source), ("amount", "1099"), ("currency", "eur"),
-                    ("metadata[poller_source]", rig.source),
-                ],
-                idempotencyKey: key
-            ).decode(Named.self).id
-            let found = await charger(rig).charge(
-                watch(rig.source, order: right.order),
-                .whole,
-                by: right,
-                object: seen,
-                timeout: .seconds(8)
-            )
-            #expect(self.made(found)?.id.description == former, "\(found)")
-            #expect(try await charges(rig).count == 1)
-        }
-    }
-
     @Test("an order that has as much to say as Stripe takes is charged without its name")
     func fullMetadata() async throws {
         try await UpstreamRig.run { rig in

@@ -53,8 +53,6 @@ package struct AccountLimits: Hashable, Sendable {
 /// What accounts have in a store of watches.
 package protocol AccountBook: Sendable {
     /// A page of the accounts that have had a watch, in the order of their names with a slash behind them.
-    ///
-    /// Of what an older release has enqueued those alone that have an open one, until `pollerd reindex`.
     func accounts(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<AccountID>
 
     /// How many watches each of some accounts has open, in their order; of kinds that this release knows.

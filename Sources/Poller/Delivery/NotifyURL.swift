@@ -12,21 +12,6 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks the form; whether the address may be reached is decided at each delivery.
     package init(_ text: String, field: String = "notify") throws(InvalidInput) {
-        try self.init(form: text, field: field)
-        if scheme == "mailto" {
-            _ = try MailAddress(mailto: text.dropFirst("mailto:".count), field: field)
-        }
-    }
-
-    /// Reads a URL that an earlier release may have accepted and recorded.
-    ///
-    /// Earlier releases checked the mail address at its delivery alone. Its record stays readable, and
-    /// the delivery is rejected with the reason.
-    package init(recorded text: String) throws(InvalidInput) {
-        try self.init(form: text, field: "notify")
-    }
-
-    private init(form text: String, field: String) throws(InvalidInput) {
         guard text.utf8.count <= 2048 else {
             throw InvalidInput(field: field, message: "is longer than 2,048 characters")
         }
@@ -69,6 +54,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                     message: "is not one plain mail address: write mailto:name@host"
                 )
             }
+            _ = try MailAddress(mailto: rest, field: field)
         case "redis+stream":
             // NAME, or ACCOUNT/NAME for a stream that is one account's.
             let parts = rest.split(separator: "/", omittingEmptySubsequences: false)

@@ -55,7 +55,7 @@ package struct Event: Hashable, Sendable {
     package let closed: ClosedReason?
     /// How far the charge of the source has come with this event.
     package let progress: ChargeProgress
-    /// What is true of the money; nil where nobody knows of any, and in events of earlier releases.
+    /// The payment; nil where none is known.
     package let payment: Payment?
     /// What the customer must do next, without links that carry a secret.
     package let nextStep: NextStep
@@ -204,9 +204,7 @@ package struct Event: Hashable, Sendable {
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         metadata = wire.metadata?.json.description ?? ""
         trace = wire.traceparent.flatMap { TraceContext(traceparent: $0) }
-        // Earlier releases recorded an upstream's object with its line ends.
-        let compact = text.compacted
-        self.json = compact.utf8.count == json.utf8.count ? json : compact.description
+        self.json = json
     }
 
     /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.
@@ -261,10 +259,6 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
     /// `evt_` and 24 characters of base64url (144 bits).
     package let description: String
 
-    /// Watches that began before 2026-12-01 have the ids of the first releases, which did not go
-    /// by the time: what is open across an upgrade keeps its ids.
-    static let era = Timestamp(ms: 1_796_083_200_000)
-
     /// The id of the `seq`-th event of a watch's `run`, which `began` then.
     ///
     /// A closed watch is forgotten after ``RetentionSpans/deliveryMax`` at the earliest, and one of
@@ -272,13 +266,10 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
     /// span the run began in. Not on the instant: who orders again what a failover lost together
     /// with its acceptance mostly makes the ids that were told already.
     package init(key: WatchKey, run: Int, began: Timestamp, seq: Int, type: String) {
-        var said = [
+        let said = [
             key.account.description, key.kind.rawValue, key.source.description, String(run),
-            String(seq), type,
+            String(seq), type, String(began.ms / RetentionSpans.deliveryMax.ms),
         ]
-        if began >= Self.era {
-            said.append(String((began - Self.era).ms / RetentionSpans.deliveryMax.ms))
-        }
         description = "evt_" + Digest.base64url(of: said, bytes: 18)
     }
 

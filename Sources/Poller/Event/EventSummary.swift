@@ -30,7 +30,7 @@ extension Event {
     /// no packing makes shorter.
     ///
     /// An id also goes by the span of time in which the run began (``EventID``), of which an event does not tell.
-    /// The character says how many before the event's own it was, beginning with 1; 0 is none at all.
+    /// The character says how many before the event's own it was.
     package var shortSummary: String {
         let text = summary
         let begin = #"{"id":"\#(id)""#
@@ -44,7 +44,7 @@ extension Event {
 
     /// An instant in each span in which the run of an event may have begun: its timeout is 90 days at most.
     private static func beginnings(before instant: Timestamp) -> [Timestamp] {
-        [Timestamp(ms: 0)] + (0..<24).map { instant + RetentionSpans.deliveryMax * -$0 }
+        (0..<24).map { instant + RetentionSpans.deliveryMax * -$0 }
     }
 
     /// Reads a ``summary`` or a ``shortSummary`` of an event of a watch.

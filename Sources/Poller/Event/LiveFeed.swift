@@ -14,8 +14,7 @@ import Synchronization
 /// between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries read at a time, and partitions: of a store of an older form, whose entries have their bodies, some
-    /// MiB.
+    /// Entries read at a time, and partitions.
     private let batch = 256
     private let partitionsAtOnce = 16
 

@@ -11,15 +11,15 @@ package struct OutboxReference: Hashable, Sendable {
     package let item: ItemID
     /// The item's lane, and so its account and kind; nil where the entry does not say: it may be of any.
     package let lane: LaneID?
-    /// What the store finds the event by; nobody else looks into it.
-    package let stored: [UInt8]
+    /// The event's number in the log of its item; 0 where the entry is not understood.
+    package let seq: Int
 
     /// Puts a reference together, as a store does.
-    package init(id: String, partition: Int, item: ItemID, lane: LaneID?, stored: [UInt8]) {
+    package init(id: String, partition: Int, item: ItemID, lane: LaneID?, seq: Int) {
         self.id = id
         self.partition = partition
         self.item = item
         self.lane = lane
-        self.stored = stored
+        self.seq = seq
     }
 }

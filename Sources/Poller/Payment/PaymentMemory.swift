@@ -26,7 +26,6 @@ import SafeNumbers
 /// refund that has not succeeded (``RefundProgress``). Evidence without money is not kept: the object shows it
 /// again. The last five values are the payment as it was told last (``RememberedPayment``): an event without a new
 /// answer repeats it.
-/// *Who reads it*: older releases read the first ten values, and drop the others when they write.
 package struct PaymentMemory: Hashable, Sendable {
     /// Three fingerprints, four sums of eleven digits, an instant of nine, a day of three, four letters and
     /// ten separators.
@@ -47,7 +46,7 @@ package struct PaymentMemory: Hashable, Sendable {
     package var isAttached = false
     /// Whether the payer can pay until ``lastDay`` by what they were shown (``PaymentLife/payableUntil``).
     package var isPayable = false
-    /// The payment as it was told last; nil where an older release has told it.
+    /// The payment as last reported; nil where the evidence of its money has left no room for it.
     package private(set) var told: RememberedPayment?
 
     /// When ``lastDay`` is over.
@@ -187,13 +186,11 @@ package struct PaymentLook: Hashable, Sendable {
     /// - Parameters:
     ///   - facts: what was seen now.
     ///   - object: a fingerprint of the object that showed it.
-    ///   - memory: what is remembered; nil when a release that kept none has told of the payment.
-    ///   - told: the word such a release has told, in its way; nil when nobody was told anything.
+    ///   - memory: the memory after the last poll; nil before the first one.
     package init(
         _ facts: PaymentFacts,
         object: String = "",
-        after memory: PaymentMemory?,
-        told: PaymentState? = nil
+        after memory: PaymentMemory?
     ) {
         var money = memory?.money
         // A source that may be used again names no sum: its charge did, which may not be seen now.
@@ -231,9 +228,6 @@ package struct PaymentLook: Hashable, Sendable {
             // That nothing is left to do goes with the word that says why.
             let isImplied = step == .none && isPaymentNews
             isStepNews = asked != memory.step && !isImplied
-        } else if let told {
-            isPaymentNews = payment.state != told
-            isStepNews = false
         } else {
             isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
             isStepNews = !step.isBegunByShop
@@ -249,25 +243,5 @@ package struct PaymentLook: Hashable, Sendable {
             isAttached: facts.isAttached,
             telling: payment
         )
-    }
-}
-
-extension PaymentState {
-    /// What a release that knew no payments has told of a watch: by its status and charge alone.
-    ///
-    /// With it an upgrade tells nothing a second time. Nil when nothing was told.
-    package init?(inheriting kind: SourceKind, _ state: WatchState) {
-        guard let status = state.status else { return nil }
-        switch state.charge {
-        case .succeeded: self = .paid
-        case .failed: self = .failed
-        case .pending: self = .processing
-        case .none, .doubtful:
-            var facts = PaymentFacts(kind: kind)
-            facts.status = status
-            // An intent that has succeeded was paid; which sum it was is all that is not known.
-            facts.received = status.description == "succeeded" ? 1 : nil
-            self = Payment(facts).state
-        }
     }
 }

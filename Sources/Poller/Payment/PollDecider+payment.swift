@@ -74,12 +74,7 @@ extension PollTurn {
         if let duplicateRefund {
             facts = facts.refundedAsDuplicate(after: watch.payment?.money, duplicateRefund)
         }
-        return PaymentLook(
-            facts,
-            object: digest,
-            after: watch.payment,
-            told: PaymentState(inheriting: watch.key.kind, watch.state)
-        )
+        return PaymentLook(facts, object: digest, after: watch.payment)
     }
 
     /// The payment's own secret, where an answer has it and the watch has none.
@@ -140,7 +135,7 @@ extension Watch {
     package var remembered: Payment? {
         guard let payment else { return nil }
         if let told = payment.told { return told.payment(with: payment.money) }
-        // A release before this one has told it, and kept the evidence of money alone.
+        // There was room for the evidence of its money alone.
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status
         facts.recall(state.charge, payment)
@@ -151,9 +146,8 @@ extension Watch {
 extension PaymentFacts {
     /// Adds what a watch remembers of its charge.
     ///
-    /// Whether it has brought money is known of its evidence, which is remembered by itself with all that
-    /// became of it; without any it is a hold. A release that kept no memory knew only that it had, and it
-    /// was for the whole sum.
+    /// The evidence of its money is remembered separately, with refunds and disputes; a charge without evidence is a
+    /// hold.
     fileprivate mutating func recall(_ progress: ChargeProgress, _ memory: PaymentMemory?) {
         switch progress {
         case .none, .doubtful: break
@@ -162,10 +156,7 @@ extension PaymentFacts {
             isRefusedBefore = true
         case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
         case .succeeded where memory?.money != nil: break
-        case .succeeded(let id):
-            var facts = ChargeFacts(id: id, status: .succeeded)
-            facts.captured = memory == nil ? amount ?? .zero : .zero
-            charge = facts
+        case .succeeded(let id): charge = ChargeFacts(id: id, status: .succeeded)
         }
     }
 }

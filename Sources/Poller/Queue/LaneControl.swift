@@ -120,7 +120,7 @@ package struct LaneReport: Hashable, Sendable {
     package let factor: Double
     /// Attempts in a row without a usable answer.
     package let failures: Int
-    /// What the last of them met; nil while there is none, and where an earlier release has seen it.
+    /// The kind of the last failure; nil while there is none.
     package let lastFailure: LaneFailure?
     /// Of an endpoint: the first attempt that failed since one succeeded.
     package let failingSince: Timestamp?

@@ -187,14 +187,12 @@ package struct Member: Hashable, Sendable {
     package let startedAt: Timestamp
     /// Items in flight when it announced itself last.
     package var inFlight: Int
-    /// Polls that it may run at once; nil when it polls nothing, or is of a release that does not say.
+    /// Polls that it may run at once; nil when it polls nothing.
     package let places: Int?
-    /// The form in which it writes to the store; nil when it is of a release that does not say.
-    package let form: Int?
-    /// Among how many partitions it places lanes; nil when it is of a release that does not say.
-    package var partitions: Int?
-    /// Whether it keeps the index by creation; releases that do not, do not say so.
-    package var indexesCreation = false
+    /// The form in which it writes to the store.
+    package let form: Int
+    /// Among how many partitions it places lanes.
+    package let partitions: Int
     /// A digest of what it can do: upstreams, accounts, channels; alike for those that can do the same.
     package var serves: String?
 
@@ -208,7 +206,8 @@ package struct Member: Hashable, Sendable {
         startedAt: Timestamp,
         inFlight: Int,
         places: Int? = nil,
-        form: Int? = nil
+        form: Int = 1,
+        partitions: Int = 1
     ) {
         self.owner = owner
         self.roles = roles
@@ -219,6 +218,7 @@ package struct Member: Hashable, Sendable {
         self.inFlight = inFlight
         self.places = places
         self.form = form
+        self.partitions = partitions
     }
 }
 

@@ -42,11 +42,6 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         self.init(of: "amount \(amount)")
     }
 
-    /// The entry that releases before this one have made of a watch's source; nil where it is one of today.
-    package static func former(of key: WatchKey) -> SearchTerm? {
-        entered(key) == nil ? SearchTerm(of: SearchText.normal(key.source.description)) : nil
-    }
-
     /// The source of a watch, where its name alone does not find it.
     ///
     /// That is an upstream's whose ids people type, when it has capitals and so may be typed without.
@@ -142,10 +137,7 @@ package struct SearchLookup: Hashable, Sendable {
     /// Whole words come before prefixes, then lookups without names before those with names, then longer words.
     var rank: (Int, Int, Int) { (hasBeginnings ? 0 : 1, sources.isEmpty ? 1 : 0, weight) }
 
-    /// The entries of a whole word: the sorted word, and its fingerprint.
-    ///
-    /// The previous release also has fingerprints of short words, by which its watches are found until
-    /// `pollerd reindex`.
+    /// The entries of a whole word: the sorted word, and its fingerprint, by which charges are found.
     private static func whole(_ text: String) -> [String] {
         let words = [SearchText.longestWords(of: [text]).first ?? text, text]
         return words.compactMap { IndexedWord($0)?.whole }
@@ -159,8 +151,8 @@ package struct SearchLookup: Hashable, Sendable {
 /// kinds are known: they are the lanes in which there have been watches. So its watches are asked for by
 /// name, one in each lane, and need no entry of the index, which would weigh as much as a third of them.
 package struct SearchedSource: Hashable, Sendable {
-    /// The entry under which it may be all the same, made by a release before this one or because people
-    /// type it (``SearchTerm``): then that is how it is found.
+    /// The entry under which it may be all the same, because people type it (``SearchTerm``): then that is how it is
+    /// found.
     package let term: SearchTerm
     private let typed: SourceID
     private let normal: SourceID

@@ -234,14 +234,9 @@ package struct WatchSnapshot: Hashable, Sendable {
 
 extension WatchSnapshot {
     /// What is true of the payment, as far as is known; nil where nobody knows of any.
-    ///
-    /// What a release has told that knew no payments is told by the status and the charge alone.
     package var payment: Payment? {
-        if let payment = lastEvent?.payment { return payment }
-        guard watch.key.kind.isOfPayments else { return nil }
         // The log of what may still come back is forgotten before the watch is.
-        if lastEvent == nil, let payment = watch.remembered { return payment }
-        return PaymentState(inheriting: watch.key.kind, watch.state).map { Payment(state: $0) }
+        lastEvent?.payment ?? (watch.key.kind.isOfPayments ? watch.remembered : nil)
     }
 }
 

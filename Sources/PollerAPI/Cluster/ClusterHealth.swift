@@ -232,7 +232,6 @@ extension LaneFailure? {
         case .revoked: "refuses the account's key (401)"
         case .erring: "answers with errors"
         case .silent: "does not answer"
-        // As an earlier release has left it.
         case nil: "fails"
         }
     }

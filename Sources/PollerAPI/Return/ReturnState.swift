@@ -169,7 +169,7 @@ struct ReturnNews: Hashable {
         return (payment, .none)
     }
 
-    /// What the last status says of the payment, in events of a release that knew no payments.
+    /// The state and reason that follow from the last status, where its event has no payment.
     private static func inherited(
         _ snapshot: WatchSnapshot,
         _ object: SeenObject

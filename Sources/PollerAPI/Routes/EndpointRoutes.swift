@@ -11,7 +11,7 @@ import PollerWire
 /// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint needs no name
 /// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation. Beneath
 /// (``RepeatMiddleware``) the registry notes which request has made an endpoint, in the step that makes it:
-/// a repeat after a crash, or at a server of a release that knew nothing else, finds it.
+/// a repeat after a crash finds it.
 ///
 /// *Changes* are functions that the store applies to what it holds, again when somebody else was
 /// faster: two requests that change different fields both win. One with `If-Match` is made of what its

@@ -12,8 +12,7 @@ import PollerWords
 /// Scanners of mails follow links, and some post to them. So a `GET` changes nothing, and a `POST`
 /// counts only with the words that RFC 8058 §3.1 asks for, which our button sends, too.
 ///
-/// The page is the shop's, in the language of the mail, by what the link says of both: `v=de.Gk0RpQ4x`. A link of
-/// an earlier release says nothing of them.
+/// The page is the shop's, in the language of the mail, both named by the link: `v=de.Gk0RpQ4x`.
 struct UnsubscribeRoutes {
     /// `List-Unsubscribe=One-Click` in either encoding of forms, with room.
     private static let bodyBytesMax = 4096

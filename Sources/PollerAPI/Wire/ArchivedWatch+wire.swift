@@ -66,7 +66,8 @@ struct RestoredLine {
         }
         var events: [Poller.Event] = []
         for (index, text) in told.enumerated() {
-            guard let event = Poller.Event(json: text.description) else {
+            // White space in a line is no change, and a stored event must be one line.
+            guard let event = Poller.Event(json: text.compacted.description) else {
                 throw Problem(
                     .invalidValue,
                     "events[\(index)] is no event.",
@@ -126,7 +127,7 @@ struct RestoredLine {
         case .own: return true
         case .missing:
             why =
-                "The line has no digest: an earlier release exported it, or another program wrote it."
+                "The line has no digest: it is not as a cluster has exported it."
         case .changed:
             why =
                 "The line does not match its digest: watch or events have changed since the export."

@@ -24,8 +24,7 @@ struct MailNews: Hashable, Sendable {
 
     /// What an event is told as; nil for one that a payer is not written about.
     ///
-    /// An event without a payment, of an older release or of an upstream that has none, is told by its
-    /// status (``MailOccasion``). Of the others only those count that tell of the payment or the step:
+    /// The mail for an event without a payment follows from its status (``MailOccasion``). Of the others only those count that tell of the payment or the step:
     /// what is told of the status beside them would be the same news again.
     ///
     /// `snapshot` is the watch as it is now, which has what the shop has said of it, and the object where

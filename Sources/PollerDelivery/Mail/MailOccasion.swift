@@ -1,8 +1,9 @@
 import Poller
 import PollerWords
 
-/// What an event without a payment tells a customer, by its status: one of an older release, or of an
-/// upstream whose objects are no payments.
+/// The message to a customer for an event without a payment, by its status.
+///
+/// Such events are of upstreams whose objects are no payments, or of watches that ended before a poll had an answer.
 ///
 /// ``confirmed`` is the one word that must never be taken back. It needs what nobody takes back: a
 /// charge or an intent that has succeeded, or a source that is consumed and settles at once

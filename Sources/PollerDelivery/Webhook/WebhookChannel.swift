@@ -134,7 +134,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         let now = wallClock()
         let secrets =
             receiver.endpoint?.secrets(at: now)
-            ?? inline.signing(for: event.key.account, at: now)
+            ?? [inline.secret(of: event.key.account)]
         guard !secrets.isEmpty else { return nil }
         let timestamp = now.ms / 1000
         let signatures = secrets.map {

@@ -5,27 +5,20 @@ import SafeNumbers
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every
 /// transport.
 ///
-/// *Shape*: base64url of version (3) and, sealed with AES-GCM for the accounts and the scope it is good
+/// *Shape*: base64url of version (1) and, sealed with AES-GCM for the accounts and the scope it is good
 /// for: number of partitions, the greatest ms, for each partition the distance of its ms from that
 /// plus 1 and its n (0 alone for the start), the mark of a watch and the watch's 12 characters (0 alone
 /// for none), numbers as varints. About 145 characters for 16 partitions. A client cannot make one, use
 /// one made for others, or read in it when others were told something.
 ///
 /// *The mark* is the seq plus 1 in its 24 lowest bits, and above them, plus 1, the 36 bits of the id that the
-/// event of that seq begins with (``EventID/digest``), or 0. A release that knows no more than the seq takes
-/// such a mark for a place beyond all that is kept, and begins anew with a snapshot.
-///
-/// Version 2, of a release before, was the same in the clear with 16 bytes of HMAC-SHA256 behind; it is
-/// still taken.
+/// event of that seq begins with (``EventID/digest``), or 0.
 package struct GatewayCursor: EventCursors {
     /// Longer texts are not looked at: 1,024 partitions of six bytes, of which some are of last month, in base64.
     private static let textMax = 12_288
-    /// 128 bits: enough that none can be forged, and short, because every event carries one.
-    private static let macBytes = 16
     /// An ``ItemID``'s length.
     private static let watchBytes = 12
-    private static let version: UInt8 = 3
-    private static let clearVersion: UInt8 = 2
+    private static let version: UInt8 = 1
 
     private let keys: RootKeys
 
@@ -111,36 +104,15 @@ package struct GatewayCursor: EventCursors {
 
     /// What is inside a cursor of somebody; nil for what is none, or was made for others.
     private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
-        switch bytes.first {
-        case Self.version:
-            guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()) else { return nil }
-            let scope = Array(principal.scope.utf8)
-            for key in keys.accepted {
-                let opened = try? AES.GCM.open(box, using: key, authenticating: scope)
-                if let opened { return Array(opened)[...] }
-            }
-            return nil
-        case Self.clearVersion where bytes.count > Self.macBytes:
-            let rest = bytes.dropLast(Self.macBytes)
-            // Digests are compared in constant time.
-            let shown = SHA256.hash(data: Array(bytes.suffix(Self.macBytes)))
-            let isOurs = keys.accepted.contains { key in
-                SHA256.hash(data: mac(Array(rest), principal, key)) == shown
-            }
-            return isOurs ? rest.dropFirst() : nil
-        default: return nil
+        guard bytes.first == Self.version,
+            let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst())
+        else { return nil }
+        let scope = Array(principal.scope.utf8)
+        for key in keys.accepted {
+            let opened = try? AES.GCM.open(box, using: key, authenticating: scope)
+            if let opened { return Array(opened)[...] }
         }
-    }
-
-    private func mac(
-        _ bytes: [UInt8],
-        _ principal: Principal,
-        _ key: SymmetricKey
-    ) -> [UInt8] {
-        var hmac = HMAC<SHA256>(key: key)
-        hmac.update(data: bytes)
-        hmac.update(data: Array(principal.scope.utf8))
-        return Array(hmac.finalize().prefix(Self.macBytes))
+        return nil
     }
 
     private static func append(_ value: UInt64, to bytes: inout [UInt8]) {

@@ -3,11 +3,11 @@
 -- endpoints; mends them if asked to.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     repair 0|1, then items, id, id, …, or filed and the same where the index by creation is complete; or lanes, rank of the first, how many; or counts
+-- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
--- USES     created, counting, folding
+-- USES     created, folding
 -- COST     about fifteen reads an item, ten a lane, and for lanes all leases; O(endpoints) for their counts
-local isRepairing, isFiled = ARGV[1] == '1', ARGV[2] == 'filed'
+local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
 local before = head_of_partition()
 local reply = { 0, -1 }
@@ -78,7 +78,7 @@ local function check_item(id)
     end
   end
   if is_listed(id) and is_misfiled(id, lane, w[6], closed) then
-    if isFiled then fault('item ' .. id .. ' is missing in the index by creation') end
+    fault('item ' .. id .. ' is missing in the index by creation')
     if isRepairing then move_created(id, lane, w[6], closed and true or false) end
   end
   local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
@@ -138,10 +138,17 @@ local function check_lane(name, leases)
   end
 end
 
--- Counts that are of an older version are wrong by design, and nobody believes them.
+-- How many endpoints the accounts have, counted by the records: {account -> count}.
+local function count_endpoints()
+  local counts, records = {}, call('HVALS', key(KEY.endpoints))
+  for at = 1, #records do
+    local account = match(records[at], '^%d+ %d+ (%S+) ')
+    if account then counts[account] = (counts[account] or 0) + 1 end
+  end
+  return counts
+end
+
 local function check_counts()
-  local version = call('HGET', key(KEY.registry), REGISTRY.version)
-  if not has_counted(version) then return 0 end
   local counts, faults = count_endpoints(), #reply
   local kept = call('HGETALL', key(KEY.endpointCounts))
   for at = 1, #kept, 2 do
@@ -155,15 +162,17 @@ local function check_counts()
     fault('account ' .. account .. ' counts no endpoints and has ' .. count)
   end
   if isRepairing and #reply > faults then
-    call('HDEL', key(KEY.registry), REGISTRY.counted)
-    ensure_counts(version)
+    call('DEL', key(KEY.endpointCounts))
+    for account, count in pairs(count_endpoints()) do
+      call('HSET', key(KEY.endpointCounts), account, count)
+    end
   end
   return #kept / 2
 end
 
 if ARGV[2] == 'counts' then
   reply[1] = check_counts()
-elseif ARGV[2] == 'items' or isFiled then
+elseif ARGV[2] == 'items' then
   for at = 3, #ARGV do check_item(ARGV[at]) end
   reply[1] = #ARGV - 2
 else

@@ -25,13 +25,12 @@ local SOON = 600000
 -- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
   local wall = clock()
-  local m = call('HMGET', M, META.back, META.seen, META.listed, META.gap, META.gapEnd,
-    META.gapsSum, META.split, META.splitting)
-  check_place(m[7])
-  stage = m[8]
+  local m = call('HMGET', M, META.back, META.seen, META.gap, META.gapEnd, META.gapsSum, META.split, META.splitting)
+  check_place(m[6])
+  stage = m[7]
   local back, seen = number(m[1] or 0), number(m[2])
-  local now, gap = wall + back, { number(m[4] or 0), number(m[5] or 0) }
-  local gaps = number(m[6] or 0)
+  local now, gap = wall + back, { number(m[3] or 0), number(m[4] or 0) }
+  local gaps = number(m[5] or 0)
   if seen and now < seen then
     back = back + seen - now
     now = seen
@@ -54,12 +53,6 @@ local function watched_clocks()
       META.gapsSum, int(gaps))
   elseif not seen or now - seen >= SEEN_PACE then
     call('HSET', M, META.seen, int(now))
-  end
-  if not m[3] then
-    -- A store of an earlier release, which did not list its lanes.
-    call('ZUNIONSTORE', key(KEY.occupiedLanes), 2, key(KEY.readyRest), key(KEY.readyUrgent),
-      'WEIGHTS', 0, 0)
-    call('HSET', M, META.listed, 1)
   end
   gap.sum = gaps
   return now, wall, back, gap
@@ -85,14 +78,7 @@ local function recover(now, span)
   local expired = call('ZRANGE', key(KEY.leaseEnds), '-inf', text(now), 'BYSCORE', 'LIMIT', '0', '128')
   local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
-    local token, _, marks, wheel, due, lane
-    if leases[at] then
-      token, _, marks, wheel, due, lane = unpack_lease(leases[at])
-    else
-      -- The lease of an earlier release, which kept it in the item.
-      local w = call('HMGET', key(KEY.item, id), ITEM.token, ITEM.formerDue, ITEM.lane)
-      token, due, wheel, marks, lane = w[1] or 0, w[2] or now, REST, '---', w[3]
-    end
+    local token, _, marks, wheel, due, lane = unpack_lease(leases[at] or '')
     if lane then
       give_back(lane, 1)
       -- A lease can outlive its item; then only the slot goes back.

@@ -7,7 +7,7 @@
 -- which Redis keeps in its compact encoding at some 34 bytes an entry. A leaf is named by the lowest entry it may
 -- hold, and the names of leaves are the members of a set of their own: two levels of a B-tree. Every score is 0.
 --
--- Crash safety is that of the script. Releases before this one write no entries; CreationIndex.swift adds them.
+-- Crash safety is that of the script.
 local LEAF_MAX, FIRST_LEAF = 100, '0'
 
 -- The digest of what a list may be narrowed to.

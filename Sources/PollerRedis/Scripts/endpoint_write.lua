@@ -5,15 +5,13 @@
 -- ARGV     what to do, id, then
 --            create: account, record (JSON), most endpoints there may be, request's key or '',
 --                    its fingerprint, span for which the request is known in ms, most endpoints the
---                    account may have, 0 for no limit, name or '', id of the file's endpoint of that name
---            replace: record (JSON), version of the last change known, name or '', id of the file's endpoint of
---                    that name
+--                    account may have, 0 for no limit, name or ''
+--            replace: record (JSON), version of the last change known, name or ''
 --            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
 --          {conflict}, {exists}, {named, id of the holder of the name}, {full}, {crowded};
 --          {replaced, value}, {changed}, {named, id}; {removed}, {changed}, {gone}
--- USES     counting
--- COST     at most eleven writes; O(endpoints) once after a release that does not count has changed the registry
+-- COST     at most eleven writes
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- A repetition writes nothing else: here is something that replicas can be waited for with.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
@@ -22,42 +20,30 @@ local value = call('HGET', key(KEY.endpoints), id)
 -- Above every version before and, because it is a time, above those a failover has lost.
 local known = call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
--- `account` has so many endpoints more, where it is known how many each has.
+-- `account` has so many endpoints more.
 local function note_change(account, more)
-  local isCounted = not known or has_counted(known)
   -- A new registry: a reader that has seen another one begins anew.
   if not known then
     call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1))
     call('DEL', key(KEY.endpointCounts))
   end
   call('HSET', key(KEY.registry), REGISTRY.version, int(version))
-  if not isCounted then return end
-  call('HSET', key(KEY.registry), REGISTRY.counted, int(version))
   if more ~= 0 and call('HINCRBY', key(KEY.endpointCounts), account, more) <= 0 then
     call('HDEL', key(KEY.endpointCounts), account)
   end
 end
 
--- The name in a record; '' for none, and for a record that cannot be decoded. 0.3.0 takes every endpoint with a `name`
--- for one of the file, so other endpoints keep their name in another member.
+-- The name in a record; '' for none, and for a record that cannot be decoded.
 local function name_of(json)
   local known, record = pcall(cjson.decode, json or '')
-  local name = known and type(record) == 'table' and (record.label or record.name)
+  local name = known and type(record) == 'table' and record.name
   return type(name) == 'string' and name or ''
 end
 
 -- The other endpoint of the account that has this name; nil when it is free.
-local function holder_of(account, name, of_file)
-  if name == '' then return nil end
-  local holder = call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
-  if holder and holder ~= id then
-    -- A deleted endpoint, or one that 0.3.0 has written without its name, holds no name.
-    local json = string.match(call('HGET', key(KEY.endpoints), holder) or '', '^%d+ %d+ %S+ (.*)$')
-    if name_of(json) == name then return holder end
-  end
-  -- Endpoints of the file existed before names were indexed.
-  local is_of_file = of_file and of_file ~= '' and of_file ~= id
-  return is_of_file and call('HEXISTS', key(KEY.endpoints), of_file) == 1 and of_file or nil
+local function holder_of(account, name)
+  local holder = name ~= '' and call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
+  return holder and holder ~= id and holder or nil
 end
 
 local function note_name(account, old, new)
@@ -80,12 +66,11 @@ if op == 'create' then
     end
   end
   if value then return { 'exists' } end
-  local holder = holder_of(ARGV[3], ARGV[10], ARGV[11])
+  local holder = holder_of(ARGV[3], ARGV[10])
   if holder then return { 'named', holder } end
   if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
   if ARGV[9] ~= '0' then
-    ensure_counts(known)
-    local has = known and call('HGET', key(KEY.endpointCounts), ARGV[3]) or 0
+    local has = call('HGET', key(KEY.endpointCounts), ARGV[3]) or 0
     if tonumber(has) >= tonumber(ARGV[9]) then return { 'crowded' } end
   end
   note_change(ARGV[3], 1)
@@ -108,11 +93,10 @@ if op == 'replace' then
     return { 'changed' }
   end
   local name = ARGV[5] or ''
-  local holder = holder_of(account, name, ARGV[6])
-  -- An endpoint that keeps its name may change in all other fields, even if another endpoint has that name.
-  if holder and name ~= name_of(json) then return { 'named', holder } end
+  local holder = holder_of(account, name)
+  if holder then return { 'named', holder } end
   note_change(account, 0)
-  note_name(account, name_of(json), holder and '' or name)
+  note_name(account, name_of(json), name)
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
   call('HSET', key(KEY.endpoints), id, new)
   call('ZADD', key(KEY.endpointVersions), int(version), id)

@@ -39,7 +39,7 @@ end
 
 -- Adds notify URLs to those of an item; false, and nothing is written, where they would be too many. What is written here was not made shorter, but may be short as it is.
 local function join_notify(id, notify)
-  local known = texts_of(id, call('HGET', key(KEY.item, id), ITEM.notify), '')
+  local known = notify_of(id, call('HGET', key(KEY.item, id), ITEM.notify))
   local both = merged(known, is_short(notify) and unabridged(sub(notify, 2)) or notify)
   if not both then return false end
   if both == known then return true end
@@ -61,7 +61,7 @@ local function joined(old, new)
   local _, asked, told, given = match(new, form)
   if trace == '' then trace = given end
   if (REACH[asked] or 2) > (REACH[reach] or 2) then reach = asked end
-  local said = match(acts, PACE.auto) or ''
+  local said = ''
   for at = 1, #ABOUT do said = said .. (match(acts, ABOUT[at]) or match(told, ABOUT[at]) or '') end
   if trace ~= '' then return policy .. '|' .. reach .. '|' .. said .. '|' .. trace end
   if said ~= '' then return policy .. '|' .. reach .. '|' .. said end
@@ -98,8 +98,8 @@ for at = 1, #ARGV, 11 do
     if charge ~= '' then add(long, LONG.charge, charge) end
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and 2 or 1) end
     if w[1] then
-      call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
-        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret, ITEM.hasLong,
+      call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
+        ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret, ITEM.hasLong,
         ITEM.order, ITEM.notify, ITEM.metadata, ITEM.facts)
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)

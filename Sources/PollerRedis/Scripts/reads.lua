@@ -2,8 +2,7 @@
 -- Adds to what was read from an account today, and sums thirty days.
 --
 -- KEYS[1]  the account's reads: hash of USAGE and day (days since 1970) -> how many
--- KEYS[2]  exists while the account counts as paid; a separate key, because 0.3.0 takes every field of the hash for
---          a day
+-- KEYS[2]  exists while the account counts as paid
 -- ARGV     reads, transactions, for how long it counts as paid from now on, ms; 0 when no money has arrived
 -- RETURNS  {reads, transactions} of the last thirty days, today included; and 1 while it counts as paid, else 0
 -- COST     at most three writes, O(63) fields

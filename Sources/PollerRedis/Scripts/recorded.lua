@@ -17,7 +17,6 @@ for at = 1, #ARGV, 2 do
     local first = call('LINDEX', key(KEY.log, id), '0')
     stored = first and byte(first) == PACKED.folded and first or folded_in(id)
   end
-  local notify = w[4] and unabridged(w[4]) or call('HGET', key(KEY.long, id), LONG.notify)
-  reply[#reply + 1] = { stored or '', w[1] or '', w[2] or '', notify or '' }
+  reply[#reply + 1] = { stored or '', w[1] or '', w[2] or '', notify_of(id, w[4]) or '' }
 end
 return reply

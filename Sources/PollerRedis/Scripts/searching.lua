@@ -72,28 +72,9 @@ local function entries_of(id)
   return (w[1] or '') .. (w[2] and ' ' .. w[2] or '') .. (w[3] and ' ' .. w[3] or '')
 end
 
--- Removes an item from one fingerprint.
-local function take_term(id, term)
-  call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
-end
-
 -- Takes an item out of the index; its entries are those it was put under.
 local function take_from_index(id)
-  each_entry(entries_of(id), function(term) take_term(id, term) end,
-    function(word) drop_created(KEY.words, word_entry(word, id)) end)
-end
-
--- Removes an item from one fingerprint, if it is there.
-local function drop_from_index(id, term)
-  local item = key(KEY.item, id)
-  local terms = call('HGET', item, ITEM.terms) or ''
-  local at = place_among(terms, term)
-  if not at then return end
-  take_term(id, term)
-  local rest = sub(terms, 1, at - 1) .. sub(terms, at + TERM)
-  if rest == '' then
-    call('HDEL', item, ITEM.terms)
-  else
-    call('HSET', item, ITEM.terms, rest)
-  end
+  each_entry(entries_of(id), function(term)
+    call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
+  end, function(word) drop_created(KEY.words, word_entry(word, id)) end)
 end

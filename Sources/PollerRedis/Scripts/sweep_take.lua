@@ -9,14 +9,14 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local f = redis.call('HMGET', KEYS[1], SWEEP.owner, SWEEP.heldUntil, SWEEP.due, SWEEP.cursor, SWEEP.caughtUp,
   SWEEP.pause, SWEEP.reread)
--- No process takes a sweep for longer, ms; nor does a pause of an earlier release last longer.
-local SPAN_MAX, PAUSE_MAX = 300000, 3600000
+-- No process takes a sweep for longer, ms.
+local SPAN_MAX = 300000
 -- Half as long again as the longest interval between two sweeps, five days.
 local REREAD_MAX = 7.5 * 86400000
 -- Farther ahead than anybody could have set them, the clock was set back since.
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
 local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
-local due, pause, pace = f[3] or 0, tonumber(f[6] or PAUSE_MAX), tonumber(ARGV[3])
+local due, pause, pace = f[3] or 0, tonumber(f[6] or 0), tonumber(ARGV[3])
 -- A sweep that has read everything may be due before its interval has passed: the interval at its end was the pace of
 -- an account that may have grown since. A sweep that ended otherwise has failed, or continues at once.
 local is_paced = f[5] and f[6] and tonumber(due) - pause == tonumber(f[5])

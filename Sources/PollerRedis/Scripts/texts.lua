@@ -1,7 +1,7 @@
 -- Stands before the scripts that read or write the texts of a watch: its notify URLs, its metadata, its secret.
 --
--- What is short stands in the item itself (ShortText.swift), and is handed over behind SHORT.mark; what is longer,
--- and all of stores of a former form, stands among its long values. A text is in one of the two places.
+-- A short text is in the item itself (ShortText.swift), and is passed to scripts after SHORT.mark. A longer one is among
+-- the item's long values. A text is in one of the two places.
 
 local FRAGMENTS = SHORT.fragments
 
@@ -11,12 +11,14 @@ local function unabridged(short) return (string.gsub(short, '%c', FRAGMENTS)) en
 local function is_short(value) return byte(value) == SHORT.mark end
 local function is_long(value) return value ~= '' and not is_short(value) end
 
--- The notify URLs and the metadata of an item, of which those in the item itself are known; false for none.
-local function texts_of(id, notify, metadata)
-  notify, metadata = notify and unabridged(notify), metadata and unabridged(metadata)
-  if notify and metadata then return notify, metadata end
-  local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
-  return notify or long[1], metadata or long[2]
+-- The notify URLs of an item, whose short ones were read with it; false for none.
+local function notify_of(id, short)
+  return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.notify)
+end
+
+-- The metadata of an item, in the same way.
+local function metadata_of(id, short)
+  return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.metadata)
 end
 
 -- Adds a field to what is about to be written.

@@ -85,7 +85,6 @@ extension StripeCharger {
     ///
     /// A charge that names an order is of no other one, and one of the same sum that names this one is of it,
     /// whoever has made it.
-    /// Charges of older releases carry the same mark and name no order, so an upgrade repeats none.
     private static func isOf(
         _ watch: Watch,
         _ order: ChargeOrder,

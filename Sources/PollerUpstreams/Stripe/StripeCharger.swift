@@ -223,8 +223,7 @@ package struct StripeCharger: Charger {
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
         case 400 where told.type == .idempotencyError && right != nil:
-            // Another source was charged for the order, or this one with another text for people, or by a
-            // release that did not write the order into the charge.
+            // Another source was charged for the order, or this one with another text for people.
             let reason = "the order was charged before: \(failure)"
             return await search.found(client, until: end, elapsed, marks)
                 ?? .postponed(reason, retryAfter: nil)

@@ -64,9 +64,8 @@ struct Cluster: Sendable {
                         metadata: ["reason": "\(reason)"]
                     )
                 }
-                if let tooNew = try await StoreVersion.refusal(on: client, namespace: namespace) {
-                    throw ConfigurationError("\(tooNew)")
-                }
+                let refusal = try await StoreVersion.live.refusal(on: client, namespace: namespace)
+                if let refusal { throw ConfigurationError("\(refusal)") }
                 let layout = try await StoreLayout.agreed(
                     on: client,
                     namespace: namespace,

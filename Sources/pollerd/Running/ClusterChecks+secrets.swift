@@ -2,25 +2,8 @@ import Poller
 import PollerAPI
 import PollerRedis
 
-/// Whether what is secret in the store is sealed, and what signs webhooks without an endpoint.
+/// The check of secrets at rest.
 extension ClusterChecks {
-    /// Whether each account's inline webhooks are signed for it alone.
-    static func inline(
-        _ secrets: RedisSecrets,
-        hasOthers: Bool
-    ) async throws(StoreError) -> HealthResult {
-        let end = try await secrets.sharedUntil()
-        guard hasOthers, WallClock.now() < end else {
-            return HealthResult(.ok, "each account has a secret of its own")
-        }
-        return HealthResult(
-            .warning,
-            "until \(end) those of every account are signed with the default account's secret too",
-            action: "give receivers of other accounts theirs by then: pollerctl endpoint secret "
-                + "--account NAME"
-        )
-    }
-
     /// How what is secret in the store is sealed.
     static func secrets(
         _ secrets: RedisSecrets,

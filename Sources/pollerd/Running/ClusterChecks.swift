@@ -40,12 +40,6 @@ enum ClusterChecks {
             Check("secrets at rest") { () throws(StoreError) in
                 try await secrets(cluster.secrets, settings.masterKeys)
             },
-            Check("inline webhooks") { () throws(StoreError) in
-                try await inline(
-                    cluster.secrets,
-                    hasOthers: !live.now.settings.sections.accounts.isEmpty
-                )
-            },
             Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
             Check("stripe webhooks") { () throws(StoreError) in
                 try await stripeWebhooks(webhooks, live.now.settings)

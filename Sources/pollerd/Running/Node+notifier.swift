@@ -25,10 +25,7 @@ extension Node {
 
     /// Every channel that is configured.
     func channels() async throws -> Channels {
-        let inline = try await cluster.secrets.inline(
-            configured: settings.webhookSecret,
-            now: WallClock.now()
-        )
+        let inline = try await cluster.secrets.inline(configured: settings.webhookSecret)
         let webhook = WebhookChannel(
             inline: inline,
             guarding: guarding,
@@ -168,17 +165,6 @@ extension Node {
                 suspects: suspects,
                 clock: clock,
                 logger: log("retention")
-            ),
-            CreationIndexUpkeep(
-                index: CreationIndex(
-                    client: cluster.client,
-                    layout: cluster.layout,
-                    logger: log("lists")
-                ),
-                members: cluster.members,
-                owner: cluster.owner,
-                clock: clock,
-                logger: log("lists")
             ),
         ]
         let partitions = cluster.deliveries.partitions

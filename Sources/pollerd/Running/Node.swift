@@ -199,7 +199,7 @@ struct Node: Sendable {
     }
 
     private func heartbeat(_ loops: [Heartbeat<ContinuousClock>.Loop]) -> any Service {
-        var member = Member(
+        let member = Member(
             owner: cluster.owner,
             roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
             pid: Int(clamping: ProcessInfo.processInfo.processIdentifier),
@@ -208,10 +208,9 @@ struct Node: Sendable {
             startedAt: WallClock.now(),
             inFlight: 0,
             places: roles.contains(.worker) ? settings.workerConcurrency : nil,
-            form: cluster.layout.form
+            form: cluster.layout.form,
+            partitions: cluster.layout.partitions
         )
-        member.partitions = cluster.layout.partitions
-        member.indexesCreation = true
         return Heartbeat(
             membership: cluster.members,
             member: member,

@@ -1,8 +1,8 @@
 """Keeps the scripts of a program as a fixture, as Redis has got them from it.
 
-    python -m harness.released_scripts 0.4.0 [FOLDER]
+    python -m harness.released_scripts 1.0.0 [FOLDER]
 
-writes FOLDER/scripts-0.4.0.txt: a line with the release and the form of a store that it has made, and then
+writes FOLDER/scripts-1.0.0.txt: a line with the release and the form of a store that it has made, and then
 the library of functions without its comments. The conformance suite runs it beside today's scripts.
 """
 
@@ -40,7 +40,7 @@ def library() -> tuple[str, str]:
                 command = ("FUNCTION", "LIST", "LIBRARYNAME", "poller_*", "WITHCODE")
                 found = wait_until(lambda: client.execute_command(*command), 20, "a library of functions")
                 [fields] = found
-                form = client.hget("poller:layout", "reader")
+                form = client.hget("poller:layout", "form")
                 return fields["library_code"], form
         finally:
             for process in reversed(started):

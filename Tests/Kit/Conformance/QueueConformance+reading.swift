@@ -88,8 +88,6 @@ extension QueueConformance {
                 ("open", ListQuery(state: .open), [one, three, four, five]),
                 ("closed", ListQuery(state: .closed), [two]),
                 ("status", ListQuery(status: pending), [one, three]),
-                // What a release has told that knew no payments says a word too.
-                ("authorised", ListQuery(payment: .authorised), [two]),
                 ("paid", ListQuery(payment: .paid), [five]),
                 ("account", ListQuery(accounts: .some([account])), [one, three]),
                 ("kind", ListQuery(kind: .paymentIntent), [three, four]),

@@ -201,7 +201,7 @@ extension OutboxEntry {
             partition: partition,
             item: event.key.id,
             lane: event.key.lane,
-            stored: []
+            seq: event.seq
         )
     }
 }

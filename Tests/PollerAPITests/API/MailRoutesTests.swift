@@ -103,7 +103,7 @@ struct MailRoutesTests {
             #expect(other.text.contains("lang=\"fr\"") && other.text.contains("alt=\"Other\""))
             let policy = other.headers.first(name: "Content-Security-Policy")
             #expect(policy?.contains("img-src https://other.example/logo.png;") == true)
-            // What an earlier release sent, and what somebody has changed.
+            // Links without the language and sender, or with altered ones.
             for view in [nil, "de", "de.", "it.AAAAAAAA"] {
                 let plain = try await page(.main, view)
                 #expect(plain.status == 200 && !plain.text.contains("Müller"), "\(view ?? "")")

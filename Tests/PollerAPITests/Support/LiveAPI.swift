@@ -344,7 +344,7 @@ extension EndpointBackend {
             probe: EndpointProbe(channels: channels),
             standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
             inline: (try? WebhookSecret(inlineSecret)).map { main in
-                InlineSecrets(main: main, root: Array(0..<32), sharedUntil: Timestamp(ms: 0))
+                InlineSecrets(main: main, root: Array(0..<32))
             }
         )
     }

@@ -73,7 +73,7 @@ struct ArchiveKeysTests {
         }
     }
 
-    @Test("a digest of an earlier release verifies")
+    @Test("the digest of a text never changes, so that archives verify")
     func golden() throws {
         let keys = try keys(MasterKeysTests.one)
         #expect(keys.digest(of: said) == "a1.sQtVg8-W.Md4me8d2AWjIGCZpn5ARn4Pu1cx2jwDTY-nqdJ24pCM")

@@ -309,9 +309,6 @@ struct DeliveryHandlerTests {
                     told: told
                 )
         )
-        // One of an earlier release, which did not remember, goes on as it did.
-        let old = try #require(try await handle(channel, DeliveryState(cursor: 2)))
-        #expect(old.verdict == .rest && channel.attempts.count == 1)
     }
 
     @Test("a log that cannot be read is tried again in a second")

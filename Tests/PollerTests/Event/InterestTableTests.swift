@@ -17,7 +17,7 @@ struct InterestTableTests {
             partition: 0,
             item: key.id,
             lane: saysLane ? key.lane : nil,
-            stored: []
+            seq: 1
         )
     }
 

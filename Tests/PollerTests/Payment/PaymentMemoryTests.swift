@@ -193,41 +193,6 @@ struct PaymentMemoryTests {
         #expect(third.isPaymentNews && third.payment.state == .partiallyRefunded)
     }
 
-    @Test("an upgrade tells nothing a second time, and what is new once")
-    func upgrade() {
-        let states: [(WatchState, PaymentState?)] = [
-            (WatchState(), nil),
-            (WatchState(status: SourceStatus(unchecked: "pending")), .awaitingCustomer),
-            (WatchState(status: SourceStatus(unchecked: "chargeable")), .authorised),
-            (
-                WatchState(
-                    status: SourceStatus(unchecked: "chargeable"),
-                    charge: .pending(ChargeID(unchecked: "ch_1"))
-                ), .processing
-            ),
-            (
-                WatchState(
-                    status: SourceStatus(unchecked: "consumed"),
-                    charge: .succeeded(ChargeID(unchecked: "ch_1"))
-                ), .paid
-            ),
-        ]
-        for (state, expected) in states {
-            #expect(PaymentState(inheriting: .source, state) == expected, "\(state)")
-        }
-        let succeeded = WatchState(status: SourceStatus(unchecked: "succeeded"))
-        let told = PaymentState(inheriting: .paymentIntent, succeeded)
-        #expect(told == .paid)
-        let same = PaymentLook(intent("succeeded"), after: nil, told: told)
-        #expect(!same.isPaymentNews && !same.isStepNews)
-        let other = PaymentLook(
-            intent("succeeded") { $0.charge = money { $0.dispute = .open } },
-            after: nil,
-            told: told
-        )
-        #expect(other.isPaymentNews && other.payment.state == .disputed)
-    }
-
     @Test("a stale answer takes nothing back, and a debit that came back stays so")
     func evidence() {
         let paid = money()

@@ -238,17 +238,19 @@ struct RememberedPaymentTests {
         #expect(Set(RememberedPayment.reasons.map(\.letter)).count == PaymentReason.allCases.count)
     }
 
-    @Test("what cannot be read is forgotten, and what older releases wrote is told as it was")
+    @Test("a damaged memory is forgotten, and the evidence of money shows the state")
     func damaged() {
         for text in [
             "|||||||||||?", "|||||||||||", "|||||||||||é|é|é|é|é", "||||||||||||eur|1",
         ] {
             #expect(PaymentMemory(packed: text).told == nil, "\(text)")
         }
-        let old = watch(
+        let bare = watch(
             state: WatchState(status: SourceStatus(unchecked: "succeeded")),
             memory: PaymentMemory(packed: "9d2k1a|k3f9a2||go|5||||", charge: nil)
         )
-        #expect(old.remembered?.state == .partiallyRefunded && old.remembered?.amountReturned == 5)
+        #expect(
+            bare.remembered?.state == .partiallyRefunded && bare.remembered?.amountReturned == 5
+        )
     }
 }

@@ -52,7 +52,7 @@ struct PartitionShareTests {
         #expect(share.clamped().owned == share.owned)
     }
 
-    @Test("who owns what is as in the releases before")
+    @Test("every release computes the same owners")
     func agreed() {
         let share = PartitionShare(of: owners[2], among: owners, partitions: 16)
         #expect(share.owned == [6])

@@ -158,7 +158,7 @@ struct WorkersWantedTests {
     func places() {
         let lane = Self.lane(overdue: 1000, limit: .unlimited)
         #expect(wanted([lane], places: [50, 150]) == 10)
-        #expect(wanted([lane], places: [50, nil]) == 20, "another release does not say")
+        #expect(wanted([lane], places: [50, nil]) == 20, "one polls nothing")
         #expect(wanted([lane], places: [nil]) == 4)
         #expect(wanted([lane], places: []) == 4)
     }

@@ -117,7 +117,7 @@ import Testing
         func term(_ text: String) -> String { SearchTerm(of: text).description }
         #expect(try entries("Müll") == [term("müll"), term("mull"), " mull"])
         let muller = [" muller ", " müller ", term("muller"), term("müller")]
-        #expect(try entries("customer=Müller") == muller, "also as the release before has it")
+        #expect(try entries("customer=Müller") == muller)
         #expect(try entries("customer=Doe") == [" doe ", term("doe")])
         #expect(try entries("customer=Do*") == [term("do"), " do"])
         #expect(

@@ -1,17 +1,16 @@
 #!lua flags=no-writes
--- The closed items of the partition, or those in quarantine; those that came there last first.
+-- The items of the partition that are in quarantine; those that came there last first.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     most items, score and id of the last item that was seen ('' and '' at the start), most to look
---          at, accounts, each between spaces, or '' for all: what is of others is passed here; the kind of list (h
---          closed, x quarantine)
+--          at, accounts, each between spaces, or '' for all; items of others are left out
 -- RETURNS  {score, id, id, score, id, score, …}: at first the last that was looked at, '' and '' when
 --          there is no more, and of a partition that is being filled
 -- COST     O(log n + looked at); with accounts one read for each
 if stage == STAGE.filling then return { '', '' } end
 local most, score, last = number(ARGV[1]), ARGV[2], ARGV[3]
 local looks, accounts = number(ARGV[4]), ARGV[5]
-local set, reply = key(ARGV[6]), { '', '' }
+local set, reply = key(KEY.quarantine), { '', '' }
 local chunk = max(most, accounts == '' and 1 or 100)
 local start = 0
 if last ~= '' then start = call('ZCOUNT', set, '(' .. score, '+inf') end

@@ -1,15 +1,13 @@
 import Poller
 import RedisClient
 
-/// Lists in the order of closing: closed items of a store whose index by creation is not complete, and those in
-/// quarantine.
+/// Lists of items in quarantine, those that came there last first.
 extension RedisQueue {
-    /// Closed records of others that are passed in one go, in each partition: half a millisecond of Redis.
+    /// Records of others that are passed in one go, in each partition: half a millisecond of Redis.
     private static var passedMax: Int { 500 }
 
-    /// A page of those that came to a list last first, behind a place, of which `read` makes something or leaves out.
-    func closed<Element: Sendable>(
-        _ list: KeyKind = .closed,
+    /// A page of them after a place; `read` returns nil for items to leave out.
+    func quarantined<Element: Sendable>(
         accounts: AccountSet,
         behind start: ClosedPlace,
         limit: Int,
@@ -23,7 +21,7 @@ extension RedisQueue {
                 batch: batch,
                 isNarrowed: !accounts.isAll,
                 slice: { count, place throws(StoreError) in
-                    try await newestClosed(list, count, behind: place, of: accounts)
+                    try await newestQuarantined(count, behind: place, of: accounts)
                 },
                 read: read
             )
@@ -31,8 +29,7 @@ extension RedisQueue {
         }
     }
 
-    private func newestClosed(
-        _ list: KeyKind,
+    private func newestQuarantined(
         _ count: Int,
         behind start: ClosedPlace,
         of accounts: AccountSet
@@ -40,16 +37,16 @@ extension RedisQueue {
         let looks = accounts.isAll ? count : Self.passedMax
         let arguments: [RedisArgument] = [
             RedisArgument(count), .string(start.score), .string(start.item), RedisArgument(looks),
-            .string(accounts.inScripts), .string(list.rawValue),
+            .string(accounts.inScripts),
         ]
         let replies = try await each(Array(0..<partitions)) { partition in
-            (partition, redis.scripts[.closed], arguments)
+            (partition, redis.scripts[.quarantined], arguments)
         }
         var items: [MergedItem<ClosedPlace>] = []
         var ends: [ClosedPlace] = []
         for (partition, reply) in replies.enumerated() {
             let values = (reply.array ?? []).map { $0.string ?? "" }
-            guard values.count >= 2 else { throw .corrupt("closed.lua answered \(reply)") }
+            guard values.count >= 2 else { throw .corrupt("quarantined.lua answered \(reply)") }
             let last = ClosedPlace(score: values[0], item: values[1])
             if !last.item.isEmpty { ends.append(last) }
             for at in stride(from: 2, to: values.count - 1, by: 2) {
@@ -61,7 +58,7 @@ extension RedisQueue {
     }
 }
 
-/// Where a closed item is among those closed before and after it: those closed last come first.
+/// Where an item in quarantine is among those that came there before and after it: the last come first.
 struct ClosedPlace: MergedPlace {
     static let start = ClosedPlace(score: "", item: "")
 
@@ -79,7 +76,9 @@ struct ClosedPlace: MergedPlace {
     /// The place that a cursor names; nil for another cursor.
     init?(cursor: String) {
         let parts = Packed.split(String(decoding: Base64URL.decode(cursor) ?? [], as: UTF8.self))
-        guard parts.count == 3, parts[0] == "c", parts[1].isEmpty || ListPlace.isScore(parts[1])
+        // Redis takes no other text as a score.
+        guard parts.count == 3, parts[0] == "c",
+            parts[1].isEmpty || Double(parts[1]).map({ !$0.isNaN }) ?? false
         else { return nil }
         self.init(score: parts[1], item: parts[2])
     }
