@@ -36,7 +36,7 @@ struct HeldMoneyTests {
             run: 1,
             seq: 0
         )
-        let turn = PollTurn(
+        let turn = PollContext(
             watch,
             due: now,
             polledAt: now,

@@ -146,16 +146,16 @@ extension PollHandler {
 extension PollDecider {
     /// Decides what follows when money could not be given back yet: the same turn again, later.
     func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         notRefunded reason: String,
         _ retryAfter: Duration?,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
+        var state = context.polledState
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
         let error = "its order was paid twice, and this is not refunded yet: \(reason)"
-        return failed(turn, state, wait, error: error)
+        return failed(context, state, wait, error: error)
     }
 }
 

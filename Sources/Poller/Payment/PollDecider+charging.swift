@@ -31,17 +31,17 @@ extension PollDecider {
 
     /// Decides what follows from a try to charge a source that was seen a moment ago.
     package func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ observation: Observation,
         charging result: ChargeResult,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
+        var state = context.polledState
         state.understood()
         switch result {
         case .made(let charge):
-            let look = turn.look(observation, charge: charge)
-            let isOrdered = turn.watch.charge != nil
+            let look = context.look(observation, charge: charge)
+            let isOrdered = context.watch.charge != nil
             if charge.status == .succeeded, look?.memory.money?.dispute == .claimed {
                 // What is disputed, and how, is asked for with the charge in the source's place; one that was
                 // ordered is told then, as the bank's answer.
@@ -50,69 +50,69 @@ extension PollDecider {
                 let change = WatchChange(state: state)
                 return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
             }
-            if isOrdered { return answered(turn, charge, look, state) }
+            if isOrdered { return answered(context, charge, look, state) }
             // The shop's own charge, found for the sake of its money.
             state.charge = ChargeProgress(charge)
-            guard turn.watch.isReview else {
-                return recorded(turn, observation, look, state, &chance)
+            guard context.watch.isReview else {
+                return recorded(context, observation, look, state, &chance)
             }
-            return reviewed(turn, look, state, as: .settled, object: charge.object)
+            return reviewed(context, look, state, as: .settled, object: charge.object)
         case .declined(let code, let reason):
             let failure = PaymentFacts.Failure(code: code, decline: reason)
-            return declined(turn, failure, turn.look(observation, refused: failure), state)
+            return declined(context, failure, context.look(observation, refused: failure), state)
         case .unauthenticated(let secure):
-            return decide(turn, observation, unauthenticated: secure)
+            return decide(context, observation, unauthenticated: secure)
         case .incomplete(let received, let wanted):
             state.failures = 0
-            let outlook = PollOutlook(turn.watch, observation)
-            if outlook.isOver(at: turn.polledAt) {
-                return closed(turn, .expired, state, error: nil)
+            let outlook = PollOutlook(context.watch, observation)
+            if outlook.isOver(at: context.polledAt) {
+                return closed(context, .expired, state, error: nil)
             }
             state.step += 1
             let error = "not charged yet: \(received) of \(wanted) have arrived"
-            return again(turn, outlook, state, error: error, &chance)
+            return again(context, outlook, state, error: error, &chance)
         case .indeterminate(let reason):
             state.charge = .doubtful
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let error = "nobody knows yet whether the charge was made: \(reason)"
-            return failed(turn, state, wait, error: error)
+            return failed(context, state, wait, error: error)
         case .postponed(let reason, let retryAfter):
             state.failures += 1
             let least = bounded(retryAfter)
             let wait = backoff(failures: state.failures, atLeast: least, &chance)
             let error = "not charged yet: \(reason)"
-            return failed(turn, state, wait, error: error)
+            return failed(context, state, wait, error: error)
         }
     }
 
     /// Decides what follows from looking at a charge that the bank had not answered.
     package func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         following charge: ChargeID,
         _ result: PollResult,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         guard case .observed(let seen) = result else {
-            return decide(turn, result, using: &chance)
+            return decide(context, result, using: &chance)
         }
         // A charge that contradicts itself is not answered yet, whatever its status says.
         let answer = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
         let status = seen.rank == .final ? answer : .pending
-        let look = turn.look(following: charge, seen)
-        if turn.watch.state.charge == .succeeded(charge) {
+        let look = context.look(following: charge, seen)
+        if context.watch.state.charge == .succeeded(charge) {
             // That it was made was told when it was; only its money may have moved.
-            guard turn.watch.isReview else { return moved(turn, look, seen) }
-            let reason = turn.watch.endedAs ?? .settled
-            return reviewed(turn, look, turn.polledState, as: reason, object: seen.object)
+            guard context.watch.isReview else { return moved(context, look, seen) }
+            let reason = context.watch.endedAs ?? .settled
+            return reviewed(context, look, context.polledState, as: reason, object: seen.object)
         }
         guard status == .pending else {
             let found = ChargeSeen(id: charge, status: status, object: seen.object)
-            return answered(turn, found, look, turn.polledState)
+            return answered(context, found, look, context.polledState)
         }
-        guard let last = turn.watch.state.status else {
+        guard let last = context.watch.state.status else {
             // The source itself was never seen.
-            var state = turn.polledState
+            var state = context.polledState
             state.understood()
             (state.failures, state.step) = (0, 0)
             let change = WatchChange(state: state, payment: look?.memory)
@@ -123,23 +123,23 @@ extension PollDecider {
             status: last,
             final: false,
             object: nil,
-            detail: turn.watch.state.detail,
-            digest: turn.watch.payment?.object ?? "",
+            detail: context.watch.state.detail,
+            digest: context.watch.payment?.object ?? "",
             stretch: seen.stretch
         )
-        return decide(turn, .observed(unchanged), using: &chance)
+        return decide(context, .observed(unchanged), using: &chance)
     }
 
     /// What the money of a charge did while its watch is open, which then goes on.
     private func moved(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ look: PaymentLook?,
         _ seen: Observation
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
+        var state = context.polledState
         state.understood()
         state.failures = 0
-        let events = turn.events(
+        let events = context.events(
             look,
             nil,
             status: state.status,
@@ -157,7 +157,7 @@ extension PollDecider {
 
     /// The bank's refusal, recorded; the watch goes on as one without a charge.
     private func declined(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ failure: PaymentFacts.Failure,
         _ look: PaymentLook?,
         _ before: WatchState
@@ -167,11 +167,11 @@ extension PollDecider {
         state.charge = .failed
         state.step = 0
         let object = """
-            {"object":"charge_failure","source":\(JSONWriter.literal("\(turn.watch.key.source)")),\
+            {"object":"charge_failure","source":\(JSONWriter.literal("\(context.watch.key.source)")),\
             "code":\(JSONWriter.literal(failure.code ?? "declined")),\
             "decline_code":\(failure.decline.map(JSONWriter.literal) ?? "null")}
             """
-        let events = turn.events(
+        let events = context.events(
             look,
             .charge(.failed),
             status: state.status,
@@ -191,7 +191,7 @@ extension PollDecider {
 
     /// What the bank has answered, recorded; the end when the source is consumed already.
     private func answered(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ charge: ChargeSeen,
         _ look: PaymentLook?,
         _ before: WatchState
@@ -201,9 +201,9 @@ extension PollDecider {
         state.step = 0
         state.charge = ChargeProgress(charge)
         // A source of a customer stays chargeable: a review of a charge that is not ours ends with its answer.
-        let isReviewed = turn.watch.isReview && turn.watch.charge == nil
+        let isReviewed = context.watch.isReview && context.watch.charge == nil
         let isEnd = state.charge.isSettled && (state.status == .consumed || isReviewed)
-        let events = turn.events(
+        let events = context.events(
             look,
             .charge(charge.status),
             status: state.status,

@@ -26,7 +26,7 @@ import Metrics
 // the next look tells that. A watch with a hold to act on does not end before it, whatever its deadline
 // (``Watch/end``).
 
-extension PollTurn {
+extension PollContext {
     /// What the watch was told to do about what was just seen, if it is time; nil: nothing.
     func act(on seen: Observation) -> DeadlineAct? {
         guard watch.key.kind.isIntent, !watch.isOnlyLooking, watch.state.isSame(seen),
@@ -105,21 +105,21 @@ struct ActedOn {
 extension PollHandler {
     /// Does what the watch was told to do, when what was just seen says that it is time; nil: nothing.
     func settle(
-        _ turn: PollTurn,
+        _ context: PollContext,
         after result: PollResult,
         _ leased: LeasedItem<Watch>
     ) async -> ActedOn? {
-        guard let settler, case .observed(let seen) = result, let act = turn.act(on: seen) else {
+        guard let settler, case .observed(let seen) = result, let act = context.act(on: seen) else {
             return nil
         }
-        let settled = await settle(turn.watch, by: act, settler, leased)
+        let settled = await settle(context.watch, by: act, settler, leased)
         // So rare that it is looked up each time.
         Counter(
             label: "poller_acts_total",
             dimensions: [("act", act.rawValue), ("result", settled.name)]
         ).increment()
         let metadata: Logger.Metadata = [
-            "source": "\(turn.watch.key.source)", "account": "\(turn.watch.key.account)",
+            "source": "\(context.watch.key.source)", "account": "\(context.watch.key.account)",
             "act": "\(act.rawValue)",
         ]
         switch settled {
@@ -168,11 +168,11 @@ extension PollDecider {
 
     /// Decides what follows from an act: nothing is told of it, the next look tells what is true.
     func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         acted: ActedOn,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
+        var state = context.polledState
         state.understood()
         let act = acted.act
         switch acted.result {
@@ -189,21 +189,21 @@ extension PollDecider {
             )
         case .refused(let reason) where act == .abandon:
             let error = "nobody has finished it, and it may not be cancelled: \(reason)"
-            return closed(turn, .expired, state, turn.look(acted.seen), error: error)
+            return closed(context, .expired, state, context.look(acted.seen), error: error)
         case .refused(let reason):
             state.failures = 0
             let error = "it may not be \(act.participle): \(reason)"
-            return failed(turn, state, Self.refusedWait, error: error)
+            return failed(context, state, Self.refusedWait, error: error)
         case .postponed(let reason, let retryAfter):
             state.failures += 1
             let least = bounded(retryAfter)
             let wait = backoff(failures: state.failures, atLeast: least, &chance)
-            return failed(turn, state, wait, error: "not \(act.participle) yet: \(reason)")
+            return failed(context, state, wait, error: "not \(act.participle) yet: \(reason)")
         case .outrun(let reason), .unknown(let reason):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let error = "nobody knows yet whether it was \(act.participle): \(reason)"
-            return failed(turn, state, wait, error: error)
+            return failed(context, state, wait, error: error)
         }
     }
 }

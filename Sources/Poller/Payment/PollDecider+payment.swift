@@ -14,7 +14,7 @@ import JSONText
 // remembered of the payment (``PaymentMemory``) changes in the same commit: what was told is known to be
 // told, whatever crashes.
 
-extension PollTurn {
+extension PollContext {
     /// What an answer has shown of the payment; nil when nobody can tell.
     ///
     /// `charge` is the one that was made or found after it.

@@ -114,11 +114,11 @@ extension PollDecider {
     /// Decides what follows when a card cannot be charged without its customer: its watch ends, with what
     /// is to be done instead.
     func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ observation: Observation,
         unauthenticated secure: SecureTry?
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
+        var state = context.polledState
         state.understood()
         state.failures = 0
         state.step = 0
@@ -128,11 +128,11 @@ extension PollDecider {
         let step = secure?.step ?? .returnToShop
         let made = secure.map { JSONWriter.literal("\($0.key.source)") } ?? "null"
         let object = """
-            {"object":"charge_failure","source":\(JSONWriter.literal("\(turn.watch.key.source)")),\
+            {"object":"charge_failure","source":\(JSONWriter.literal("\(context.watch.key.source)")),\
             "code":"authentication_required","decline_code":null,"three_d_secure":\(made)}
             """
-        let look = turn.look(observation, refused: failure, asking: step)
-        let events = turn.events(
+        let look = context.look(observation, refused: failure, asking: step)
+        let events = context.events(
             look,
             .charge(.failed),
             status: state.status,

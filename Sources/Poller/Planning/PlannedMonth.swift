@@ -171,7 +171,7 @@ package struct PlannedMonth {
             stretch: stretch(at: now.ms)
         )
         let decision = decider.decide(
-            PollTurn(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
+            PollContext(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
             .observed(seen),
             using: &chance
         )

@@ -38,7 +38,7 @@ extension PollDecider {
 
     /// An answer that makes no sense.
     func malformed(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ before: WatchState,
         _ reason: String,
         _ chance: inout some RandomNumberGenerator
@@ -47,22 +47,22 @@ extension PollDecider {
         let signal = state.malformed == 0 ? LaneSignal.garbled : .stillGarbled
         state.failures += 1
         state.malformed += 1
-        let since = state.streak?.since ?? turn.polledAt
-        if state.malformed >= Self.malformedMin, turn.polledAt - since >= quarantineAfter,
-            !turn.isLaneDown
+        let since = state.streak?.since ?? context.polledAt
+        if state.malformed >= Self.malformedMin, context.polledAt - since >= quarantineAfter,
+            !context.isLaneDown
         {
             let error = "not understood \(state.malformed) times: \(reason)"
-            return closed(turn, .dead, state, error: error, signal: .hold(.zero))
+            return closed(context, .dead, state, error: error, signal: .hold(.zero))
         }
         let most =
             state.malformed < Self.malformedMany ? Self.failureWaitMax : Self.malformedWaitMax
         let wait = backoff(failures: state.failures, atLeast: nil, atMost: most, &chance)
-        return failed(turn, state, wait, error: reason, signal)
+        return failed(context, state, wait, error: reason, signal)
     }
 
     /// A poll that could not be sent by any process.
     func unaskable(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ before: WatchState,
         _ reason: String,
         _ chance: inout some RandomNumberGenerator
@@ -76,38 +76,43 @@ extension PollDecider {
             let error = "cannot be polled: \(reason)"
             // A hint changes nothing about that: the watch waits for a person.
             state.understood()
-            return closed(turn, .dead, state, error: error, signal: silence)
+            return closed(context, .dead, state, error: error, signal: silence)
         }
         let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-        return failed(turn, state, wait, error: reason, silence)
+        return failed(context, state, wait, error: reason, silence)
     }
 
     /// The upstream does not know the object: not yet, or not any more.
     func absent(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ state: WatchState,
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        let watch = turn.watch
-        let since = state.streak?.since ?? turn.polledAt
-        let span = turn.polledAt - since
+        let watch = context.watch
+        let since = state.streak?.since ?? context.polledAt
+        let span = context.polledAt - since
         let graceEnd = watch.createdAt + Self.absenceGrace
-        let isYoung = turn.polledAt < graceEnd
+        let isYoung = context.polledAt < graceEnd
         // What a hint has opened again was not known before either, or was known to have ended.
-        let isOver = watch.isOnlyLooking && !watch.isEager(at: turn.polledAt)
-        if (!isYoung && span >= Self.absencePause / 2) || isOver || turn.now >= watch.end {
+        let isOver = watch.isOnlyLooking && !watch.isEager(at: context.polledAt)
+        if (!isYoung && span >= Self.absencePause / 2) || isOver || context.now >= watch.end {
             let error = "the upstream does not know this source (404): check id, account and mode"
-            return closed(turn, .gone, state, error: error)
+            return closed(context, .gone, state, error: error)
         }
         var wait = Self.absencePause
-        if isYoung { wait = min(max(.seconds(1), span / 2), graceEnd - turn.polledAt) }
+        if isYoung { wait = min(max(.seconds(1), span / 2), graceEnd - context.polledAt) }
         let error = "the upstream does not know this source (404); it is asked again"
-        return failed(turn, state, max(jittered(wait, &chance), .milliseconds(100)), error: error)
+        return failed(
+            context,
+            state,
+            max(jittered(wait, &chance), .milliseconds(100)),
+            error: error
+        )
     }
 
     /// The upstream limits requests for this object alone.
     func objectLimited(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ before: WatchState,
         _ retryAfter: Duration?,
         _ chance: inout some RandomNumberGenerator
@@ -117,7 +122,7 @@ extension PollDecider {
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
         let error = "the upstream limits requests for this object (429)"
-        return failed(turn, state, wait, error: error)
+        return failed(context, state, wait, error: error)
     }
 
     /// Decides on a watch whose every holder died: it is not polled again before a person looks.
@@ -125,10 +130,10 @@ extension PollDecider {
         let error =
             "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
             + "again before somebody redrives it"
-        let turn = PollTurn(watch, due: now, polledAt: now, now: now)
+        let context = PollContext(watch, due: now, polledAt: now, now: now)
         var state = watch.state
         // A hint must not open it: only what was not understood goes on by itself.
         state.understood()
-        return closed(turn, .dead, state, error: error)
+        return closed(context, .dead, state, error: error)
     }
 }

@@ -28,7 +28,7 @@ import JSONText
 /// A polling error never becomes a payment status: what we could not see, we do not tell.
 ///
 /// *Why it is pure*: whatever it says is recorded, so its every rule must be shown by a test without
-/// a store, a clock or an upstream. Time comes with the ``PollTurn``, chance as a generator.
+/// a store, a clock or an upstream. Time comes with the ``PollContext``, chance as a generator.
 ///
 /// *Why errors wait with full jitter*: watches that fail together would otherwise come back together.
 /// A lane that fails as a whole is the circuit's to hold (``LaneSignal``); what a watch adds up here
@@ -65,12 +65,12 @@ package struct PollDecider: Sendable {
 
     /// Decides what follows from what the upstream has answered.
     package func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ result: PollResult,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        var state = turn.polledState
-        state.streak = turn.streak(with: result)
+        var state = context.polledState
+        state.streak = context.streak(with: result)
 
         switch result {
         case .malformed, .unaskable: break
@@ -81,62 +81,62 @@ package struct PollDecider: Sendable {
         case .observed(let observation):
             state.failures = 0
             let isNews = observation.status != state.status || observation.detail != state.detail
-            let look = turn.isSame(observation) ? nil : turn.look(observation)
-            let end = end(of: turn, observation)
-            if let end, !isNews, turn.watch.isReview {
-                return reviewed(turn, look, state, as: end, object: observation.object)
+            let look = context.isSame(observation) ? nil : context.look(observation)
+            let end = end(of: context, observation)
+            if let end, !isNews, context.watch.isReview {
+                return reviewed(context, look, state, as: end, object: observation.object)
             }
             if isNews || end != nil || look?.isNews == true {
-                return recorded(turn, observation, look, state, &chance)
+                return recorded(context, observation, look, state, &chance)
             }
-            let outlook = turn.outlook(observation, look)
-            if outlook.isOver(at: turn.polledAt) {
-                return closed(turn, .expired, state, look, error: nil)
+            let outlook = context.outlook(observation, look)
+            if outlook.isOver(at: context.polledAt) {
+                return closed(context, .expired, state, look, error: nil)
             }
             state.step += 1
-            return again(turn, outlook, state, look, error: nil, &chance)
+            return again(context, outlook, state, look, error: nil, &chance)
 
-        case .gone: return absent(turn, state, &chance)
-        case .malformed(let reason): return malformed(turn, state, reason, &chance)
-        case .unaskable(let reason): return unaskable(turn, state, reason, &chance)
-        case .objectLimited(let wait): return objectLimited(turn, state, wait, &chance)
+        case .gone: return absent(context, state, &chance)
+        case .malformed(let reason): return malformed(context, state, reason, &chance)
+        case .unaskable(let reason): return unaskable(context, state, reason, &chance)
+        case .objectLimited(let wait): return objectLimited(context, state, wait, &chance)
 
         case .rateLimited(let retryAfter):
             // A `Retry-After: 0` must not make the lane spin.
             let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &chance))
             let error = "rate limited by the upstream"
             state.growOld()
-            return failed(turn, state, .zero, error: error, .slow(hold))
+            return failed(context, state, .zero, error: error, .slow(hold))
 
         case .lockTimeout:
             let wait = jittered(Self.eagerWait, &chance)
             let error = "the object is locked upstream"
             state.growOld()
-            return failed(turn, state, wait, error: error)
+            return failed(context, state, wait, error: error)
 
         case .unauthorized(let reason):
             // One object that our key may not see is no reason to slow the others of its lane.
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
-            return refused(turn, state, reason, signal, &chance)
-        case .revoked(let reason): return refused(turn, state, reason, .revoked, &chance)
+            return refused(context, state, reason, signal, &chance)
+        case .revoked(let reason): return refused(context, state, reason, .revoked, &chance)
 
         case .unserved(let reason):
             // It is no sign of trouble in the lane: another worker may be configured for it.
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let silence = LaneSignal.hold(.zero)
-            return failed(turn, state, wait, error: reason, silence).leftToOthers
+            return failed(context, state, wait, error: reason, silence).leftToOthers
 
         case .unavailable(let reason, let retryAfter, let isAnswer):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
-            return failed(turn, state, wait, error: reason, isAnswer ? .erring : .failing)
+            return failed(context, state, wait, error: reason, isAnswer ? .erring : .failing)
         }
     }
 
     /// Handles an answer that refuses our credentials for it.
     private func refused(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ before: WatchState,
         _ reason: String,
         _ signal: LaneSignal,
@@ -146,23 +146,23 @@ package struct PollDecider: Sendable {
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: nil, &chance)
         // The schedule decides the next attempt: this text is read after the end, too.
-        return failed(turn, state, wait, error: "credentials refused: \(reason)", signal)
+        return failed(context, state, wait, error: "credentials refused: \(reason)", signal)
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.
     func recorded(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ observation: Observation,
         _ seen: PaymentLook?,
         _ before: WatchState,
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        let watch = turn.watch
-        let end = end(of: turn, observation)
+        let watch = context.watch
+        let end = end(of: context, observation)
         let isStatusNews =
             observation.status != before.status || observation.detail != before.detail
-        let look = seen ?? turn.look(observation)
-        let events = turn.events(
+        let look = seen ?? context.look(observation)
+        let events = context.events(
             look,
             isStatusNews || end != nil ? .status : nil,
             status: observation.status,
@@ -177,32 +177,32 @@ package struct PollDecider: Sendable {
         let change = WatchChange(
             state: state,
             payment: look?.memory,
-            secret: turn.learned(from: observation.object),
+            secret: context.learned(from: observation.object),
             events: events
         )
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
-        let outlook = turn.outlook(observation, look)
+        let outlook = context.outlook(observation, look)
         let isAtOnce =
-            turn.now >= outlook.deadline || isChargedNext(watch, state)
-            || turn.isActedOnNext(observation, look)
-        let wait = isAtOnce ? Duration.zero : waitUntilNext(turn, outlook, state, &chance)
+            context.now >= outlook.deadline || isChargedNext(watch, state)
+            || context.isActedOnNext(observation, look)
+        let wait = isAtOnce ? Duration.zero : waitUntilNext(context, outlook, state, &chance)
         return Decision(
             verdict: .next(after: wait),
             change: change,
-            isUrgent: isAtOnce || turn.isUrgent(after: wait, deadline: outlook.deadline)
+            isUrgent: isAtOnce || context.isUrgent(after: wait, deadline: outlook.deadline)
         )
     }
 
     /// Ends a watch that was opened again as it had ended, with what is new of its payment alone.
     func reviewed(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ look: PaymentLook?,
         _ state: WatchState,
         as reason: ClosedReason,
         object: RawJSON?
     ) -> Decision<WatchChange> {
-        let events = turn.events(
+        let events = context.events(
             look,
             nil,
             status: state.status,
@@ -211,12 +211,12 @@ package struct PollDecider: Sendable {
             progress: state.charge,
             object: object
         )
-        if events.isEmpty, let wait = reviewWait(turn) {
-            let memory = look?.memory == turn.watch.payment ? nil : look?.memory
+        if events.isEmpty, let wait = reviewWait(context) {
+            let memory = look?.memory == context.watch.payment ? nil : look?.memory
             return Decision(
                 verdict: .next(after: wait),
                 change: WatchChange(state: state, payment: memory),
-                isUrgent: turn.isUrgent(after: wait, deadline: turn.watch.end),
+                isUrgent: context.isUrgent(after: wait, deadline: context.watch.end),
                 isNews: false
             )
         }
@@ -230,17 +230,17 @@ package struct PollDecider: Sendable {
     /// The time until a review without a change polls again; nil after the last poll.
     ///
     /// The upstream's answer may be some seconds older than the event behind the hint, and no other hint follows.
-    private func reviewWait(_ turn: PollTurn) -> Duration? {
-        guard let hintedAt = turn.watch.hintedAt, hintedAt <= turn.now else { return nil }
-        let age = turn.now - hintedAt
+    private func reviewWait(_ context: PollContext) -> Duration? {
+        guard let hintedAt = context.watch.hintedAt, hintedAt <= context.now else { return nil }
+        let age = context.now - hintedAt
         return Self.reviewAges.lazy.map { $0 - age }.first { $0 >= .milliseconds(500) }
     }
 
     /// How a watch ends with what was seen; nil while its goal is not reached, a charge is still to be
     /// made or answered, or a hold to be acted on.
-    private func end(of turn: PollTurn, _ seen: Observation) -> ClosedReason? {
-        guard turn.watch.goal.isMet(by: seen.rank), !awaitsCharge(turn.watch, seen),
-            !turn.awaitsAct(seen.status)
+    private func end(of context: PollContext, _ seen: Observation) -> ClosedReason? {
+        guard context.watch.goal.isMet(by: seen.rank), !awaitsCharge(context.watch, seen),
+            !context.awaitsAct(seen.status)
         else { return nil }
         return seen.rank >= .steady ? .settled : .reached
     }
@@ -250,16 +250,16 @@ package struct PollDecider: Sendable {
     /// One that a hint had opened again, and that has seen nothing new, ends as it had ended: that
     /// was told then.
     func closed(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ reason: ClosedReason,
         _ state: WatchState,
         _ look: PaymentLook? = nil,
         error: String?,
         signal: LaneSignal = .fine
     ) -> Decision<WatchChange> {
-        let isTold = turn.watch.isOnlyLooking && reason.opensOnHint
-        let reason = isTold ? turn.watch.endedAs ?? reason : reason
-        let events = turn.events(
+        let isTold = context.watch.isOnlyLooking && reason.opensOnHint
+        let reason = isTold ? context.watch.endedAs ?? reason : reason
+        let events = context.events(
             look,
             isTold ? nil : .status,
             status: state.status,
@@ -280,56 +280,56 @@ package struct PollDecider: Sendable {
 
     /// Nothing new: look again, by the policy or eagerly, and on time for the deadline.
     func again(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ outlook: PollOutlook,
         _ state: WatchState,
         _ look: PaymentLook? = nil,
         error: String?,
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        let wait = waitUntilNext(turn, outlook, state, &chance)
+        let wait = waitUntilNext(context, outlook, state, &chance)
         return Decision(
             verdict: .next(after: wait),
             // What is remembered already needs no writing.
             change: WatchChange(
                 state: state,
-                payment: look?.memory == turn.watch.payment ? nil : look?.memory,
+                payment: look?.memory == context.watch.payment ? nil : look?.memory,
                 lastError: error
             ),
-            isUrgent: turn.isUrgent(after: wait, deadline: outlook.deadline),
+            isUrgent: context.isUrgent(after: wait, deadline: outlook.deadline),
             isNews: false
         )
     }
 
     /// No answer: back off, but give up only when the grace after the deadline has passed.
     func failed(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ state: WatchState,
         _ wait: Duration,
         error: String,
         _ signal: LaneSignal = .fine
     ) -> Decision<WatchChange> {
-        let (watch, now) = (turn.watch, turn.now)
+        let (watch, now) = (context.watch, context.now)
         let end = watch.end + Self.grace(timeout: watch.deadline - watch.createdAt)
-        if now >= end { return closed(turn, .expired, state, error: error, signal: signal) }
+        if now >= end { return closed(context, .expired, state, error: error, signal: signal) }
         let last = now < watch.end ? watch.end : end
         let bounded = min(wait, last - now)
         return Decision(
             verdict: .next(after: bounded),
             change: WatchChange(state: state, lastError: error),
             signal: signal,
-            isUrgent: turn.isUrgent(after: bounded, deadline: watch.end),
+            isUrgent: context.isUrgent(after: bounded, deadline: watch.end),
             isNews: signal != .fine
         )
     }
 
     private func waitUntilNext(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ outlook: PollOutlook,
         _ state: WatchState,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        let (watch, now) = (turn.watch, turn.now)
+        let (watch, now) = (context.watch, context.now)
         let age = now - watch.createdAt
         let plain = watch.policy.wait(
             step: state.step,

@@ -73,12 +73,12 @@ extension PollHandler {
         return Looked(step: .source, charge: charge, result: result)
     }
 
-    func pollTurn(
+    func pollContext(
         _ watch: Watch,
         _ leased: LeasedItem<Watch>,
         _ polledAt: Timestamp
-    ) -> PollTurn {
-        PollTurn(
+    ) -> PollContext {
+        PollContext(
             watch,
             due: leased.lease.due,
             polledAt: polledAt,
@@ -109,9 +109,9 @@ extension PollHandler {
     ) -> Bool {
         switch result {
         case .observed:
-            let turn = pollTurn(watch, leased, polledAt)
+            let context = pollContext(watch, leased, polledAt)
             var chance = SystemRandomNumberGenerator()
-            let decision = decider.decide(turn, following: charge, result, using: &chance)
+            let decision = decider.decide(context, following: charge, result, using: &chance)
             return decision.change.events.isEmpty
         case .unavailable, .rateLimited, .objectLimited, .lockTimeout: return false
         case .unauthorized, .revoked, .unserved, .unaskable, .gone, .malformed: return true
@@ -126,9 +126,9 @@ extension PollHandler {
         _ polledAt: Timestamp
     ) -> Bool {
         guard case .observed = result else { return false }
-        let turn = pollTurn(watch, leased, polledAt)
+        let context = pollContext(watch, leased, polledAt)
         var chance = SystemRandomNumberGenerator()
-        return !decider.decide(turn, result, using: &chance).change.events.isEmpty
+        return !decider.decide(context, result, using: &chance).change.events.isEmpty
     }
 
     /// The watch itself, or its charge in its place.

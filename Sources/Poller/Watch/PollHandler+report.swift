@@ -6,14 +6,18 @@ extension PollHandler {
     ///
     /// `trace` is what the watch itself carries; a change has its own place in it.
     func report(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ result: PollResult,
         _ decision: Decision<WatchChange>,
         _ trace: TraceContext?
     ) {
-        metrics.count(result, lag: turn.polledAt - turn.due, took: turn.now - turn.polledAt)
+        metrics.count(
+            result,
+            lag: context.polledAt - context.due,
+            took: context.now - context.polledAt
+        )
         // Made only where the level is logged: text for each poll costs as much as deciding about it.
-        func metadata() -> Logger.Metadata { self.metadata(turn, result, decision, trace) }
+        func metadata() -> Logger.Metadata { self.metadata(context, result, decision, trace) }
         if decision.change.event != nil {
             metrics.count(changes: 1)
             logger.info("change observed", metadata: metadata())
@@ -27,12 +31,12 @@ extension PollHandler {
     }
 
     private func metadata(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ result: PollResult,
         _ decision: Decision<WatchChange>,
         _ trace: TraceContext?
     ) -> Logger.Metadata {
-        let watch = turn.watch
+        let watch = context.watch
         var metadata: Logger.Metadata = [
             "source": "\(watch.key.source)", "account": "\(watch.key.account)",
             "attempt": "\(watch.state.attempts + 1)", "result": "\(result.name)",

@@ -104,16 +104,16 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }
         var told = watch
         if let traced { told.trace = traced.cause }
-        var turn = pollTurn(told, leased, polledAt)
-        turn.chargeSeen = looked.charge
-        turn.duplicateRefund = refunded.flatMap { $0.isTried ? $0 : nil }
+        var context = pollContext(told, leased, polledAt)
+        context.chargeSeen = looked.charge
+        context.duplicateRefund = refunded.flatMap { $0.isTried ? $0 : nil }
         var acted: ActedOn?
         if charged == nil, refunded == nil {
-            acted = await settle(turn, after: result, leased)
+            acted = await settle(context, after: result, leased)
             // The next look tells another worker what came of it.
             if Task.isCancelled { return nil }
         }
-        var decision = decide(turn, result, step, charged, refunded, acted)
+        var decision = decide(context, result, step, charged, refunded, acted)
         // What was put off or acted on records nothing of what was seen.
         if acted == nil, !(refunded?.isPostponed ?? false) {
             let known = looked.charge == nil ? nil : watch.state.charge.charge
@@ -121,8 +121,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             decision.change.seesMoney = seen.seesNews(of: watch, result, charged?.1, decision)
         }
         if decision.change.events.contains(where: \.tellsOfMoney) { onPaid(watch.key.account) }
-        traced?.end(turn, result, decision)
-        report(turn, result, decision, watch.trace)
+        traced?.end(context, result, decision)
+        report(context, result, decision, watch.trace)
         return decision
     }
 
@@ -244,7 +244,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     }
 
     private func decide(
-        _ turn: PollTurn,
+        _ context: PollContext,
         _ result: PollResult,
         _ step: ChargeStep,
         _ charged: (seen: Observation, result: ChargeResult)?,
@@ -253,16 +253,16 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     ) -> Decision<WatchChange> {
         var chance = SystemRandomNumberGenerator()
         if case .postponed(let reason, let retryAfter)? = refunded {
-            return decider.decide(turn, notRefunded: reason, retryAfter, using: &chance)
+            return decider.decide(context, notRefunded: reason, retryAfter, using: &chance)
         }
-        if let acted { return decider.decide(turn, acted: acted, using: &chance) }
+        if let acted { return decider.decide(context, acted: acted, using: &chance) }
         if let charged {
-            return decider.decide(turn, charged.seen, charging: charged.result, using: &chance)
+            return decider.decide(context, charged.seen, charging: charged.result, using: &chance)
         }
         if case .charge(let id) = step {
-            return decider.decide(turn, following: id, result, using: &chance)
+            return decider.decide(context, following: id, result, using: &chance)
         }
-        return decider.decide(turn, result, using: &chance)
+        return decider.decide(context, result, using: &chance)
     }
 
     private func quarantined(_ leased: LeasedItem<Watch>) -> Decision<WatchChange> {

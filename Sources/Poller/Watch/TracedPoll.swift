@@ -24,24 +24,24 @@ struct TracedPoll: Sendable {
     var cause: TraceContext { change.context }
 
     /// Ends what there is something to tell of.
-    func end(_ turn: PollTurn, _ result: PollResult, _ decision: Decision<WatchChange>) {
+    func end(_ context: PollContext, _ result: PollResult, _ decision: Decision<WatchChange>) {
         let error = decision.change.lastError
         guard error != nil || decision.change.event != nil else { return }
         var facts = SpanFacts()
-        facts.add(turn.watch.key)
+        facts.add(context.watch.key)
         facts.add("poller.result", result.name)
-        facts.add("poller.attempt", turn.watch.state.attempts + 1)
-        facts.add("poller.due_lag_ms", Int(clamping: turn.lag.ms))
+        facts.add("poller.attempt", context.watch.state.attempts + 1)
+        facts.add("poller.due_lag_ms", Int(clamping: context.lag.ms))
         if let error { facts.fail(result.name, error) }
-        poll.end(facts, at: turn.now)
+        poll.end(facts, at: context.now)
         guard let event = decision.change.event else { return }
         var told = SpanFacts()
-        told.add(turn.watch.key)
+        told.add(context.watch.key)
         told.add(event)
         told.add("poller.status", event.status?.description)
         told.add("poller.payment", event.payment?.state.rawValue)
         told.add("poller.events", decision.change.events.count)
-        change.end(told, at: turn.now)
+        change.end(told, at: context.now)
     }
 }
 

@@ -127,8 +127,8 @@ struct PaymentRun {
         )
     }
 
-    private func turn(_ watch: Poller.Watch) -> PollTurn {
-        PollTurn(watch, due: Self.now, polledAt: Self.now, now: Self.now, payments: payments)
+    private func turn(_ watch: Poller.Watch) -> PollContext {
+        PollContext(watch, due: Self.now, polledAt: Self.now, now: Self.now, payments: payments)
     }
 
     private func decide(_ watch: Poller.Watch, _ observation: Observation) -> Decision<WatchChange>

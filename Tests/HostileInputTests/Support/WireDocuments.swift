@@ -181,7 +181,7 @@ struct WireDocuments {
             return
         }
         var chance = SeededGenerator(seed: 1)
-        let turn = PollTurn(
+        let turn = PollContext(
             opened,
             due: watch.deadline,
             polledAt: Self.now,

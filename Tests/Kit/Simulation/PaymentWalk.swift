@@ -114,14 +114,14 @@ package struct PaymentWalk {
             ]
             let failure = failures[Int.random(in: 0..<failures.count, using: &chance)]
             return decider.decide(
-                PollTurn(watch, due: now, polledAt: now, now: now),
+                PollContext(watch, due: now, polledAt: now, now: now),
                 failure,
                 using: &chance
             )
         case 3:
             let seen = look(using: &chance)
             return decider.decide(
-                PollTurn(watch, due: now, polledAt: now, now: now),
+                PollContext(watch, due: now, polledAt: now, now: now),
                 seen,
                 charging: charged(using: &chance),
                 using: &chance
@@ -135,14 +135,14 @@ package struct PaymentWalk {
                 object: Self.charge
             )
             return decider.decide(
-                PollTurn(watch, due: now, polledAt: now, now: now),
+                PollContext(watch, due: now, polledAt: now, now: now),
                 following: state.charge.charge ?? ChargeID(unchecked: "ch_1"),
                 .observed(seen),
                 using: &chance
             )
         default:
             return decider.decide(
-                PollTurn(watch, due: now, polledAt: now, now: now),
+                PollContext(watch, due: now, polledAt: now, now: now),
                 .observed(look(using: &chance)),
                 using: &chance
             )

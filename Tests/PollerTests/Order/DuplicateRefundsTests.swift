@@ -116,7 +116,7 @@ struct DuplicateRefundsTests {
             state: WatchState(status: .consumed)
         )
         let decision = PollDecider().decide(
-            PollTurn(watch, due: now, polledAt: now, now: now),
+            PollContext(watch, due: now, polledAt: now, now: now),
             notRefunded: "429",
             .seconds(7),
             using: &chance

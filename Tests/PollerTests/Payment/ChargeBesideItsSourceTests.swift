@@ -39,7 +39,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
             let state = WatchState(status: .chargeable, charge: progress)
             let watch = PaymentStory(state: state, charge: .whole).watch
             let now = VirtualTime.start
-            let turn = PollTurn(watch, due: now, polledAt: now, now: now)
+            let turn = PollContext(watch, due: now, polledAt: now, now: now)
             return PollDecider().decide(turn, result, using: &chance).change.state.step
         }
         #expect(step(.succeeded(id)) == 1 && step(.pending(id)) == 1)

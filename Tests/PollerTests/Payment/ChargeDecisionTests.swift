@@ -42,7 +42,7 @@ struct ChargeDecisionTests {
     func decide(_ watch: Watch, _ result: ChargeResult, after: Int = 10) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollTurn(
+            PollContext(
                 watch,
                 due: start + .seconds(after),
                 polledAt: start + .seconds(after),
@@ -58,7 +58,7 @@ struct ChargeDecisionTests {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         return PollDecider().decide(
-            PollTurn(watch, due: now, polledAt: now, now: now),
+            PollContext(watch, due: now, polledAt: now, now: now),
             .observed(observation),
             using: &chance
         )
@@ -222,7 +222,7 @@ struct ChargeDecisionTests {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         let waiting = PollDecider().decide(
-            PollTurn(
+            PollContext(
                 watch("consumed", .pending(charge), step: 3),
                 due: now,
                 polledAt: now,
@@ -235,7 +235,7 @@ struct ChargeDecisionTests {
         #expect(waiting.change.event == nil && waiting.change.state.step == 4)
         #expect(waiting.change.state.status == .consumed)
         let failed = PollDecider().decide(
-            PollTurn(watch("consumed", .pending(charge)), due: now, polledAt: now, now: now),
+            PollContext(watch("consumed", .pending(charge)), due: now, polledAt: now, now: now),
             following: charge,
             .status("failed", final: true),
             using: &chance

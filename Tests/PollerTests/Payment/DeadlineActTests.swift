@@ -86,9 +86,9 @@ struct DeadlineActTests {
         )
     }
 
-    func turn(_ watch: Watch, minute: Int64) -> PollTurn {
+    func turn(_ watch: Watch, minute: Int64) -> PollContext {
         let now = start + .seconds(minute * 60)
-        return PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        return PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
     }
 
     func look(

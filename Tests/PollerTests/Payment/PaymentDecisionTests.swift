@@ -60,7 +60,7 @@ struct PaymentDecisionTests: PaymentStories {
                 object: RawJSON(unchecked: object)
             )
             var chance = SystemRandomNumberGenerator()
-            let turn = PollTurn(watch, due: start, polledAt: start, now: start)
+            let turn = PollContext(watch, due: start, polledAt: start, now: start)
             return PollDecider().decide(turn, .observed(seen), using: &chance).change.secret
         }
         let object = #"{"id":"src_1","client_secret":"src_client_secret_a"}"#

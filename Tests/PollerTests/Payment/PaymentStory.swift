@@ -64,8 +64,8 @@ struct PaymentStory {
     /// The charge as it is seen beside the source.
     var beside: Observation?
 
-    private var turn: PollTurn {
-        var turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+    private var turn: PollContext {
+        var turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
         turn.chargeSeen = beside
         return turn
     }

@@ -21,7 +21,7 @@ struct PaymentWindowTests: PaymentStories {
             digest: "c",
             expiresAt: start + .seconds(7 * 3600)
         )
-        let turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        let turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
         let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
         let memory = decision.change.payment ?? watch.payment
         let next = Watch(

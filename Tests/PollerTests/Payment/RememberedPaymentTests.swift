@@ -88,7 +88,7 @@ struct RememberedPaymentTests {
         var chance = SeededGenerator(seed: 7)
         // After the deadline and its grace, before a hold of seven days is half over.
         let now = watch.end + .seconds(86_400)
-        let turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        let turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
         let decider = PollDecider()
         switch ending {
         case .deadlineWithTheSameAnswer:
@@ -102,7 +102,7 @@ struct RememberedPaymentTests {
             let result = ChargeResult.incomplete(received: 1, wanted: 2)
             return decider.decide(turn, seen, charging: result, using: &chance)
         case .deadlineWithoutFacts:
-            let bare = PollTurn(watch, due: now, polledAt: now, now: now)
+            let bare = PollContext(watch, due: now, polledAt: now, now: now)
             return decider.decide(bare, .observed(seen), using: &chance)
         }
     }
@@ -123,7 +123,7 @@ struct RememberedPaymentTests {
                 digest: name
             )
             var chance = SeededGenerator(seed: 7)
-            let first = PollTurn(
+            let first = PollContext(
                 watch(),
                 due: Self.start,
                 polledAt: Self.start,

@@ -28,7 +28,7 @@ struct SecureTryTests {
         )
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollTurn(watch, due: now, polledAt: now, now: now, payments: reader),
+            PollContext(watch, due: now, polledAt: now, now: now, payments: reader),
             Observation(status: .chargeable, final: false, object: NamedObjects.object("card")),
             charging: .unauthenticated(secure),
             using: &chance

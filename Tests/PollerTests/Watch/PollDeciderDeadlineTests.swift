@@ -12,7 +12,7 @@ struct PollDeciderDeadlineTests {
     func decide(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
+            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
             result,
             using: &chance
         )
@@ -37,7 +37,7 @@ struct PollDeciderDeadlineTests {
     func straddling() {
         var chance = SeededGenerator(seed: 7)
         let decision = PollDecider().decide(
-            PollTurn(
+            PollContext(
                 watch,
                 due: start + .seconds(3598),
                 polledAt: start + .seconds(3599),
@@ -91,7 +91,7 @@ struct PollDeciderDeadlineTests {
             expiresAt: start + expiresAt
         )
         let instant = start + now
-        let turn = PollTurn(watch, due: instant, polledAt: instant, now: instant)
+        let turn = PollContext(watch, due: instant, polledAt: instant, now: instant)
         let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
         guard case .next(let wait) = decision.verdict else { return nil }
         return wait
@@ -153,7 +153,7 @@ struct PollDeciderExpiryTests {
             stretch: stretch
         )
         return PollDecider().decide(
-            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
+            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
             .observed(observation),
             using: &chance
         )

@@ -18,7 +18,7 @@ struct PollDeciderDoubtTests {
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: UInt64(seed))
         let now = start + .seconds(second)
-        let turn = PollTurn(watch, due: now, polledAt: now, now: now, isLaneDown: isLaneDown)
+        let turn = PollContext(watch, due: now, polledAt: now, now: now, isLaneDown: isLaneDown)
         return decider.decide(turn, result, using: &chance)
     }
 

@@ -65,7 +65,7 @@ struct PollDeciderPropertyTests {
             let situation = Situation(using: &chance)
             let watch = situation.watch
             let decision = PollDecider().decide(
-                PollTurn(
+                PollContext(
                     watch,
                     due: situation.polledAt,
                     polledAt: situation.polledAt,

@@ -34,7 +34,7 @@ struct PollDeciderReopeningTests {
     func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
+            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
             result,
             using: &chance
         )
@@ -105,7 +105,7 @@ struct PollDeciderReopeningTests {
         var chance = SeededGenerator(seed: 7)
         func follow(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
             PollDecider().decide(
-                PollTurn(waiting, due: start + now, polledAt: start + now, now: start + now),
+                PollContext(waiting, due: start + now, polledAt: start + now, now: start + now),
                 following: charge,
                 result,
                 using: &chance

@@ -16,7 +16,12 @@ struct PollDeciderTests {
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollTurn(watch, due: start + after, polledAt: start + after, now: start + after + took),
+            PollContext(
+                watch,
+                due: start + after,
+                polledAt: start + after,
+                now: start + after + took
+            ),
             result,
             using: &chance
         )
@@ -218,7 +223,7 @@ struct PollDeciderTests {
         var chance = SeededGenerator(seed: 1)
         for (late, wanted) in [(1234, 1234), (-20, 0)] {
             let decision = PollDecider().decide(
-                PollTurn(
+                PollContext(
                     Sample.watch(),
                     due: start,
                     polledAt: start + .milliseconds(late),

@@ -44,7 +44,7 @@ struct WatchGoalTests {
             object: RawJSON(unchecked: "{}")
         )
         return PollDecider().decide(
-            PollTurn(watch, due: now, polledAt: now, now: now),
+            PollContext(watch, due: now, polledAt: now, now: now),
             .observed(seen),
             using: &chance
         )

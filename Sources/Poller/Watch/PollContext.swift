@@ -4,7 +4,7 @@ import SafeNumbers
 /// One poll of a watch, and when it happened: all that a decision rests on beside the answer.
 ///
 /// All instants are the store's.
-package struct PollTurn: Sendable {
+package struct PollContext: Sendable {
     /// The watch as it was claimed.
     package let watch: Watch
     /// When it was to be polled.
