@@ -1,3 +1,4 @@
+import PollerTesting
 import StripeAPI
 import Testing
 
@@ -36,14 +37,12 @@ struct HeldMoneyTests {
             run: 1,
             seq: 0
         )
-        let turn = PollContext(
+        let context = PollContext(
             watch,
-            due: now,
-            polledAt: now,
-            now: now,
+            at: now,
             payments: StripePayments()
         )
-        return Payment(try #require(turn.facts(key, seen)).following(nil))
+        return Payment(try #require(context.facts(key, seen)).following(nil))
     }
 
     @Test(

@@ -163,10 +163,14 @@ struct ShopChargesTests {
             )
             let handler = PollHandler(
                 upstream: upstream,
-                charger: StripeCharger(
-                    accounts: accounts,
-                    elapsed: { began.duration(to: clock.now) }
-                ),
+                followUps: [
+                    ChargeFollowUp(
+                        StripeCharger(
+                            accounts: accounts,
+                            elapsed: { began.duration(to: clock.now) }
+                        )
+                    )
+                ],
                 payments: upstream.payments,
                 timeout: .seconds(8),
                 logger: AccountRig.quiet

@@ -1,5 +1,3 @@
-import Logging
-
 /// Sees to it that money that an order was paid with a second time goes back, where an account wants
 /// that (`refund_duplicates`).
 ///
@@ -67,11 +65,6 @@ package enum RefundResult: Hashable, Sendable {
 }
 
 extension RefundResult {
-    /// Whether it is to be tried again.
-    var isPostponed: Bool {
-        if case .postponed = self { true } else { false }
-    }
-
     /// Whether there is a refund, so that none is asked for again.
     var isTried: Bool {
         switch self {
@@ -96,60 +89,13 @@ extension OrderBook {
     }
 }
 
-extension PollHandler {
-    /// Gives back what the order of a watch was paid with a second time; nil when it was not, or nobody
-    /// wants that.
-    ///
-    /// Only money that was told of is refunded: the order knows no other.
-    func refundDuplicate(
-        _ watch: Watch,
-        after result: PollResult,
-        _ charged: ChargeResult?,
-        _ leased: LeasedItem<Watch>
-    ) async -> RefundResult? {
-        guard let charger, let orders, charger.refundsDuplicates(of: watch.key.account),
-            let key = OrderKey(of: watch), case .observed(let seen) = result,
-            let object = seen.object, let money = watch.payment?.money,
-            money.hasMoney, !money.isDuplicate, money.refunded < money.captured
-        else { return nil }
-        do throws(StoreError) {
-            guard try await orders.duplicates(of: key).contains(watch.key) else { return nil }
-        } catch {
-            return .postponed("nobody knows who paid order \(key.order): \(error)", retryAfter: nil)
-        }
-        let limit = min(timeout, leased.remaining - Self.commitMargin)
-        guard limit > .zero else {
-            return .postponed("the lease was about to end", retryAfter: nil)
-        }
-        var charge = watch.state.charge.charge ?? money.id
-        if case .made(let found)? = charged { charge = found.id }
-        let refunded = await charger.refundDuplicate(
-            watch,
-            charge: charge,
-            object: object,
-            timeout: limit
-        )
-        switch refunded {
-        case .made, .underway, .postponed: break
-        case .failed(let why), .refused(let why):
-            logger.error(
-                "a duplicate payment was not refunded",
-                metadata: [
-                    "source": "\(watch.key.source)", "order": "\(key.order)", "error": "\(why)",
-                ]
-            )
-        }
-        return refunded
-    }
-}
-
 extension PollDecider {
-    /// Decides what follows when money could not be given back yet: the same turn again, later.
-    func decide(
+    /// Decides on a refund that could not be made yet: the same poll again, later.
+    func refundPostponed(
         _ context: PollContext,
-        notRefunded reason: String,
+        _ reason: String,
         _ retryAfter: Duration?,
-        using chance: inout some RandomNumberGenerator
+        _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.failures += 1

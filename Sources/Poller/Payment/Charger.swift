@@ -161,24 +161,6 @@ enum ChargeStep: Hashable, Sendable {
         }
     }
 
-    /// Whether a look has seen all that the news of a watch is of.
-    ///
-    /// A source says nothing of its charge: where that is not looked at or found, the look has not.
-    func seesNews(
-        of watch: Watch,
-        _ result: PollResult,
-        _ charged: ChargeResult?,
-        _ decision: Decision<WatchChange>
-    ) -> Bool {
-        guard watch.news != nil, case .observed = result else { return false }
-        guard let charged else {
-            return watch.isReview || watch.key.kind != .source || self != .source
-        }
-        // What was found disputed is still to be asked how.
-        if case .next = decision.verdict, watch.charge == nil { return false }
-        return if case .made = charged { true } else { false }
-    }
-
     /// Whether what is known of a charge may be true no more when it is told again with its source.
     ///
     /// It is not when the last look, a moment ago, was the one that has seen it: so the look that finds

@@ -29,12 +29,12 @@ extension PollDecider {
         return seen.status == .chargeable || watch.state.charge.charge != nil
     }
 
-    /// Decides what follows from a try to charge a source that was seen a moment ago.
-    package func decide(
+    /// Decides on a try to charge a source that was observed a moment ago.
+    func charged(
         _ context: PollContext,
         _ observation: Observation,
-        charging result: ChargeResult,
-        using chance: inout some RandomNumberGenerator
+        _ result: ChargeResult,
+        _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()
@@ -50,7 +50,7 @@ extension PollDecider {
                 let change = WatchChange(state: state)
                 return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
             }
-            if isOrdered { return answered(context, charge, look, state) }
+            if isOrdered { return bankAnswered(context, charge, look, state) }
             // The shop's own charge, found for the sake of its money.
             state.charge = ChargeProgress(charge)
             guard context.watch.isReview else {
@@ -61,7 +61,7 @@ extension PollDecider {
             let failure = PaymentFacts.Failure(code: code, decline: reason)
             return declined(context, failure, context.look(observation, refused: failure), state)
         case .unauthenticated(let secure):
-            return decide(context, observation, unauthenticated: secure)
+            return unauthenticated(context, observation, secure)
         case .incomplete(let received, let wanted):
             state.failures = 0
             let outlook = PollOutlook(context.watch, observation)
@@ -86,19 +86,17 @@ extension PollDecider {
         }
     }
 
-    /// Decides what follows from looking at a charge that the bank had not answered.
-    package func decide(
+    /// Decides on an answer about the charge of a source.
+    func chargeAnswered(
         _ context: PollContext,
-        following charge: ChargeID,
+        _ charge: ChargeID,
         _ result: PollResult,
-        using chance: inout some RandomNumberGenerator
+        _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         guard case .observed(let seen) = result else {
-            return decide(context, result, using: &chance)
+            return answered(context, result, &chance)
         }
-        // A charge that contradicts itself is not answered yet, whatever its status says.
-        let answer = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
-        let status = seen.rank == .final ? answer : .pending
+        let status = seen.bankAnswer
         let look = context.look(following: charge, seen)
         if context.watch.state.charge == .succeeded(charge) {
             // That it was made was told when it was; only its money may have moved.
@@ -108,7 +106,7 @@ extension PollDecider {
         }
         guard status == .pending else {
             let found = ChargeSeen(id: charge, status: status, object: seen.object)
-            return answered(context, found, look, context.polledState)
+            return bankAnswered(context, found, look, context.polledState)
         }
         guard let last = context.watch.state.status else {
             // The source itself was never seen.
@@ -127,7 +125,7 @@ extension PollDecider {
             digest: context.watch.payment?.object ?? "",
             stretch: seen.stretch
         )
-        return decide(context, .observed(unchanged), using: &chance)
+        return answered(context, .observed(unchanged), &chance)
     }
 
     /// What the money of a charge did while its watch is open, which then goes on.
@@ -190,7 +188,7 @@ extension PollDecider {
     }
 
     /// What the bank has answered, recorded; the end when the source is consumed already.
-    private func answered(
+    private func bankAnswered(
         _ context: PollContext,
         _ charge: ChargeSeen,
         _ look: PaymentLook?,
@@ -217,6 +215,24 @@ extension PollDecider {
             change: WatchChange(state: state, payment: look?.memory, events: events),
             isUrgent: !isEnd
         )
+    }
+}
+
+extension PollContext {
+    /// Whether an answer about the charge of a source leads to an event: money has moved, or the bank has answered.
+    func isReported(_ seen: Observation, of charge: ChargeID) -> Bool {
+        guard watch.state.charge == .succeeded(charge) else { return seen.bankAnswer != .pending }
+        return look(following: charge, seen)?.isNews ?? false
+    }
+}
+
+extension Observation {
+    /// What the bank says of an observed charge.
+    ///
+    /// A charge that contradicts itself is not answered yet, whatever its status says.
+    fileprivate var bankAnswer: ChargeSeen.Status {
+        guard rank == .final else { return .pending }
+        return ChargeSeen.Status(rawValue: status.description) ?? .pending
     }
 }
 

@@ -1,6 +1,3 @@
-import Logging
-import Metrics
-
 // What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
 //
 // ```
@@ -29,7 +26,7 @@ import Metrics
 extension PollContext {
     /// What the watch was told to do about what was just seen, if it is time; nil: nothing.
     func act(on seen: Observation) -> DeadlineAct? {
-        guard watch.key.kind.isIntent, !watch.isOnlyLooking, watch.state.isSame(seen),
+        guard watch.key.kind.isIntent, !watch.isOnlyLooking, !watch.state.differs(from: seen),
             watch.acts.ofHold != nil || watch.acts.ofAbandoned != nil,
             let look = look(seen), !look.isNews
         else { return nil }
@@ -76,9 +73,9 @@ extension Watch {
 }
 
 extension WatchState {
-    /// Whether an answer says of the status what was told already.
-    fileprivate func isSame(_ seen: Observation) -> Bool {
-        status == seen.status && detail == seen.detail
+    /// Whether an observation has another status, or another detail of it, than was reported.
+    func differs(from seen: Observation) -> Bool {
+        status != seen.status || detail != seen.detail
     }
 }
 
@@ -95,68 +92,6 @@ extension SourceStatus {
     }
 }
 
-/// What was done in a turn, and what it was done to.
-struct ActedOn {
-    let act: DeadlineAct
-    let seen: Observation
-    let result: SettleResult
-}
-
-extension PollHandler {
-    /// Does what the watch was told to do, when what was just seen says that it is time; nil: nothing.
-    func settle(
-        _ context: PollContext,
-        after result: PollResult,
-        _ leased: LeasedItem<Watch>
-    ) async -> ActedOn? {
-        guard let settler, case .observed(let seen) = result, let act = context.act(on: seen) else {
-            return nil
-        }
-        let settled = await settle(context.watch, by: act, settler, leased)
-        // So rare that it is looked up each time.
-        Counter(
-            label: "poller_acts_total",
-            dimensions: [("act", act.rawValue), ("result", settled.name)]
-        ).increment()
-        let metadata: Logger.Metadata = [
-            "source": "\(context.watch.key.source)", "account": "\(context.watch.key.account)",
-            "act": "\(act.rawValue)",
-        ]
-        switch settled {
-        case .done: logger.info("a deadline was acted on", metadata: metadata)
-        case .refused(let why):
-            let more = metadata.merging(["error": "\(why)"]) { $1 }
-            logger.error("a deadline could not be acted on", metadata: more)
-        case .outrun, .postponed, .unknown: break
-        }
-        return ActedOn(act: act, seen: seen, result: settled)
-    }
-
-    private func settle(
-        _ watch: Watch,
-        by act: DeadlineAct,
-        _ settler: any Settler,
-        _ leased: LeasedItem<Watch>
-    ) async -> SettleResult {
-        // Money is taken once for an order, whichever of its tries holds it.
-        if act == .capture, let orders, let name = watch.order {
-            do throws(StoreError) {
-                if case .refused(let other)? = try await orders.take(watch) {
-                    let reason = "order \(name) is paid by \(other.source), or may still be"
-                    return .postponed(reason, retryAfter: PollDecider.refusedWait)
-                }
-            } catch {
-                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
-            }
-        }
-        let limit = min(timeout, leased.remaining - Self.commitMargin)
-        guard limit > .zero else {
-            return .postponed("the lease was about to end", retryAfter: nil)
-        }
-        return await settler.settle(watch, by: act, timeout: limit)
-    }
-}
-
 extension PollDecider {
     /// How long a refusal is left to a person before the same is tried again.
     static let refusedWait = Duration.seconds(3600)
@@ -166,16 +101,17 @@ extension PollDecider {
         min(.seconds(1 << min(max(repetitions - 1, 0), 6)), Self.failureWaitMax)
     }
 
-    /// Decides what follows from an act: nothing is told of it, the next look tells what is true.
-    func decide(
+    /// Decides on an act, which is not reported: the next poll reports the state of the payment.
+    func acted(
         _ context: PollContext,
-        acted: ActedOn,
-        using chance: inout some RandomNumberGenerator
+        _ seen: Observation,
+        _ act: DeadlineAct,
+        _ result: SettleResult,
+        _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()
-        let act = acted.act
-        switch acted.result {
+        switch result {
         case .done:
             // What is read may be older than what was done, for some seconds: then it is done again, which
             // changes nothing, but not at once.
@@ -189,7 +125,7 @@ extension PollDecider {
             )
         case .refused(let reason) where act == .abandon:
             let error = "nobody has finished it, and it may not be cancelled: \(reason)"
-            return closed(context, .expired, state, context.look(acted.seen), error: error)
+            return closed(context, .expired, state, context.look(seen), error: error)
         case .refused(let reason):
             state.failures = 0
             let error = "it may not be \(act.participle): \(reason)"

@@ -52,8 +52,13 @@ extension PollContext {
     ///
     /// The charge of a hold stays as it was when the hold ends: what was read beside it says so.
     func isSame(_ seen: Observation) -> Bool {
-        watch.key.kind != .charge && duplicateRefund == nil && !seen.digest.isEmpty
+        watch.key.kind != .charge && triedRefund == nil && !seen.digest.isEmpty
             && watch.payment?.object == seen.digest && seen.lists == .unread && !hasWindow(seen)
+    }
+
+    /// The refund that this poll has made of a duplicate payment.
+    private var triedRefund: RefundResult? {
+        duplicateRefund.flatMap { $0.isTried ? $0 : nil }
     }
 
     /// Whether the shop has a time in which to take the money: the same answer says something else
@@ -71,8 +76,8 @@ extension PollContext {
         if facts.charge == nil, !facts.isRefused {
             facts.recall(watch.state.charge, watch.payment)
         }
-        if let duplicateRefund {
-            facts = facts.refundedAsDuplicate(after: watch.payment?.money, duplicateRefund)
+        if let triedRefund {
+            facts = facts.refundedAsDuplicate(after: watch.payment?.money, triedRefund)
         }
         return PaymentLook(facts, object: digest, after: watch.payment)
     }
@@ -89,7 +94,7 @@ extension PollContext {
         return try? ClientSecret(text)
     }
 
-    /// The events of a turn, in order: of the payment and the next step, where they are news, and of
+    /// The events of a poll, in order: of the payment and the next step, where they are news, and of
     /// `subject`, where there is one.
     ///
     /// What is told of the watch itself is told by the last one; the others repeat what was.
@@ -127,6 +132,13 @@ extension PollContext {
                 lag: lag
             )
         }
+    }
+}
+
+extension Event {
+    /// Whether the event reports received money.
+    var reportsMoney: Bool {
+        [PaymentState.paid, .partiallyPaid].contains { $0.eventType == type }
     }
 }
 

@@ -111,12 +111,11 @@ package struct SecureTries: Sendable {
 }
 
 extension PollDecider {
-    /// Decides what follows when a card cannot be charged without its customer: its watch ends, with what
-    /// is to be done instead.
-    func decide(
+    /// Decides on a card that cannot be charged without its customer: its watch ends, with the next step.
+    func unauthenticated(
         _ context: PollContext,
         _ observation: Observation,
-        unauthenticated secure: SecureTry?
+        _ secure: SecureTry?
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()

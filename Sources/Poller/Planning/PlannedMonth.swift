@@ -172,7 +172,7 @@ package struct PlannedMonth {
         )
         let decision = decider.decide(
             PollContext(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
-            .observed(seen),
+            .answer(.observed(seen)),
             using: &chance
         )
         sources[turn.item].state = decision.change.state

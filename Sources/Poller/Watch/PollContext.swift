@@ -1,24 +1,25 @@
 import JSONText
 import SafeNumbers
 
-/// One poll of a watch, and when it happened: all that a decision rests on beside the answer.
+/// The watch that a poll is about, and when the poll happened: everything that a decision depends on except the
+/// ``PollOutcome``.
 ///
 /// All instants are the store's.
 package struct PollContext: Sendable {
     /// The watch as it was claimed.
-    package let watch: Watch
+    package var watch: Watch
     /// When it was to be polled.
     package let due: Timestamp
     package let polledAt: Timestamp
-    /// When the answer had come.
-    package let now: Timestamp
+    /// When the outcome was known.
+    package var now: Timestamp
     /// The circuit of the lane was open when the watch was claimed: its upstream gives no other watch an
     /// answer of use either.
     package let isLaneDown: Bool
-    /// What came of giving back, in this turn, what an order was paid with a second time; nil when nothing
-    /// was asked for, or may be again.
+    /// The result of refunding a duplicate payment in this poll; `nil` when no refund was requested, or it must be
+    /// requested again.
     package var duplicateRefund: RefundResult?
-    /// The charge of the source as it was seen in the same turn; nil when it was not looked at.
+    /// The charge of the source as it was read in the same poll; `nil` when it was not read.
     package var chargeSeen: Observation?
     /// Reads payments from answers; nil where nobody asks for them.
     private let payments: (any PaymentReader)?

@@ -60,6 +60,21 @@ extension PollDecider {
         return failed(context, state, wait, error: reason, signal)
     }
 
+    /// Handles an answer that refuses our credentials for it.
+    func refused(
+        _ context: PollContext,
+        _ before: WatchState,
+        _ reason: String,
+        _ signal: LaneSignal,
+        _ chance: inout some RandomNumberGenerator
+    ) -> Decision<WatchChange> {
+        var state = before
+        state.failures += 1
+        let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+        // The schedule decides the next attempt: this text is read after the end, too.
+        return failed(context, state, wait, error: "credentials refused: \(reason)", signal)
+    }
+
     /// A poll that could not be sent by any process.
     func unaskable(
         _ context: PollContext,
@@ -123,6 +138,49 @@ extension PollDecider {
         let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
         let error = "the upstream limits requests for this object (429)"
         return failed(context, state, wait, error: error)
+    }
+
+    /// No answer: back off, but give up only when the grace after the deadline has passed.
+    func failed(
+        _ context: PollContext,
+        _ state: WatchState,
+        _ wait: Duration,
+        error: String,
+        _ signal: LaneSignal = .fine
+    ) -> Decision<WatchChange> {
+        let (watch, now) = (context.watch, context.now)
+        let end = watch.end + Self.grace(timeout: watch.deadline - watch.createdAt)
+        if now >= end { return closed(context, .expired, state, error: error, signal: signal) }
+        let last = now < watch.end ? watch.end : end
+        let bounded = min(wait, last - now)
+        return Decision(
+            verdict: .next(after: bounded),
+            change: WatchChange(state: state, lastError: error),
+            signal: signal,
+            isUrgent: context.isUrgent(after: bounded, deadline: watch.end),
+            isNews: signal != .fine
+        )
+    }
+
+    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
+    ///
+    /// Anything from the least wait to 1 s · 2^failures, capped. At least 100 ms, so that no
+    /// failure spins.
+    func backoff(
+        failures: Int,
+        atLeast least: Duration?,
+        atMost most: Duration = Self.failureWaitMax,
+        _ chance: inout some RandomNumberGenerator
+    ) -> Duration {
+        let doubled = Double(1 << min(max(failures, 0), 20))
+        let ceiling = min(doubled, most.inSeconds)
+        let seconds = Double.random(in: 0.1...ceiling, using: &chance)
+        let wait = Duration.milliseconds(saturating: seconds * 1000)
+        return max(wait, least ?? .zero)
+    }
+
+    func bounded(_ retryAfter: Duration?) -> Duration? {
+        retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 
     /// Decides on a watch whose every holder died: it is not polled again before a person looks.

@@ -2,6 +2,8 @@ import JSONText
 
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
+/// ``decide(_:_:using:)`` is its only entry. Its decisions on an `answer` of the upstream:
+///
 /// ```
 /// observed, news           ─▶ event; final? close(settled) : goal? close(reached) : look again soon
 /// observed, nothing new    ─▶ look again, each time later
@@ -20,6 +22,15 @@ import JSONText
 /// hint after dead          ─▶ goes on as before, where only its answers were not understood
 /// hint of money after an answer ─▶ a poll, and two more until a change is found; only the payment is reported
 /// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
+/// ```
+///
+/// Its decisions on the other cases of ``PollOutcome``; the whole tables are in the files named:
+///
+/// ```
+/// charge answer            ─▶ its payment is reported; settled? close : the next poll (`PollDecider+charging`)
+/// charged                  ─▶ the bank's answer is reported, or the charge is tried again (the same)
+/// acted                    ─▶ the next poll reports the payment (`PollDecider+deadlines`)
+/// refund postponed         ─▶ full-jitter backoff, and the refund is tried again
 /// ```
 ///
 /// News is another status, or the same with another ``Observation/detail``: a try that was declined,
@@ -63,11 +74,31 @@ package struct PollDecider: Sendable {
         self.quarantineAfter = quarantineAfter
     }
 
-    /// Decides what follows from what the upstream has answered.
+    /// Decides on the outcome of a poll.
     package func decide(
         _ context: PollContext,
-        _ result: PollResult,
+        _ outcome: PollOutcome,
         using chance: inout some RandomNumberGenerator
+    ) -> Decision<WatchChange> {
+        var decision =
+            switch outcome {
+            case .answer(let result): answered(context, result, &chance)
+            case .chargeAnswer(let charge, let result):
+                chargeAnswered(context, charge, result, &chance)
+            case .charged(let seen, let result): charged(context, seen, result, &chance)
+            case .acted(let seen, let act, let result): acted(context, seen, act, result, &chance)
+            case .refundPostponed(_, let reason, let retryAfter):
+                refundPostponed(context, reason, retryAfter, &chance)
+            }
+        decision.change.seesMoney = outcome.coversHint(of: context, decision)
+        return decision
+    }
+
+    /// Decides on an answer about the watched object.
+    func answered(
+        _ context: PollContext,
+        _ result: PollResult,
+        _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.streak = context.streak(with: result)
@@ -80,13 +111,13 @@ package struct PollDecider: Sendable {
         switch result {
         case .observed(let observation):
             state.failures = 0
-            let isNews = observation.status != state.status || observation.detail != state.detail
             let look = context.isSame(observation) ? nil : context.look(observation)
-            let end = end(of: context, observation)
-            if let end, !isNews, context.watch.isReview {
+            if let end = end(of: context, observation), context.watch.isReview,
+                !state.differs(from: observation)
+            {
                 return reviewed(context, look, state, as: end, object: observation.object)
             }
-            if isNews || end != nil || look?.isNews == true {
+            if isNews(observation, look, context) {
                 return recorded(context, observation, look, state, &chance)
             }
             let outlook = context.outlook(observation, look)
@@ -134,19 +165,18 @@ package struct PollDecider: Sendable {
         }
     }
 
-    /// Handles an answer that refuses our credentials for it.
-    private func refused(
-        _ context: PollContext,
-        _ before: WatchState,
-        _ reason: String,
-        _ signal: LaneSignal,
-        _ chance: inout some RandomNumberGenerator
-    ) -> Decision<WatchChange> {
-        var state = before
-        state.failures += 1
-        let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-        // The schedule decides the next attempt: this text is read after the end, too.
-        return failed(context, state, wait, error: "credentials refused: \(reason)", signal)
+    /// Whether an observation of the watched object leads to an event.
+    func isReported(_ seen: Observation, _ context: PollContext) -> Bool {
+        let look = context.isSame(seen) ? nil : context.look(seen)
+        if isNews(seen, look, context) { return true }
+        return !context.watch.isOnlyLooking
+            && context.outlook(seen, look).isOver(at: context.polledAt)
+    }
+
+    /// Whether an observation has something that was not reported before, or ends the watch.
+    private func isNews(_ seen: Observation, _ look: PaymentLook?, _ context: PollContext) -> Bool {
+        context.watch.state.differs(from: seen) || end(of: context, seen) != nil
+            || look?.isNews == true
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.
@@ -159,8 +189,7 @@ package struct PollDecider: Sendable {
     ) -> Decision<WatchChange> {
         let watch = context.watch
         let end = end(of: context, observation)
-        let isStatusNews =
-            observation.status != before.status || observation.detail != before.detail
+        let isStatusNews = before.differs(from: observation)
         let look = seen ?? context.look(observation)
         let events = context.events(
             look,
@@ -301,28 +330,6 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// No answer: back off, but give up only when the grace after the deadline has passed.
-    func failed(
-        _ context: PollContext,
-        _ state: WatchState,
-        _ wait: Duration,
-        error: String,
-        _ signal: LaneSignal = .fine
-    ) -> Decision<WatchChange> {
-        let (watch, now) = (context.watch, context.now)
-        let end = watch.end + Self.grace(timeout: watch.deadline - watch.createdAt)
-        if now >= end { return closed(context, .expired, state, error: error, signal: signal) }
-        let last = now < watch.end ? watch.end : end
-        let bounded = min(wait, last - now)
-        return Decision(
-            verdict: .next(after: bounded),
-            change: WatchChange(state: state, lastError: error),
-            signal: signal,
-            isUrgent: context.isUrgent(after: bounded, deadline: watch.end),
-            isNews: signal != .fine
-        )
-    }
-
     private func waitUntilNext(
         _ context: PollContext,
         _ outlook: PollOutlook,
@@ -340,27 +347,6 @@ package struct PollDecider: Sendable {
         var wait = outlook.stretched(plain, at: now)
         if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &chance)) }
         return outlook.bounded(wait, from: now)
-    }
-
-    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
-    ///
-    /// Anything from the least wait to 1 s · 2^failures, capped. At least 100 ms, so that no
-    /// failure spins.
-    func backoff(
-        failures: Int,
-        atLeast least: Duration?,
-        atMost most: Duration = Self.failureWaitMax,
-        _ chance: inout some RandomNumberGenerator
-    ) -> Duration {
-        let doubled = Double(1 << min(max(failures, 0), 20))
-        let ceiling = min(doubled, most.inSeconds)
-        let seconds = Double.random(in: 0.1...ceiling, using: &chance)
-        let wait = Duration.milliseconds(saturating: seconds * 1000)
-        return max(wait, least ?? .zero)
-    }
-
-    func bounded(_ retryAfter: Duration?) -> Duration? {
-        retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 
     func jittered(

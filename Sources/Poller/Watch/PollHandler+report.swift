@@ -1,8 +1,8 @@
 import Logging
 
-/// What a turn says of itself, in figures and in the log.
+/// The metrics and log messages of a poll.
 extension PollHandler {
-    /// Counts a turn, and logs what matters of it.
+    /// Counts and logs a poll.
     ///
     /// `trace` is what the watch itself carries; a change has its own place in it.
     func report(

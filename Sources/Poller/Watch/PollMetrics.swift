@@ -1,12 +1,10 @@
 import Metrics
 
-/// What a worker counts of its polls and charges, made once: looking a metric up costs more than
-/// counting.
+/// The metrics of a worker's polls, made once: to look a metric up costs more than to count.
 ///
 /// To count something new, add it here; the admin listener exports what has been counted.
 struct PollMetrics: Sendable {
     private let polls: [String: Counter]
-    private let charges: [String: Counter]
     private let dueLag = Timer(label: "poller_due_lag_seconds")
     private let changes = Counter(label: "poller_changes_total")
     private let duration = Timer(label: "poller_poll_duration_seconds")
@@ -16,18 +14,9 @@ struct PollMetrics: Sendable {
             (name, Counter(label: "poller_polls_total", dimensions: [("result", name)]))
         }
         polls = Dictionary(uniqueKeysWithValues: pairs)
-        let outcomes = ChargeResult.names.map { name in
-            (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
-        }
-        charges = Dictionary(uniqueKeysWithValues: outcomes)
     }
 
-    /// Counts a try to charge, or to find a charge, by what came of it.
-    func count(_ result: ChargeResult) {
-        charges[result.name]?.increment()
-    }
-
-    /// Counts changes that a turn records.
+    /// Counts the changes that a poll records.
     func count(changes count: Int) {
         changes.increment(by: count)
     }

@@ -1,8 +1,8 @@
 import Logging
 
-/// The spans of one turn of a watch: the look at the upstream, and the change it may have shown.
+/// The spans of one poll of a watch: the look at the upstream, and the change it may have shown.
 ///
-/// Both are named before anybody knows whether there is a change, since its events carry the name; most turns
+/// Both are named before anybody knows whether there is a change, since its events carry the name; most polls
 /// see none, and end neither.
 struct TracedPoll: Sendable {
     private let poll: any WorkSpan
@@ -20,7 +20,7 @@ struct TracedPoll: Sendable {
         )
     }
 
-    /// What the events of the turn carry on.
+    /// The trace that the events of the poll continue.
     var cause: TraceContext { change.context }
 
     /// Ends what there is something to tell of.

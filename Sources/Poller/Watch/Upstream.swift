@@ -73,6 +73,11 @@ package enum PollResult: Hashable, Sendable {
     /// It answered what cannot be understood, or something else in its place did: a page of a proxy, a
     /// redirect, half a body.
     case malformed(String)
+
+    /// The observation; `nil` for every other result.
+    package var observation: Observation? {
+        if case .observed(let seen) = self { seen } else { nil }
+    }
 }
 
 /// A status that a poll has really seen.

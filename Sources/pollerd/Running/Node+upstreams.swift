@@ -80,31 +80,46 @@ extension Node {
         )
         return PollHandler(
             upstream: upstream,
-            charger: polling.charger.charging(
-                as: accounts,
-                standing: sections.accounts.compactMapValues(\.charge),
-                refundingDuplicatesOf: settings.refundingAccounts
-            ),
-            settler: StripeSettler(
-                accounts: accounts,
-                standing: sections.accounts.mapValues(\.acts)
-            ),
+            followUps: followUps(polling, settings, accounts),
             payments: upstream,
-            orders: OrderBook(cluster.watches),
-            secureTries: SecureTries(
-                watches: cluster.watches,
-                enqueuer: Enqueuer(
-                    watches: cluster.watches,
-                    deliveries: cluster.deliveries,
-                    orders: OrderBook(cluster.watches)
-                )
-            ),
             timeout: self.settings.pollTimeout,
             quarantineAfter: self.settings.quarantineAfter,
             tracer: traces?.tracer,
             onPaid: { [meter = polling.meter] in meter.notePaid($0) },
             logger: log("worker")
         )
+    }
+
+    /// The actions that follow a poll by these settings, in the order in which they are tried.
+    private func followUps(
+        _ polling: Polling,
+        _ settings: Settings,
+        _ accounts: StripeAccounts
+    ) -> [any FollowUp] {
+        let sections = settings.sections
+        let orders = OrderBook(cluster.watches)
+        let charger = polling.charger.charging(
+            as: accounts,
+            standing: sections.accounts.compactMapValues(\.charge),
+            refundingDuplicatesOf: settings.refundingAccounts
+        )
+        let settler = StripeSettler(
+            accounts: accounts,
+            standing: sections.accounts.mapValues(\.acts)
+        )
+        let secureTries = SecureTries(
+            watches: cluster.watches,
+            enqueuer: Enqueuer(
+                watches: cluster.watches,
+                deliveries: cluster.deliveries,
+                orders: orders
+            )
+        )
+        return [
+            ChargeFollowUp(charger, orders: orders, secureTries: secureTries),
+            RefundFollowUp(charger, orders: orders, logger: log("worker")),
+            DeadlineFollowUp(settler, orders: orders, logger: log("worker")),
+        ]
     }
 
     /// Reads the events of each account that is configured.

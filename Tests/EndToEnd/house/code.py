@@ -195,7 +195,7 @@ def names_are_the_fields(tree: Tree):
 # Programs, and what stands for the world around them.
 CLOCKS = {"pollerd", "pollerctl", "PollerClient", "PollerTesting", "pollerd-bench", "Stripe"}
 # The loops' handlers, which hand chance to the deciders.
-HANDLERS = {"PollHandler.swift", "PollHandler+look.swift", "DeliveryHandler.swift", "DeliveryTurn.swift"}
+HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryTurn.swift"}
 
 
 @rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})

@@ -96,9 +96,8 @@ struct PaymentRun {
         )
         var chance = SeededGenerator(seed: 1)
         let made = PollDecider().decide(
-            turn(known),
-            observation,
-            charging: .made(charge),
+            context(known),
+            .charged(observation, .made(charge)),
             using: &chance
         )
         try follow(made.change, of: known)
@@ -127,14 +126,14 @@ struct PaymentRun {
         )
     }
 
-    private func turn(_ watch: Poller.Watch) -> PollContext {
-        PollContext(watch, due: Self.now, polledAt: Self.now, now: Self.now, payments: payments)
+    private func context(_ watch: Poller.Watch) -> PollContext {
+        PollContext(watch, at: Self.now, payments: payments)
     }
 
     private func decide(_ watch: Poller.Watch, _ observation: Observation) -> Decision<WatchChange>
     {
         var chance = SeededGenerator(seed: 1)
-        return PollDecider().decide(turn(watch), .observed(observation), using: &chance)
+        return PollDecider().decide(context(watch), .answer(.observed(observation)), using: &chance)
     }
 
     private func follow(_ change: WatchChange, of watch: Poller.Watch) throws {

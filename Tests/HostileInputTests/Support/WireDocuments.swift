@@ -181,18 +181,22 @@ struct WireDocuments {
             return
         }
         var chance = SeededGenerator(seed: 1)
-        let turn = PollContext(
+        let context = PollContext(
             opened,
             due: watch.deadline,
             polledAt: Self.now,
             now: Self.now,
             payments: StripePayments()
         )
-        let decision = PollDecider().decide(turn, .observed(answer.observation), using: &chance)
+        let decision = PollDecider().decide(
+            context,
+            .answer(.observed(answer.observation)),
+            using: &chance
+        )
         #expect(SearchEntries(after: decision.change).terms.count <= SearchTerm.countMax)
         _ = PollDecider().decide(
-            turn,
-            .unavailable("", retryAfter: .seconds(Int64.max)),
+            context,
+            .answer(.unavailable("", retryAfter: .seconds(Int64.max))),
             using: &chance
         )
         _ = (opened.end, opened.remembered, PollerWire.Watch(archived.snapshot).json)

@@ -114,16 +114,15 @@ package struct PaymentWalk {
             ]
             let failure = failures[Int.random(in: 0..<failures.count, using: &chance)]
             return decider.decide(
-                PollContext(watch, due: now, polledAt: now, now: now),
-                failure,
+                PollContext(watch, at: now),
+                .answer(failure),
                 using: &chance
             )
         case 3:
             let seen = look(using: &chance)
             return decider.decide(
-                PollContext(watch, due: now, polledAt: now, now: now),
-                seen,
-                charging: charged(using: &chance),
+                PollContext(watch, at: now),
+                .charged(seen, charged(using: &chance)),
                 using: &chance
             )
         case 4 where state.charge.charge != nil && !state.charge.isSettled:
@@ -135,15 +134,14 @@ package struct PaymentWalk {
                 object: Self.charge
             )
             return decider.decide(
-                PollContext(watch, due: now, polledAt: now, now: now),
-                following: state.charge.charge ?? ChargeID(unchecked: "ch_1"),
-                .observed(seen),
+                PollContext(watch, at: now),
+                .chargeAnswer(state.charge.charge ?? ChargeID(unchecked: "ch_1"), .observed(seen)),
                 using: &chance
             )
         default:
             return decider.decide(
-                PollContext(watch, due: now, polledAt: now, now: now),
-                .observed(look(using: &chance)),
+                PollContext(watch, at: now),
+                .answer(.observed(look(using: &chance))),
                 using: &chance
             )
         }

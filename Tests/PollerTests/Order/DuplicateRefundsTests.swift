@@ -116,9 +116,12 @@ struct DuplicateRefundsTests {
             state: WatchState(status: .consumed)
         )
         let decision = PollDecider().decide(
-            PollContext(watch, due: now, polledAt: now, now: now),
-            notRefunded: "429",
-            .seconds(7),
+            PollContext(watch, at: now),
+            .refundPostponed(
+                Observation(status: .consumed, final: true, object: nil),
+                "429",
+                retryAfter: .seconds(7)
+            ),
             using: &chance
         )
         guard case .next(let wait) = decision.verdict else {

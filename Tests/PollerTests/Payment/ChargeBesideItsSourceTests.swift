@@ -39,8 +39,8 @@ struct ChargeBesideItsSourceTests: PaymentStories {
             let state = WatchState(status: .chargeable, charge: progress)
             let watch = PaymentStory(state: state, charge: .whole).watch
             let now = VirtualTime.start
-            let turn = PollContext(watch, due: now, polledAt: now, now: now)
-            return PollDecider().decide(turn, result, using: &chance).change.state.step
+            let context = PollContext(watch, at: now)
+            return PollDecider().decide(context, .answer(result), using: &chance).change.state.step
         }
         #expect(step(.succeeded(id)) == 1 && step(.pending(id)) == 1)
         #expect(step(.none) == 0 && step(.failed) == 0)
@@ -97,6 +97,40 @@ struct ChargeBesideItsSourceTests: PaymentStories {
             #expect(story.watch.state.status == nil)
             let word = ["succeeded": "paid", "lost": "reversed"][name] ?? ""
             #expect(word.isEmpty || told.first == "payment.\(word)")
+        }
+    }
+
+    @Test(
+        "an answer is reported exactly when the decision on it has an event",
+        arguments: [nil, "pending", "chargeable"]
+    )
+    func reported(status: String?) {
+        var refunded = charge(.succeeded)
+        refunded.charge?.refunded = 1099
+        for progress in [ChargeProgress.pending(id), .succeeded(id)] {
+            var story = PaymentStory(
+                state: WatchState(
+                    status: status.map(SourceStatus.init(unchecked:)),
+                    charge: progress
+                ),
+                charge: .whole
+            )
+            story.reader.known = [
+                "pending": charge(.pending), "succeeded": charge(.succeeded),
+                "failed": charge(.failed), "refunded": refunded, "s": source("chargeable"),
+            ]
+            for name in ["pending", "succeeded", "failed", "refunded"] {
+                var copy = story
+                let status = name == "refunded" ? "succeeded" : name
+                let seen = copy.seen(status, name, rank: .final)
+                let isReported = copy.context.isReported(seen, of: id)
+                #expect(isReported != copy.follow(id, status, name).isEmpty, "\(progress) \(name)")
+            }
+            for status in ["pending", "chargeable", "consumed"] {
+                var copy = story
+                let isReported = PollDecider().isReported(copy.seen(status, "s"), copy.context)
+                #expect(isReported != copy.look(status, "s").isEmpty, "\(progress) \(status)")
+            }
         }
     }
 

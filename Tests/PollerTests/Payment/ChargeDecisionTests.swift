@@ -44,12 +44,9 @@ struct ChargeDecisionTests {
         return PollDecider().decide(
             PollContext(
                 watch,
-                due: start + .seconds(after),
-                polledAt: start + .seconds(after),
-                now: start + .seconds(after)
+                at: start + .seconds(after)
             ),
-            seen("chargeable"),
-            charging: result,
+            .charged(seen("chargeable"), result),
             using: &chance
         )
     }
@@ -58,8 +55,8 @@ struct ChargeDecisionTests {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         return PollDecider().decide(
-            PollContext(watch, due: now, polledAt: now, now: now),
-            .observed(observation),
+            PollContext(watch, at: now),
+            .answer(.observed(observation)),
             using: &chance
         )
     }
@@ -224,20 +221,16 @@ struct ChargeDecisionTests {
         let waiting = PollDecider().decide(
             PollContext(
                 watch("consumed", .pending(charge), step: 3),
-                due: now,
-                polledAt: now,
-                now: now
+                at: now
             ),
-            following: charge,
-            .status("pending"),
+            .chargeAnswer(charge, .status("pending")),
             using: &chance
         )
         #expect(waiting.change.event == nil && waiting.change.state.step == 4)
         #expect(waiting.change.state.status == .consumed)
         let failed = PollDecider().decide(
-            PollContext(watch("consumed", .pending(charge)), due: now, polledAt: now, now: now),
-            following: charge,
-            .status("failed", final: true),
+            PollContext(watch("consumed", .pending(charge)), at: now),
+            .chargeAnswer(charge, .status("failed", final: true)),
             using: &chance
         )
         #expect(failed.change.event?.type == "charge.failed")

@@ -58,8 +58,9 @@ extension DeadlineActTests {
         // Without an answer it goes on as well.
         var chance = SeededGenerator(seed: 7)
         let silence = PollResult.unavailable("503", retryAfter: nil)
-        let turn = turn(watch, minute: 40 * Self.day)
-        guard case .next = PollDecider().decide(turn, silence, using: &chance).verdict else {
+        let context = context(watch, minute: 40 * Self.day)
+        guard case .next = PollDecider().decide(context, .answer(silence), using: &chance).verdict
+        else {
             Issue.record("it has ended without an answer")
             return
         }

@@ -86,9 +86,9 @@ struct DeadlineActTests {
         )
     }
 
-    func turn(_ watch: Watch, minute: Int64) -> PollContext {
+    func context(_ watch: Watch, minute: Int64) -> PollContext {
         let now = start + .seconds(minute * 60)
-        return PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
+        return PollContext(watch, at: now, payments: reader)
     }
 
     func look(
@@ -97,9 +97,9 @@ struct DeadlineActTests {
         minute: Int64
     ) -> (act: DeadlineAct?, decision: Decision<WatchChange>, next: Watch) {
         var chance = SeededGenerator(seed: 7)
-        let turn = turn(watch, minute: minute)
-        let act = turn.act(on: seen)
-        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        let context = context(watch, minute: minute)
+        let act = context.act(on: seen)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
         return (act, decision, kept(watch, decision))
     }
 
@@ -111,8 +111,8 @@ struct DeadlineActTests {
         minute: Int64
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
-        let done = ActedOn(act: act, seen: seen, result: result)
-        return PollDecider().decide(turn(watch, minute: minute), acted: done, using: &chance)
+        let context = context(watch, minute: minute)
+        return PollDecider().decide(context, .acted(seen, act, result), using: &chance)
     }
 
     /// The watch after a look, as a store keeps it.

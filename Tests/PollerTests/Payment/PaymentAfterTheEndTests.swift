@@ -80,33 +80,44 @@ struct PaymentAfterTheEndTests: PaymentStories {
     @Test("which looks have seen what news of the money is of")
     func seen() {
         var source = PaymentStory()
-        let seen = PollResult.observed(source.seen("consumed", "u"))
-        let (step, charge) = (ChargeStep.source, ChargeStep.charge(ChargeID(unchecked: "ch_1")))
-        let made = ChargeResult.made(
-            ChargeSeen(id: ChargeID(unchecked: "ch_1"), status: .succeeded, object: nil)
+        let seen = source.seen("consumed", "u")
+        let id = ChargeID(unchecked: "ch_1")
+        let (answer, charge) = (PollOutcome.answer(.observed(seen)), PollOutcome.chargeAnswer)
+        let made = PollOutcome.charged(
+            seen,
+            .made(ChargeSeen(id: id, status: .succeeded, object: nil))
         )
         let change = WatchChange(state: WatchState())
         let end = Decision(verdict: .close(.settled), change: change)
         let later = Decision(verdict: .next(after: .zero), change: change)
-        #expect(!charge.seesNews(of: source.watch, seen, nil, end), "there is none")
+        #expect(!charge(id, .observed(seen)).coversHint(of: source.context, end), "there is none")
         source.hint(.money)
         // A source says nothing of its charge.
-        #expect(!step.seesNews(of: source.watch, seen, nil, end))
-        #expect(step.seesNews(of: source.watch, seen, made, end))
-        #expect(!step.seesNews(of: source.watch, seen, made, later), "it is looked at next")
-        #expect(!step.seesNews(of: source.watch, seen, .indeterminate("503"), later))
-        #expect(charge.seesNews(of: source.watch, seen, nil, later))
+        #expect(!answer.coversHint(of: source.context, end))
+        #expect(made.coversHint(of: source.context, end))
+        #expect(!made.coversHint(of: source.context, later), "it is looked at next")
+        let doubt = PollOutcome.charged(seen, .indeterminate("503"))
+        #expect(!doubt.coversHint(of: source.context, later))
+        #expect(charge(id, .observed(seen)).coversHint(of: source.context, later))
         let silence = PollResult.unavailable("503", retryAfter: nil)
-        #expect(!charge.seesNews(of: source.watch, silence, nil, later))
+        #expect(!charge(id, silence).coversHint(of: source.context, later))
+        // Unless the poll has read the charge as well.
+        var both = source
+        both.beside = seen
+        #expect(answer.coversHint(of: both.context, end))
+        // A decision on an action records nothing of the observation.
+        let put = PollOutcome.refundPostponed(seen, "503", retryAfter: nil)
+        #expect(!put.coversHint(of: both.context, later))
         // An intent shows its charge.
         var intent = PaymentStory(.paymentIntent)
         intent.hint(.money)
-        #expect(step.seesNews(of: intent.watch, seen, nil, end))
+        #expect(answer.coversHint(of: intent.context, end))
+        #expect(!PollOutcome.acted(seen, .capture, .done).coversHint(of: intent.context, later))
         // A review asks for all there is.
         _ = source.look("consumed", "u", rank: .final)
         source.reopen()
         source.hint(.money)
-        #expect(source.watch.isReview && step.seesNews(of: source.watch, seen, nil, end))
+        #expect(source.watch.isReview && answer.coversHint(of: source.context, end))
     }
 
     @Test(

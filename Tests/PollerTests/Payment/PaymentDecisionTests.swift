@@ -60,8 +60,9 @@ struct PaymentDecisionTests: PaymentStories {
                 object: RawJSON(unchecked: object)
             )
             var chance = SystemRandomNumberGenerator()
-            let turn = PollContext(watch, due: start, polledAt: start, now: start)
-            return PollDecider().decide(turn, .observed(seen), using: &chance).change.secret
+            let context = PollContext(watch, at: start)
+            return PollDecider().decide(context, .answer(.observed(seen)), using: &chance).change
+                .secret
         }
         let object = #"{"id":"src_1","client_secret":"src_client_secret_a"}"#
         #expect(learned(object)?.reveal == "src_client_secret_a")

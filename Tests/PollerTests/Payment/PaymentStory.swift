@@ -64,10 +64,10 @@ struct PaymentStory {
     /// The charge as it is seen beside the source.
     var beside: Observation?
 
-    private var turn: PollContext {
-        var turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
-        turn.chargeSeen = beside
-        return turn
+    var context: PollContext {
+        var context = PollContext(watch, at: now, payments: reader)
+        context.chargeSeen = beside
+        return context
     }
 
     /// Whether the upstream has an event by which a hold has expired.
@@ -92,7 +92,7 @@ struct PaymentStory {
     ) -> [String] {
         var chance = SeededGenerator(seed: 7)
         let result = PollResult.observed(seen(status, object, rank: rank))
-        return take(PollDecider().decide(turn, result, using: &chance))
+        return take(PollDecider().decide(context, .answer(result), using: &chance))
     }
 
     mutating func charge(
@@ -103,20 +103,20 @@ struct PaymentStory {
     ) -> [String] {
         var chance = SeededGenerator(seed: 7)
         let seen = seen(status, object, rank: rank)
-        return take(PollDecider().decide(turn, seen, charging: result, using: &chance))
+        return take(PollDecider().decide(context, .charged(seen, result), using: &chance))
     }
 
     mutating func follow(_ id: ChargeID, _ status: String, _ object: String) -> [String] {
         var chance = SeededGenerator(seed: 7)
         let result = PollResult.observed(seen(status, object, rank: .final))
-        return take(PollDecider().decide(turn, following: id, result, using: &chance))
+        return take(PollDecider().decide(context, .chargeAnswer(id, result), using: &chance))
     }
 
     mutating func lookInVain(after: Duration) -> [String] {
         now = now + after
         var chance = SeededGenerator(seed: 7)
         let result = PollResult.unavailable("503", retryAfter: nil)
-        return take(PollDecider().decide(turn, result, using: &chance))
+        return take(PollDecider().decide(context, .answer(result), using: &chance))
     }
 
     private mutating func take(_ decision: Decision<WatchChange>) -> [String] {

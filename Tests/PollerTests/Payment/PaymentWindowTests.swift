@@ -21,8 +21,8 @@ struct PaymentWindowTests: PaymentStories {
             digest: "c",
             expiresAt: start + .seconds(7 * 3600)
         )
-        let turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
-        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        let context = PollContext(watch, at: now, payments: reader)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
         let memory = decision.change.payment ?? watch.payment
         let next = Watch(
             key: watch.key,

@@ -88,22 +88,26 @@ struct RememberedPaymentTests {
         var chance = SeededGenerator(seed: 7)
         // After the deadline and its grace, before a hold of seven days is half over.
         let now = watch.end + .seconds(86_400)
-        let turn = PollContext(watch, due: now, polledAt: now, now: now, payments: reader)
+        let context = PollContext(watch, at: now, payments: reader)
         let decider = PollDecider()
         switch ending {
         case .deadlineWithTheSameAnswer:
-            return decider.decide(turn, .observed(seen), using: &chance)
+            return decider.decide(context, .answer(.observed(seen)), using: &chance)
         case .deadlineWithoutAnswer:
-            return decider.decide(turn, .unavailable("503", retryAfter: nil), using: &chance)
-        case .gone: return decider.decide(turn, .gone, using: &chance)
-        case .malformed: return decider.decide(turn, .malformed("html"), using: &chance)
+            return decider.decide(
+                context,
+                .answer(.unavailable("503", retryAfter: nil)),
+                using: &chance
+            )
+        case .gone: return decider.decide(context, .answer(.gone), using: &chance)
+        case .malformed: return decider.decide(context, .answer(.malformed("html")), using: &chance)
         case .poisoned: return decider.poisoned(watch, crashes: 3, now: now)
         case .notCharged:
             let result = ChargeResult.incomplete(received: 1, wanted: 2)
-            return decider.decide(turn, seen, charging: result, using: &chance)
+            return decider.decide(context, .charged(seen, result), using: &chance)
         case .deadlineWithoutFacts:
-            let bare = PollContext(watch, due: now, polledAt: now, now: now)
-            return decider.decide(bare, .observed(seen), using: &chance)
+            let bare = PollContext(watch, at: now)
+            return decider.decide(bare, .answer(.observed(seen)), using: &chance)
         }
     }
 
@@ -125,12 +129,10 @@ struct RememberedPaymentTests {
             var chance = SeededGenerator(seed: 7)
             let first = PollContext(
                 watch(),
-                due: Self.start,
-                polledAt: Self.start,
-                now: Self.start,
+                at: Self.start,
                 payments: reader
             )
-            let told = PollDecider().decide(first, .observed(seen), using: &chance)
+            let told = PollDecider().decide(first, .answer(.observed(seen)), using: &chance)
             let memory = try #require(told.change.payment)
             let before = try #require(
                 told.change.events.last?.payment ?? watch(memory: memory).remembered

@@ -28,9 +28,11 @@ struct SecureTryTests {
         )
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollContext(watch, due: now, polledAt: now, now: now, payments: reader),
-            Observation(status: .chargeable, final: false, object: NamedObjects.object("card")),
-            charging: .unauthenticated(secure),
+            PollContext(watch, at: now, payments: reader),
+            .charged(
+                Observation(status: .chargeable, final: false, object: NamedObjects.object("card")),
+                .unauthenticated(secure)
+            ),
             using: &chance
         )
     }

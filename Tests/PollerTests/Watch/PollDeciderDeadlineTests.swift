@@ -12,8 +12,8 @@ struct PollDeciderDeadlineTests {
     func decide(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
-            result,
+            PollContext(watch, at: start + now),
+            .answer(result),
             using: &chance
         )
     }
@@ -43,7 +43,7 @@ struct PollDeciderDeadlineTests {
                 polledAt: start + .seconds(3599),
                 now: start + .seconds(3603)
             ),
-            .pending,
+            .answer(.pending),
             using: &chance
         )
         #expect(decision.verdict == .next(after: .zero))
@@ -91,8 +91,8 @@ struct PollDeciderDeadlineTests {
             expiresAt: start + expiresAt
         )
         let instant = start + now
-        let turn = PollContext(watch, due: instant, polledAt: instant, now: instant)
-        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        let context = PollContext(watch, at: instant)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
         guard case .next(let wait) = decision.verdict else { return nil }
         return wait
     }
@@ -153,8 +153,8 @@ struct PollDeciderExpiryTests {
             stretch: stretch
         )
         return PollDecider().decide(
-            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
-            .observed(observation),
+            PollContext(watch, at: start + now),
+            .answer(.observed(observation)),
             using: &chance
         )
     }

@@ -18,8 +18,14 @@ struct PollDeciderDoubtTests {
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: UInt64(seed))
         let now = start + .seconds(second)
-        let turn = PollContext(watch, due: now, polledAt: now, now: now, isLaneDown: isLaneDown)
-        return decider.decide(turn, result, using: &chance)
+        let context = PollContext(
+            watch,
+            due: now,
+            polledAt: now,
+            now: now,
+            isLaneDown: isLaneDown
+        )
+        return decider.decide(context, .answer(result), using: &chance)
     }
 
     /// A watch of thirty days that has the state a poll has left.

@@ -71,7 +71,7 @@ struct PollDeciderPropertyTests {
                     polledAt: situation.polledAt,
                     now: situation.now
                 ),
-                situation.result,
+                .answer(situation.result),
                 using: &chance
             )
             let state = decision.change.state

@@ -34,8 +34,8 @@ struct PollDeciderReopeningTests {
     func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            PollContext(watch, due: start + now, polledAt: start + now, now: start + now),
-            result,
+            PollContext(watch, at: start + now),
+            .answer(result),
             using: &chance
         )
     }
@@ -105,9 +105,8 @@ struct PollDeciderReopeningTests {
         var chance = SeededGenerator(seed: 7)
         func follow(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
             PollDecider().decide(
-                PollContext(waiting, due: start + now, polledAt: start + now, now: start + now),
-                following: charge,
-                result,
+                PollContext(waiting, at: start + now),
+                .chargeAnswer(charge, result),
                 using: &chance
             )
         }

@@ -22,7 +22,7 @@ struct PollDeciderTests {
                 polledAt: start + after,
                 now: start + after + took
             ),
-            result,
+            .answer(result),
             using: &chance
         )
     }
@@ -229,7 +229,7 @@ struct PollDeciderTests {
                     polledAt: start + .milliseconds(late),
                     now: start + .seconds(2)
                 ),
-                .pending,
+                .answer(.pending),
                 using: &chance
             )
             let event = try #require(decision.change.event)

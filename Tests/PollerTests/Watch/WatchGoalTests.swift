@@ -44,8 +44,8 @@ struct WatchGoalTests {
             object: RawJSON(unchecked: "{}")
         )
         return PollDecider().decide(
-            PollContext(watch, due: now, polledAt: now, now: now),
-            .observed(seen),
+            PollContext(watch, at: now),
+            .answer(.observed(seen)),
             using: &chance
         )
     }

@@ -1,0 +1,159 @@
+import JSONText
+import Metrics
+
+/// Charges a source that a poll has just seen chargeable, or searches for the charge that consumed it.
+///
+/// A source is charged in the poll after the one that recorded it as chargeable (``ChargeStep``). The idempotency key
+/// gives whoever repeats the charge the same answer.
+package struct ChargeFollowUp: FollowUp {
+    /// How often a poll searches for the charge of a consumed source before it reports the status without it: some
+    /// seven seconds with the waits between.
+    private static let searchesMax = 3
+
+    private let charger: any Charger
+    private let orders: OrderBook?
+    private let secureTries: SecureTries?
+    private let charges = Dictionary(
+        uniqueKeysWithValues: ChargeResult.names.map { name in
+            (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
+        }
+    )
+
+    /// Charges by `charger`.
+    ///
+    /// Without a book each source is charged, whatever order it pays. Without `secureTries` a source of 3-D
+    /// Secure is made and not watched.
+    package init(
+        _ charger: any Charger,
+        orders: OrderBook? = nil,
+        secureTries: SecureTries? = nil
+    ) {
+        self.charger = charger
+        self.orders = orders
+        self.secureTries = secureTries
+    }
+
+    /// Sets the charge that the watch or its account requests.
+    package func prepare(_ watch: inout Watch) {
+        guard watch.key.kind == .source else {
+            watch.charge = nil
+            return
+        }
+        let order = watch.charge ?? charger.standingOrder(for: watch.key.account)
+        watch.charge = order.flatMap { $0.isNothing ? nil : $0 }
+    }
+
+    package func act(
+        on outcome: PollOutcome,
+        _ context: inout PollContext,
+        _ leased: LeasedItem<Watch>,
+        timeout: Duration
+    ) async -> PollOutcome {
+        let watch = context.watch
+        guard case .answer(.observed(let seen)) = outcome, let object = seen.object,
+            let action = ChargeStep.action(watch, seeing: seen)
+                ?? proof(of: watch, seen, at: context.now)
+        else { return outcome }
+        guard let limit = leased.limit(timeout) else {
+            return .charged(seen, .postponed("the lease was about to end", retryAfter: nil))
+        }
+        switch action {
+        case .charge(let order):
+            let result = await charge(watch, order, object, leased, timeout)
+            count(result)
+            return .charged(seen, result)
+        case .find:
+            let result = await charger.find(watch, object: object, timeout: limit)
+            count(result)
+            return decisive(result, of: watch, seen).map { .charged(seen, $0) } ?? outcome
+        }
+    }
+
+    private func count(_ result: ChargeResult) {
+        charges[result.name]?.increment()
+    }
+
+    /// A search for the charge that has just used up a source, where nobody knows it; or for one of a source that
+    /// stays chargeable, at the last poll.
+    ///
+    /// It may be a hold, or not answered yet. The method is believed where nobody here may see charges.
+    private func proof(
+        of watch: Watch,
+        _ seen: Observation,
+        at now: Timestamp
+    ) -> ChargeStep.Action? {
+        guard watch.key.kind == .source, watch.charge == nil, watch.state.charge == .none else {
+            return nil
+        }
+        if seen.status == .consumed { return watch.state.status == .consumed ? nil : .find }
+        return seen.isSteadySource && now >= watch.end ? .find : nil
+    }
+
+    /// The result of a search that the poll ends with; `nil` when it ends with the status of the source.
+    private func decisive(
+        _ found: ChargeResult,
+        of watch: Watch,
+        _ seen: Observation
+    ) -> ChargeResult? {
+        switch found {
+        // A list of charges may lag seconds behind the source.
+        case .declined
+        where seen.status == .consumed && watch.charge == nil
+            && watch.state.failures < Self.searchesMax:
+            return .postponed("the charge of the source is not listed", retryAfter: nil)
+        // The source was consumed, but by no charge that can be found: the truth is its status.
+        case .declined: return nil
+        // What was refused is known.
+        case .made(let charge) where watch.state.charge == .failed && charge.status == .failed:
+            return nil
+        case .made: return found
+        // The status is not held back for a charge of somebody else's, which a key may not see at all: it is reported,
+        // and another poll is for the money.
+        default:
+            let isOrdered = watch.charge != nil && watch.state.charge != .failed
+            return isOrdered || watch.isReview ? found : nil
+        }
+    }
+
+    /// Charges the source, if the order it pays may be charged by it.
+    private func charge(
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        _ object: RawJSON,
+        _ leased: LeasedItem<Watch>,
+        _ timeout: Duration
+    ) async -> ChargeResult {
+        var right: ChargeRight?
+        if let orders, let name = watch.order {
+            do throws(StoreError) {
+                switch try await orders.take(watch) {
+                case .granted(let number)?: right = ChargeRight(order: name, number: number)
+                case .refused(let other)?:
+                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    return .postponed(reason, retryAfter: nil)
+                case nil: break
+                }
+            } catch {
+                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+            }
+        }
+        // The store may have taken its time.
+        guard let limit = leased.limit(timeout) else {
+            return .postponed("the lease was about to end", retryAfter: nil)
+        }
+        let result = await charger.charge(
+            watch,
+            order,
+            by: right,
+            object: object,
+            timeout: limit
+        )
+        guard case .unauthenticated(let secure?) = result, let secureTries else { return result }
+        do throws(StoreError) {
+            try await secureTries.watch(secure, of: watch, charging: order)
+            return result
+        } catch {
+            return .postponed("\(secure.key.source) is not watched yet: \(error)", retryAfter: nil)
+        }
+    }
+}

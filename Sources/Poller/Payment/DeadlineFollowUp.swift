@@ -1,0 +1,77 @@
+package import Logging
+import Metrics
+
+/// Captures or cancels a payment before its deadline, where the watch or its account requests it (``DeadlineActs``).
+///
+/// `PollContext.act(on:)` says when.
+package struct DeadlineFollowUp: FollowUp {
+    private let settler: any Settler
+    private let orders: OrderBook?
+    private let logger: Logger
+
+    /// Captures and cancels by `settler`; without a book a hold is captured, whatever order it pays.
+    package init(_ settler: any Settler, orders: OrderBook? = nil, logger: Logger) {
+        self.settler = settler
+        self.orders = orders
+        self.logger = logger
+    }
+
+    /// Sets the actions that the watch or its account requests.
+    package func prepare(_ watch: inout Watch) {
+        watch.acts =
+            watch.key.kind.isIntent
+            ? watch.acts.filled(by: settler.standing(for: watch.key.account)) : .unsaid
+    }
+
+    package func act(
+        on outcome: PollOutcome,
+        _ context: inout PollContext,
+        _ leased: LeasedItem<Watch>,
+        timeout: Duration
+    ) async -> PollOutcome {
+        guard case .answer(.observed(let seen)) = outcome, context.duplicateRefund == nil,
+            let act = context.act(on: seen)
+        else { return outcome }
+        let key = context.watch.key
+        let settled = await settle(context.watch, by: act, leased, timeout)
+        // So rare that it is looked up each time.
+        Counter(
+            label: "poller_acts_total",
+            dimensions: [("act", act.rawValue), ("result", settled.name)]
+        ).increment()
+        let metadata: Logger.Metadata = [
+            "source": "\(key.source)", "account": "\(key.account)", "act": "\(act.rawValue)",
+        ]
+        switch settled {
+        case .done: logger.info("a deadline was acted on", metadata: metadata)
+        case .refused(let why):
+            let more = metadata.merging(["error": "\(why)"]) { $1 }
+            logger.error("a deadline could not be acted on", metadata: more)
+        case .outrun, .postponed, .unknown: break
+        }
+        return .acted(seen, act, settled)
+    }
+
+    private func settle(
+        _ watch: Watch,
+        by act: DeadlineAct,
+        _ leased: LeasedItem<Watch>,
+        _ timeout: Duration
+    ) async -> SettleResult {
+        // Money is taken once for an order, whichever of its tries holds it.
+        if act == .capture, let orders, let name = watch.order {
+            do throws(StoreError) {
+                if case .refused(let other)? = try await orders.take(watch) {
+                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    return .postponed(reason, retryAfter: PollDecider.refusedWait)
+                }
+            } catch {
+                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+            }
+        }
+        guard let limit = leased.limit(timeout) else {
+            return .postponed("the lease was about to end", retryAfter: nil)
+        }
+        return await settler.settle(watch, by: act, timeout: limit)
+    }
+}

@@ -1,0 +1,63 @@
+package import Logging
+
+/// Refunds a payment of an order that was paid before, where the account wants that (``DuplicateRefunds``).
+///
+/// Only money that was reported is refunded: the order knows no other.
+package struct RefundFollowUp: FollowUp {
+    private let charger: any Charger
+    private let orders: OrderBook
+    private let logger: Logger
+
+    /// Refunds by `charger` what `orders` say.
+    package init(_ charger: any Charger, orders: OrderBook, logger: Logger) {
+        self.charger = charger
+        self.orders = orders
+        self.logger = logger
+    }
+
+    package func act(
+        on outcome: PollOutcome,
+        _ context: inout PollContext,
+        _ leased: LeasedItem<Watch>,
+        timeout: Duration
+    ) async -> PollOutcome {
+        let watch = context.watch
+        guard charger.refundsDuplicates(of: watch.key.account), let key = OrderKey(of: watch),
+            let seen = outcome.result.observation, let object = seen.object,
+            let money = watch.payment?.money,
+            money.hasMoney, !money.isDuplicate, money.refunded < money.captured
+        else { return outcome }
+        func postponed(_ reason: String, _ retryAfter: Duration? = nil) -> PollOutcome {
+            .refundPostponed(seen, reason, retryAfter: retryAfter)
+        }
+        do throws(StoreError) {
+            guard try await orders.duplicates(of: key).contains(watch.key) else { return outcome }
+        } catch {
+            return postponed("nobody knows who paid order \(key.order): \(error)")
+        }
+        guard let limit = leased.limit(timeout) else {
+            return postponed("the lease was about to end")
+        }
+        var charge = watch.state.charge.charge ?? money.id
+        if case .charged(_, .made(let found)) = outcome { charge = found.id }
+        let refunded = await charger.refundDuplicate(
+            watch,
+            charge: charge,
+            object: object,
+            timeout: limit
+        )
+        switch refunded {
+        case .made, .underway: break
+        case .postponed(let reason, let retryAfter): return postponed(reason, retryAfter)
+        case .failed(let why), .refused(let why):
+            logger.error(
+                "a duplicate payment was not refunded",
+                metadata: [
+                    "source": "\(watch.key.source)", "order": "\(key.order)", "error": "\(why)",
+                ]
+            )
+        }
+        context.duplicateRefund = refunded
+        return outcome
+    }
+}

@@ -1,0 +1,43 @@
+/// The outcome of one poll, on which ``PollDecider`` decides: the upstream's answer, or the result of the
+/// ``FollowUp`` that acted on it.
+///
+/// A follow-up acts on an observation only, so its case carries that observation.
+package enum PollOutcome: Hashable, Sendable {
+    /// The upstream was asked about the watched object.
+    case answer(PollResult)
+    /// The upstream was asked about the charge of a source, in place of the source.
+    case chargeAnswer(ChargeID, PollResult)
+    /// A source was charged, or its charge was searched for.
+    case charged(Observation, ChargeResult)
+    /// A payment was captured or cancelled before its deadline.
+    case acted(Observation, DeadlineAct, SettleResult)
+    /// The refund of a duplicate payment must be tried again.
+    case refundPostponed(Observation, String, retryAfter: Duration?)
+
+    /// The upstream's answer.
+    package var result: PollResult {
+        switch self {
+        case .answer(let result), .chargeAnswer(_, let result): result
+        case .charged(let seen, _), .acted(let seen, _, _), .refundPostponed(let seen, _, _):
+            .observed(seen)
+        }
+    }
+
+    /// Whether the poll has read everything that the hint of a watch is about.
+    ///
+    /// A source says nothing of its charge: the hint stays until the charge was read or found.
+    func coversHint(of context: PollContext, _ decision: Decision<WatchChange>) -> Bool {
+        let watch = context.watch
+        guard watch.news != nil, case .observed = result else { return false }
+        switch self {
+        case .answer:
+            return watch.isReview || watch.key.kind != .source || context.chargeSeen != nil
+        case .chargeAnswer: return true
+        case .charged(_, .made):
+            // The next poll still has to read how a charge without an order is disputed.
+            if case .next = decision.verdict, watch.charge == nil { return false }
+            return true
+        case .charged, .acted, .refundPostponed: return false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import Poller
+
+@Suite("PollHandler and its follow-ups")
+struct FollowUpTests {
+    private let upstream = ScriptedUpstream()
+    private let seen = Observation(status: .chargeable, final: false, object: nil)
+
+    /// Notes each outcome it gets, and replaces it.
+    private final class Noting: FollowUp {
+        private let replacement: PollOutcome?
+        private let noted = Mutex<[PollOutcome]>([])
+
+        init(_ replacement: PollOutcome? = nil) { self.replacement = replacement }
+
+        var outcomes: [PollOutcome] { noted.withLock { $0 } }
+
+        func prepare(_ watch: inout Watch) { watch.charge = .whole }
+
+        func act(
+            on outcome: PollOutcome,
+            _ context: inout PollContext,
+            _ leased: LeasedItem<Watch>,
+            timeout: Duration
+        ) async -> PollOutcome {
+            #expect(context.watch.charge == .whole && leased.limit(timeout) == timeout)
+            noted.withLock { $0.append(outcome) }
+            return replacement ?? outcome
+        }
+    }
+
+    private func handle(
+        _ followUps: [any FollowUp],
+        lease: Duration = .seconds(30)
+    ) async -> Decision<WatchChange>? {
+        let watch = Sample.watch(status: "chargeable", seq: 1)
+        upstream.script(watch.key.source, [.observed(seen)])
+        let now = VirtualTime.start
+        let handler = PollHandler(
+            upstream: upstream,
+            followUps: followUps,
+            timeout: .seconds(8),
+            logger: Sample.quiet
+        )
+        let lease = Lease(
+            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
+            item: watch,
+            lane: watch.key.lane,
+            due: now,
+            claimedAt: now,
+            endsAt: now + lease,
+            crashes: 0
+        )
+        return await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
+    }
+
+    @Test("each gets the outcome of the one before, and the decision is on the last outcome")
+    func order() async throws {
+        let doubt = PollOutcome.charged(seen, .indeterminate("503"))
+        let followUps = [Noting(), Noting(doubt), Noting()]
+        let decision = try #require(await handle(followUps))
+        let answer = PollOutcome.answer(.observed(seen))
+        #expect(followUps.map(\.outcomes) == [[answer], [answer], [doubt]])
+        #expect(decision.change.state.charge == .doubtful)
+    }
+
+    @Test("without one the decision is on the answer, and nothing is charged")
+    func none() async throws {
+        let decision = try #require(await handle([]))
+        #expect(decision.change.state.charge == .none && decision.change.events.isEmpty)
+        #expect(upstream.calls.map(\.timeout) == [.seconds(8)])
+    }
+
+    @Test("a lease that is about to end gives the watch back, and nothing is requested")
+    func late() async {
+        let followUp = Noting()
+        #expect(await handle([followUp], lease: .seconds(1)) == nil)
+        #expect(upstream.calls.isEmpty && followUp.outcomes.isEmpty)
+    }
+}
