@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+package import PollerWire
 import SafeNumbers
 import TLSWords
 
@@ -61,6 +62,14 @@ extension PollerClient {
         query: [(String, String?)] = []
     ) async throws -> RawJSON {
         try await send(.GET, path, query: query).json
+    }
+
+    /// Reads a page of a list, for commands.
+    package func page<Item: WireObject & Hashable>(
+        _ path: String,
+        query: [(String, String?)] = []
+    ) async throws -> Page<Item> {
+        try Page(try await send(.GET, path, query: query))
     }
 
     /// Deletes the object at a path; the answer is its last state.

@@ -94,8 +94,9 @@ extension Page where Item: WireObject {
     /// Reads a page.
     init(_ answer: PollerClient.Answer) throws(PollerError) {
         let json = try answer.json
-        guard let items = json.member("data")?.elements, let more = json.member("has_more")?.bool
-        else { throw PollerClient.Answer.isForeign }
+        guard let items = json.member("data")?.elements else {
+            throw PollerClient.Answer.isForeign
+        }
         self.items = try items.map { item throws(PollerError) in
             guard let item = Received<Item>(item) else {
                 throw .unintelligible(
@@ -105,7 +106,8 @@ extension Page where Item: WireObject {
             }
             return item
         }
-        hasMore = more
+        // A list that is sent as a whole does not say so.
+        hasMore = json.member("has_more")?.bool ?? false
         next = json.member("next")?.string
         hasGap = json.member("gap")?.bool ?? false
         looked = json.member("looked")?.number.flatMap { Int(safe: $0) }

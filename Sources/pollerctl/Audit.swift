@@ -50,7 +50,7 @@ struct Audit: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             guard !follow else { return try await goOn(client) }
-            try await server.list(AuditEntry.table, limit: limit, \.row) { limit, cursor in
+            try await server.list(AuditEntry.columns, limit: limit) { limit, cursor in
                 try await page(client, since: since?.date, limit: limit, cursor: cursor)
             }
         }
@@ -77,13 +77,10 @@ struct Audit: AsyncParsableCommand {
     private func goOn(_ client: PollerClient) async throws {
         var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
         while true {
-            var news: [Received<AuditEntry>] = []
-            var cursor: String?
-            repeat {
-                let page = try await page(client, since: seen.at, limit: 500, cursor: cursor)
-                news += page.items.filter { !seen.ids.contains($0.value.id) }
-                cursor = page.next
-            } while cursor != nil
+            let since = seen.at
+            let news = try await client.everything { cursor in
+                try await page(client, since: since, limit: ServerOptions.pageMax, cursor: cursor)
+            }.filter { !seen.ids.contains($0.value.id) }
             for entry in news.reversed() { entry.show(json: server.json) }
             if let newest = news.first {
                 // Those of the very millisecond are told again by the next page.
@@ -120,35 +117,26 @@ extension Received<AuditEntry> {
     fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printJSON(json) }
         let separator = Terminal.isInteractive ? "  " : "\t"
-        let cells = Terminal.isInteractive ? value.row.filter { $0.text != "-" } : value.row
+        let row = AuditEntry.columns.map { $0.cell(value) }
+        let cells = Terminal.isInteractive ? row.filter { $0.text != "-" } : row
         Terminal.printLine(
             cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: separator)
         )
     }
 }
 
-extension AuditEntry {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "AT",
-            "BY",
-            "ACTION",
-            "TARGET",
-            "CHANGE",
-            "ACCOUNT",
-            "FROM",
-            optional: ["FROM", "ACCOUNT", "CHANGE"]
-        )
-    }
-
-    /// The change as a row of a list.
-    var row: [Table.Cell] {
+extension AuditEntry: Listed {
+    static var columns: [Column<AuditEntry>] {
         [
-            at.cell(.faint), .init(by, .strong), .init(action),
-            .init("\(target.kind) \(target.name.map { "\($0) (\(target.id))" } ?? target.id)"),
-            .init(changeShown, refused == nil ? nil : .careful),
-            .init(account ?? "-"), .init(address ?? "-", .faint),
+            Column("AT", .faint, \.at), Column("BY", .strong, \.by), Column("ACTION", \.action),
+            Column("TARGET") { entry in
+                let id = entry.target.id
+                return "\(entry.target.kind) \(entry.target.name.map { "\($0) (\(id))" } ?? id)"
+            },
+            Column("CHANGE", drop: 3) {
+                Table.Cell($0.changeShown, $0.refused == nil ? nil : .careful)
+            },
+            Column("ACCOUNT", drop: 2, \.account), Column("FROM", .faint, drop: 1, \.address),
         ]
     }
 

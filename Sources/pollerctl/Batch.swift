@@ -20,51 +20,64 @@ struct Batch: AsyncParsableCommand {
 }
 
 /// `pollerctl batch poll`: look at all now.
-struct BatchPoll: AsyncParsableCommand {
+struct BatchPoll: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "poll",
         abstract: "Look now at all open watches that a search finds."
     )
 
-    @OptionGroup var batch: BatchOptions
+    static let outcome = "due now"
 
-    func run() async throws { try await batch.run("poll", "due now") }
+    @OptionGroup var batch: BatchOptions
 }
 
 /// `pollerctl batch cancel`: stop watching all.
-struct BatchCancel: AsyncParsableCommand {
+struct BatchCancel: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Stop watching all that a search finds."
     )
 
-    @OptionGroup var batch: BatchOptions
+    static let outcome = "no longer watched"
 
-    func run() async throws { try await batch.run("cancel", "no longer watched") }
+    @OptionGroup var batch: BatchOptions
 }
 
 /// `pollerctl batch redrive`: watch all of the quarantine again.
-struct BatchRedrive: AsyncParsableCommand {
+struct BatchRedrive: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
         abstract: "Watch all again that a search finds in quarantine."
     )
 
-    @OptionGroup var batch: BatchOptions
+    static let outcome = "watched again"
 
-    func run() async throws { try await batch.run("redrive", "watched again") }
+    @OptionGroup var batch: BatchOptions
 }
 
 /// `pollerctl batch dismiss`: take all out of the quarantine for good.
-struct BatchDismiss: AsyncParsableCommand {
+struct BatchDismiss: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
         abstract: "Take all out of quarantine for good that a search finds there."
     )
 
-    @OptionGroup var batch: BatchOptions
+    static let outcome = "out of quarantine"
 
-    func run() async throws { try await batch.run("dismiss", "out of quarantine") }
+    @OptionGroup var batch: BatchOptions
+}
+
+/// A command that applies one action, its own name, to all watches found by a search.
+protocol BatchCommand: AsyncParsableCommand {
+    /// The state of the watches after the action.
+    static var outcome: String { get }
+    var batch: BatchOptions { get }
+}
+
+extension BatchCommand {
+    func run() async throws {
+        try await batch.run(Self.configuration.commandName ?? "", Self.outcome)
+    }
 }
 
 /// What is selected, and whether it is meant.

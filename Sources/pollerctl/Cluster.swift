@@ -21,30 +21,30 @@ struct Doctor: AsyncParsableCommand {
             if server.json {
                 Terminal.printJSON(RawJSON(unchecked: report.json).inOrder)
             } else {
-                var findings = [
-                    Finding(status: "ok", name: "server", message: "answers at \(client.url)")
-                ]
-                for check in report.checks {
-                    findings.append(
-                        Finding(
-                            status: check.status.rawValue,
-                            name: check.name,
-                            message: check.message,
-                            action: check.action
-                        )
+                let server = Finding(
+                    name: "server",
+                    status: "ok",
+                    message: "answers at \(client.url)"
+                )
+                let checks = report.checks.map { check in
+                    Finding(
+                        name: check.name,
+                        status: check.status.rawValue,
+                        message: check.message,
+                        action: check.action
                     )
                 }
-                Self.show(findings)
+                Self.show([server] + checks)
             }
             guard report.healthy else { throw ExitCode(1) }
         }
     }
 
     /// The result of one check.
-    struct Finding {
+    struct Finding: Encodable {
+        let name: String
         /// `ok`, `warning` or `failed`; a newer server may have others.
         let status: String
-        let name: String
         let message: String
         /// The advice; nil when there is nothing to do.
         var action: String?
@@ -211,100 +211,54 @@ struct WorkerCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl worker list`: who works right now.
-struct WorkerList: AsyncParsableCommand {
+struct WorkerList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the processes alive, with what they have in hand.",
         discussion: "With --json one process a line."
     )
+    static let route = ListRoute<Worker>("/v1/workers", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            let page = try await client.workers()
-            if server.json {
-                for worker in page.items { Terminal.printJSON(worker.json) }
-            } else {
-                var table = Worker.table
-                table.rows = page.items.map(\.value.row)
-                table.print()
-                guard page.items.isEmpty, Terminal.isErrorInteractive else { return }
-                Terminal.printError("no process is alive\nStart one with pollerd worker.")
-            }
-        }
-    }
+    var whenEmpty: String { "no process is alive\nStart one with pollerd worker." }
 }
 
 /// `pollerctl worker departed`: the processes that left within a day, and how.
-struct WorkerDeparted: AsyncParsableCommand {
+struct WorkerDeparted: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "departed",
         abstract: "List the processes that left within a day: shut down, or lost.",
         discussion: "The last one first. With --json one departure a line."
     )
+    static let route = ListRoute<DepartedWorker>("/v1/workers/departed", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            let page = try await client.departedWorkers()
-            guard !server.json else {
-                for departure in page.items { Terminal.printJSON(departure.json) }
-                return
-            }
-            var table = Table(
-                "HOW",
-                "LEFT",
-                "HOST",
-                "PID",
-                "ROLES",
-                "UP SINCE",
-                "VERSION",
-                "ID",
-                optional: ["ID", "VERSION", "UP SINCE", "PID"]
-            )
-            table.rows = page.items.map(\.value.row)
-            table.print()
-            guard page.items.isEmpty, Terminal.isErrorInteractive else { return }
-            Terminal.printError("no process has left within a day")
-        }
-    }
+    var whenEmpty: String { "no process has left within a day" }
 }
 
-extension DepartedWorker {
-    /// The departure as a row of a list.
-    fileprivate var row: [Table.Cell] {
-        let colour: Terminal.Colour = how.known == .lost ? .bad : .good
-        return [
-            .init(how.rawValue, colour), departedAt.cell(), .init(process.host, .strong),
-            .init("\(process.pid)"), .init(process.roles.joined(separator: ",")),
-            process.startedAt.cell(), .init(process.version), .init(process.id, .faint),
+extension DepartedWorker: Listed {
+    static var columns: [Column<DepartedWorker>] {
+        [
+            Column("HOW") { $0.how.cell($0.how.known == .lost ? .bad : .good) },
+            Column("LEFT", \.departedAt), Column("HOST", .strong, \.process.host),
+            Column("PID", drop: 4, \.process.pid),
+            Column("ROLES") { $0.process.roles.joined(separator: ",") },
+            Column("UP SINCE", drop: 3, \.process.startedAt),
+            Column("VERSION", drop: 2, \.process.version),
+            Column("ID", .faint, drop: 1, \.process.id),
         ]
     }
 }
 
-extension Worker {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "HOST",
-            "PID",
-            "ROLES",
-            "IN HAND",
-            "UP SINCE",
-            "VERSION",
-            "ID",
-            optional: ["ID", "VERSION", "UP SINCE", "PID"]
-        )
-    }
-
-    /// The process as a row of a list.
-    var row: [Table.Cell] {
+extension Worker: Listed {
+    static var columns: [Column<Worker>] {
         [
-            .init(host, .strong), .init("\(pid)"),
-            .init(roles.joined(separator: ",")),
-            .init("\(inFlight)"), startedAt.cell(), .init(version), .init(id, .faint),
+            Column("HOST", .strong, \.host), Column("PID", drop: 4, \.pid),
+            Column("ROLES") { $0.roles.joined(separator: ",") }, Column("IN HAND", \.inFlight),
+            Column("UP SINCE", drop: 3, \.startedAt), Column("VERSION", drop: 2, \.version),
+            Column("ID", .faint, drop: 1, \.id),
         ]
     }
 }

@@ -23,12 +23,13 @@ struct DeliveryCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl delivery list`: how deliveries stand.
-struct DeliveryList: AsyncParsableCommand {
+struct DeliveryList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List deliveries, the newest first.",
         discussion: "With --json one delivery a line."
     )
+    static let route = ListRoute<Delivery>("/v1/deliveries")
 
     @Option(help: "Only those to this endpoint: its ID, ep_…, or its name.")
     var endpoint: String?
@@ -39,14 +40,13 @@ struct DeliveryList: AsyncParsableCommand {
     @Option(help: "Only those that are waiting, in_flight, failing, dead or done.")
     var state: String?
 
-    @Option(help: "At most so many.")
-    var limit = 100
-
+    @OptionGroup var most: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
+    var limit: Int { most.items }
+
     func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
         try names.check([source].compactMap(\.self))
         guard source != nil || (names.account == nil && names.kind == nil) else {
             throw ValidationError(
@@ -56,21 +56,14 @@ struct DeliveryList: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await server.perform { client in
-            var id: String?
-            if let endpoint { id = try await client.endpointID(endpoint) }
-            let only = id
-            try await server.list(Delivery.table, limit: limit, \.row) { limit, cursor in
-                try await client.deliveries(
-                    endpoint: only,
-                    source: source.map(names.name),
-                    state: state,
-                    limit: limit,
-                    cursor: cursor
-                )
-            }
-        }
+    func filters(_ client: PollerClient) async throws -> [(String, String?)] {
+        let name = source.map(names.name)
+        var id = endpoint
+        if let endpoint { id = try await client.endpointID(endpoint) }
+        return [
+            ("endpoint", id), ("source", source), ("account", name?.account), ("kind", name?.kind),
+            ("state", state),
+        ]
     }
 }
 
@@ -111,20 +104,27 @@ struct DeliveryAttempts: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let attempts = try await client.attempts(of: id)
-            if server.json {
-                for attempt in attempts { Terminal.printJSON(attempt.json) }
-            } else {
-                var table = DeliveryAttempt.table
-                table.rows = attempts.map(\.value.row)
-                table.print()
+            let path = "/v1/deliveries/\(PollerClient.segment(id))/attempts"
+            let route = ListRoute<DeliveryAttempt>(path, pageMax: nil)
+            try await server.list(DeliveryAttempt.columns, limit: .max) {
+                try await route.page(client, [], limit: $0, cursor: $1)
             }
         }
     }
 }
 
+/// The deliveries that a command changes.
+struct DeliveryTargets: Targets {
+    @Argument(help: "The deliveries: dlv_….")
+    var ids: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func ids(_ client: PollerClient) -> [String] { ids }
+}
+
 /// `pollerctl delivery retry`: try again now.
-struct DeliveryRetry: AsyncParsableCommand {
+struct DeliveryRetry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Try deliveries now; what was given up is sent again under the same event ids.",
@@ -134,22 +134,12 @@ struct DeliveryRetry: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The deliveries: dlv_….")
-    var ids: [String]
+    @OptionGroup var targets: DeliveryTargets
 
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(ids) { id in
-                let delivery = try await client.retry(delivery: id)
-                let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
-                delivery.show(
-                    change: seqs.isEmpty ? "is tried now" : "sends events \(seqs) again",
-                    json: server.json
-                )
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Delivery>, String) {
+        let delivery = try await client.retry(delivery: id)
+        let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
+        return (delivery, seqs.isEmpty ? "is tried now" : "sends events \(seqs) again")
     }
 }
 
@@ -164,8 +154,6 @@ struct DeliveryDismiss: AsyncParsableCommand {
             """
     )
 
-    /// Deliveries asked for at a time.
-    private static let page = 500
     /// Deliveries dismissed at once with --endpoint or --all; more are left for the next call.
     private static let allMax = 100_000
 
@@ -198,38 +186,28 @@ struct DeliveryDismiss: AsyncParsableCommand {
 
     /// All ids first: what is given up meanwhile is not dismissed unseen.
     private func dead(_ client: PollerClient) async throws -> [String] {
-        var found: [String] = []
-        var cursor: String?
-        repeat {
-            let page = try await client.deliveries(
+        try await client.everything(upTo: Self.allMax) { cursor in
+            try await client.deliveries(
                 endpoint: endpoint,
                 state: "dead",
-                limit: Self.page,
+                limit: ServerOptions.pageMax,
                 cursor: cursor
             )
-            found += page.items.map(\.value.id)
-            cursor = page.next
-        } while cursor != nil && found.count < Self.allMax
-        return found
+        }.map(\.value.id)
     }
 }
 
-extension Delivery: Shown {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "DELIVERY",
-            "SOURCE",
-            "ENDPOINT",
-            "STATE",
-            "SEQ",
-            "ATTEMPTS",
-            "DEAD",
-            "NEXT",
-            "ERROR",
-            optional: ["SEQ", "DEAD", "ATTEMPTS", "NEXT"],
-            shortened: ["ENDPOINT"]
-        )
+extension Delivery: Shown, Listed {
+    static var columns: [Column<Delivery>] {
+        [
+            Column("DELIVERY", .strong, \.id), Column("SOURCE", \.source),
+            Column("ENDPOINT", isCut: true) {
+                Table.Cell(people: $0.recipient, programs: $0.endpoint)
+            },
+            Column("STATE") { $0.state.cell($0.colour) }, Column("SEQ", drop: 1, \.lastSeq),
+            Column("ATTEMPTS", drop: 3, \.attempts), Column("DEAD", .bad, drop: 2, \.deadShown),
+            Column("NEXT", drop: 4, \.next), Column("ERROR", \.lastError),
+        ]
     }
 
     /// The recipient as people know it: the name of the endpoint, or the address of an inline delivery.
@@ -252,18 +230,6 @@ extension Delivery: Shown {
             return .init("when it answers", .careful)
         }
         return .init(people: "in its turn", programs: "now")
-    }
-
-    /// The delivery as a row of a list.
-    var row: [Table.Cell] {
-        [
-            .init(id, .strong), .init(source),
-            .init(people: recipient, programs: endpoint),
-            .init(state.rawValue, colour),
-            .init("\(lastSeq)"), .init("\(attempts)"),
-            .init(deadShown ?? "-", deadShown == nil ? nil : .bad),
-            next ?? .init("-"), .init(lastError ?? "-"),
-        ]
     }
 
     var title: String { id }
@@ -325,33 +291,17 @@ extension Delivery: Shown {
     }
 }
 
-extension DeliveryAttempt {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "AT",
-            "SEQ",
-            "TRY",
-            "OUTCOME",
-            "CLASS",
-            "CODE",
-            "MS",
-            "ADDRESS",
-            "REASON",
-            optional: ["ADDRESS", "MS", "CODE", "TRY"]
-        )
-    }
-
-    /// The attempt as a row of a list.
-    var row: [Table.Cell] {
-        let phases = [spans.resolve, spans.connect, spans.firstByte, spans.total]
-        return [
-            at.cell(), .init("\(seq)"), .init("\(number)"),
-            .init(outcome.rawValue, outcome == Open(.delivered) ? .good : .bad),
-            .init(kind.rawValue),
-            .init(code.map(String.init) ?? "-"),
-            .init(phases.map { $0.map(String.init) ?? "-" }.joined(separator: "/")),
-            .init(address ?? "-"), .init(reason ?? "-"),
+extension DeliveryAttempt: Listed {
+    static var columns: [Column<DeliveryAttempt>] {
+        [
+            Column("AT", \.at), Column("SEQ", \.seq), Column("TRY", drop: 4, \.number),
+            Column("OUTCOME") { $0.outcome.cell($0.outcome == Open(.delivered) ? .good : .bad) },
+            Column("CLASS", \.kind), Column("CODE", drop: 3, \.code),
+            Column("MS", drop: 2) {
+                [$0.spans.resolve, $0.spans.connect, $0.spans.firstByte, $0.spans.total]
+                    .map { $0.map(String.init) ?? "-" }.joined(separator: "/")
+            },
+            Column("ADDRESS", drop: 1, \.address), Column("REASON", \.reason),
         ]
     }
 }

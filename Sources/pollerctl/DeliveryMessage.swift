@@ -73,10 +73,4 @@ extension RawJSON {
         // A text that is no time is not shown.
         member(name)?.string.flatMap { Time($0) }
     }
-
-    /// A member that is a whole number.
-    func integer(_ name: String) -> Int? { member(name)?.number.flatMap { Int(safe: $0) } }
-
-    /// A member that is a text; `-` where there is none.
-    func text(_ name: String) -> String { member(name)?.string ?? "-" }
 }

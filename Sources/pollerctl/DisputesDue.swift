@@ -3,8 +3,23 @@ import JSONText
 import PollerClient
 import PollerWire
 
+import struct PollerClient.Page
+
+/// `pollerctl dispute`: customers and banks that want their money back.
+struct DisputeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dispute",
+        abstract: "See which disputes have to be answered, until when.",
+        discussion: """
+            Evidence is sent in Stripe's Dashboard, or by its own command: stripe disputes update dp_… \
+            -d 'evidence[uncategorized_text]=…' -d submit=true.
+            """,
+        subcommands: [DisputesDue.self]
+    )
+}
+
 /// `pollerctl dispute due`: the disputes that can be answered, with their deadlines.
-struct DisputesDue: AsyncParsableCommand {
+struct DisputesDue: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
         abstract: "List disputes of all accounts with their deadlines, the nearest first.",
@@ -13,6 +28,7 @@ struct DisputesDue: AsyncParsableCommand {
             Stripe's. With --json one dispute a line.
             """
     )
+    static let route = ListRoute<Dispute>("/v1/disputes", pageMax: nil)
 
     @Option(help: "Of this account only.")
     var account: String?
@@ -22,54 +38,31 @@ struct DisputesDue: AsyncParsableCommand {
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            let answer = try await client.read(
-                "/v1/disputes",
-                query: [("account", account), ("closed", closed ? "true" : nil)]
-            )
-            let disputes = answer.member("data")?.elements ?? []
-            for unread in answer.member("unread")?.elements ?? [] {
-                Terminal.printError(
-                    "the disputes of account \(unread.text("account")) could not be read: "
-                        + unread.text("reason")
-                )
-            }
-            if server.json {
-                for dispute in disputes { Terminal.printJSON("\(dispute)") }
-                return
-            }
-            var table = Table(
-                "DISPUTE",
-                "ANSWER UNTIL",
-                "STATUS",
-                "AMOUNT",
-                "REASON",
-                "SOURCE",
-                "ORDER",
-                "CHARGE",
-                "ACCOUNT",
-                optional: ["ACCOUNT", "CHARGE", "REASON", "ORDER"]
-            )
-            table.rows = disputes.map(row)
-            table.print()
-            if disputes.isEmpty, Terminal.isErrorInteractive {
-                Terminal.printError("there is no dispute")
-            }
-        }
+    var whenEmpty: String { "there is no dispute" }
+
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("account", account), ("closed", closed ? "true" : nil)]
     }
 
-    private func row(_ dispute: RawJSON) -> [Table.Cell] {
-        let needsResponse = dispute.member("needs_response")?.bool == true
-        let amount = dispute.integer("amount")
-        let currency = dispute.member("currency")?.string
-        return [
-            .init(dispute.text("id"), .strong),
-            dispute.time("due_at")?.cell(.careful) ?? .init("-"),
-            .init(dispute.text("status"), needsResponse ? .bad : nil),
-            .init(amount.map { Sums.text($0, currency) } ?? "-"), .init(dispute.text("reason")),
-            .init(dispute.text("source")), .init(dispute.text("order")),
-            .init(dispute.text("charge")), .init(dispute.text("account")),
+    func remark(on page: Page<Dispute>) {
+        let answer = try? DisputeList(reading: RawJSON(unchecked: page.json))
+        for unread in answer?.unread ?? [] {
+            Terminal.printError(
+                "the disputes of account \(unread.account) could not be read: \(unread.reason)"
+            )
+        }
+    }
+}
+
+extension Dispute: Listed {
+    static var columns: [Column<Dispute>] {
+        [
+            Column("DISPUTE", .strong, \.id), Column("ANSWER UNTIL", .careful, \.dueAt),
+            Column("STATUS") { Table.Cell($0.status, $0.needsResponse ? .bad : nil) },
+            Column("AMOUNT") { dispute in dispute.amount.map { Sums.text($0, dispute.currency) } },
+            Column("REASON", drop: 3, \.reason), Column("SOURCE", \.source),
+            Column("ORDER", drop: 4, \.order), Column("CHARGE", drop: 2, \.charge),
+            Column("ACCOUNT", drop: 1, \.account),
         ]
     }
 }

@@ -5,9 +5,6 @@ import PollerWire
 // Where a command takes an endpoint, it takes its ID or its name.
 
 extension PollerClient {
-    /// Endpoints read at a time while a name is looked up.
-    private static var pageMax: Int { 500 }
-
     /// The ID of an endpoint that is given by its ID or by its name, within an account or in any.
     ///
     /// A name that no endpoint has is refused. For a change, an endpoint of another account than the default one is
@@ -55,14 +52,9 @@ extension PollerClient {
 
     /// The endpoints of that name, at most one per account.
     private func endpoints(named name: String) async throws -> [Endpoint] {
-        var found: [Endpoint] = []
-        var cursor: String?
-        repeat {
-            let page = try await endpoints(limit: Self.pageMax, cursor: cursor)
-            found += page.items.map(\.value).filter { $0.name == name }
-            cursor = page.next
-        } while cursor != nil
-        return found
+        try await everything { cursor in
+            try await endpoints(limit: ServerOptions.pageMax, cursor: cursor)
+        }.map(\.value).filter { $0.name == name }
     }
 
     /// Replaces the name of a fallback in an update by its ID.

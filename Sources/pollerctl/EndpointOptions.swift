@@ -87,31 +87,19 @@ struct EndpointOptions: ParsableArguments {
     }
 }
 
-extension Endpoint: Shown {
-    /// The columns of ``row``.
-    static var table: Table {
+extension Endpoint: Shown, Listed {
+    static var columns: [Column<Endpoint>] {
         // After those of the first release, because scripts use their positions.
-        Table(
-            "ENDPOINT",
-            "STATE",
-            "ACCOUNT",
-            "URL",
-            "TYPES",
-            "FAILING SINCE",
-            "LAST ERROR",
-            optional: ["TYPES", "ACCOUNT", "LAST ERROR", "FAILING SINCE"]
-        )
-    }
-
-    /// The endpoint as a row of a list.
-    var row: [Table.Cell] {
         [
-            .init(people: name.map { "\($0) (\(id))" } ?? id, programs: id, .strong),
-            .init(stateShown, colour),
-            .init(account), .init(url), .init(typesShown, .faint),
-            health?.failingSince?.cell(.bad) ?? .init("-"),
+            Column("ENDPOINT") { Table.Cell(people: $0.title, programs: $0.id, .strong) },
+            Column("STATE") { Table.Cell($0.stateShown, $0.colour) },
+            Column("ACCOUNT", drop: 2, \.account), Column("URL", \.url),
+            Column("TYPES", .faint, drop: 1, \.typesShown),
+            Column("FAILING SINCE", .bad, drop: 4) { $0.health?.failingSince },
             // The answer for a list has no text of the last error.
-            .init(health?.lastError ?? health?.failure?.phrase ?? "-", .careful),
+            Column("LAST ERROR", .careful, drop: 3) {
+                $0.health?.lastError ?? $0.health?.failure?.phrase
+            },
         ]
     }
 

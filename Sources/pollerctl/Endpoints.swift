@@ -76,55 +76,41 @@ struct EndpointAdd: AsyncParsableCommand {
 
     /// The other endpoints of its account with the same URL.
     private func twins(of endpoint: Endpoint, _ client: PollerClient) async throws -> [String] {
-        var twins: [String] = []
-        var cursor: String?
-        repeat {
-            let page = try await client.endpoints(
+        let all = try await client.everything { cursor in
+            try await client.endpoints(
                 account: endpoint.account,
-                limit: 500,
+                limit: ServerOptions.pageMax,
                 cursor: cursor
             )
-            twins += page.items.filter { $0.url == endpoint.url && $0.id != endpoint.id }
-                .map(\.value.id)
-            cursor = page.next
-        } while cursor != nil
-        return twins
+        }
+        return all.filter { $0.url == endpoint.url && $0.id != endpoint.id }.map(\.value.id)
     }
 }
 
 /// `pollerctl endpoint list`: the endpoints, the newest first.
-struct EndpointList: AsyncParsableCommand {
+struct EndpointList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List endpoints, the newest first.",
         discussion: "With --json one endpoint a line."
     )
+    static let route = ListRoute<Endpoint>("/v1/endpoints")
 
     @Option(help: "Only those of this account.")
     var account: String?
 
-    @Option(help: "At most so many.")
-    var limit = 100
-
+    @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
 
-    func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    var limit: Int { most.items }
+
+    var whenEmpty: String {
+        let (of, option) = account.map { (" of account \($0)", " --account \($0)") } ?? ("", "")
+        return "No endpoints\(of) yet: pollerctl endpoint add URL\(option)"
     }
 
-    func run() async throws {
-        let empty =
-            account.map {
-                "No endpoints of account \($0) yet: pollerctl endpoint add URL --account \($0)"
-            }
-            ?? "No endpoints yet: pollerctl endpoint add URL"
-        try await server.perform { client in
-            try await server.list(Endpoint.table, limit: limit, whenEmpty: empty, \.row) {
-                limit,
-                cursor in
-                try await client.endpoints(account: account, limit: limit, cursor: cursor)
-            }
-        }
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("account", account)]
     }
 }
 
@@ -249,75 +235,64 @@ struct EndpointProbe: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint enable`: tell some endpoints again.
-struct EndpointEnable: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "enable",
-        abstract: "Tell an endpoint again; what waited for it comes first."
-    )
-
+/// The endpoints that a command changes.
+struct EndpointTargets: Targets {
     @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
     @OptionGroup var place: EndpointPlace
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            for endpoint in endpoints {
-                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
-                try await client.enableEndpoint(id).show(change: "is told again", json: server.json)
-            }
+    func ids(_ client: PollerClient) async throws -> [String] {
+        var ids: [String] = []
+        for endpoint in endpoints {
+            ids.append(try await client.endpointID(endpoint, of: place.account, toChange: true))
         }
+        return ids
+    }
+}
+
+/// `pollerctl endpoint enable`: resume delivery.
+struct EndpointEnable: ChangeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Resume delivery to an endpoint; waiting events are sent first."
+    )
+
+    @OptionGroup var targets: EndpointTargets
+
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
+        (try await client.enableEndpoint(id), "is told again")
     }
 }
 
 /// `pollerctl endpoint disable`: tell some endpoints nothing.
-struct EndpointDisable: AsyncParsableCommand {
+struct EndpointDisable: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
         abstract: "Tell an endpoint nothing until it is enabled; what comes within a day waits."
     )
 
-    @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
-    var endpoints: [String]
-
     @Option(help: "Why, for whoever looks.")
     var reason: String?
 
-    @OptionGroup var place: EndpointPlace
-    @OptionGroup var server: ServerOptions
+    @OptionGroup var targets: EndpointTargets
 
-    func run() async throws {
-        try await server.perform { client in
-            for endpoint in endpoints {
-                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
-                try await client.disableEndpoint(id, reason: reason)
-                    .show(change: "is told nothing", json: server.json)
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
+        (try await client.disableEndpoint(id, reason: reason), "is told nothing")
     }
 }
 
 /// `pollerctl endpoint remove`: forget some endpoints.
-struct EndpointRemove: AsyncParsableCommand {
+struct EndpointRemove: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Forget an endpoint; what waits for it is not delivered any more."
     )
 
-    @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
-    var endpoints: [String]
+    @OptionGroup var targets: EndpointTargets
 
-    @OptionGroup var place: EndpointPlace
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            for endpoint in endpoints {
-                let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
-                try await client.removeEndpoint(id).show(change: "is gone", json: server.json)
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
+        (try await client.removeEndpoint(id), "is gone")
     }
 }

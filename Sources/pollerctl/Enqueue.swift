@@ -26,26 +26,7 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
     var file: [String] = []
 
-    @Option(
-        help: """
-            How often to poll. auto (the default) and interactive begin with 1 s and slow down to \
-            15 s: interactive for 10 minutes, auto as long as the payer is likely to be there. \
-            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. Beyond \
-            that each goes on, slower, until the timeout. A change makes the interval short again.
-            """
-    )
-    var policy: String?
-
-    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
-    var until: String?
-
-    @Option(
-        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
-    )
-    var timeout: Span?
-
-    @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
-    var notify: [String] = []
+    @OptionGroup var terms: WatchTerms
 
     @Option(
         help: "Before the hold of a payment intent ends: capture, cancel, or leave (the default)."
@@ -62,7 +43,7 @@ struct Enqueue: AsyncParsableCommand {
     var order: String?
 
     @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
-    var metadata: [String] = []
+    var metadata: [NameValue] = []
 
     @Option(help: "The source's client_secret, where the server polls with a publishable key.")
     var clientSecret: String?
@@ -105,21 +86,17 @@ struct Enqueue: AsyncParsableCommand {
         if waitFirstPoll, ids.count + sourceURL.count > Self.followedMax {
             throw ValidationError("--wait-first-poll takes at most \(Self.followedMax) sources")
         }
-        let metadata = try parsedMetadata()
         let named = ids.map { WatchRequest(names.name($0)) }
         let requests = (named + sourceURL.map { WatchRequest(url: $0, account: names.account) })
             .map { request in
                 var request = request
-                request.policy = policy.map(Open.init(rawValue:))
-                request.until = until.map(Open.init(rawValue:))
-                request.timeout = timeout
-                request.notify = notify.isEmpty ? nil : notify
+                terms.apply(to: &request)
                 request.clientSecret = clientSecret
                 request.authorisation = authorisation.map(Open.init(rawValue:))
                 request.abandoned = abandoned.map(Open.init(rawValue:))
                 request.charge = chargeWhenChargeable ? .whole : nil
                 request.order = order
-                request.metadata = metadata.isEmpty ? nil : Texts(metadata)
+                request.metadata = metadata.isEmpty ? nil : Texts(metadata.dictionary)
                 return request
             }
         try await server.perform { client in
@@ -162,18 +139,6 @@ struct Enqueue: AsyncParsableCommand {
         }
     }
 
-    private func parsedMetadata() throws -> [String: String] {
-        var parsed: [String: String] = [:]
-        for entry in metadata {
-            let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty else {
-                throw ValidationError("--metadata must be NAME=VALUE, not \(entry)")
-            }
-            parsed[String(parts[0])] = String(parts[1])
-        }
-        return parsed
-    }
-
     private func show(_ result: BatchResult, duplicates: Int) throws {
         let duplicates = duplicates + result.duplicates
         if server.json {
@@ -181,22 +146,16 @@ struct Enqueue: AsyncParsableCommand {
             summary.duplicates = duplicates
             Terminal.printJSON(RawJSON(unchecked: summary.json).inOrder)
         } else if result.results.count <= Self.listedMax {
+            var columns: [Column<BatchResult.Result>] = [
+                Column("SOURCE", .strong, \.source),
+                Column("OUTCOME") { $0.outcome.cell($0.outcome == Open(.joined) ? nil : .good) },
+                Column("RUN", \.run), Column("SEQ", \.seq),
+            ]
             // An id that others may have too is told with the account that other commands need.
-            let isNamed = result.results.contains { $0.account != "default" }
-            var table =
-                isNamed
-                ? Table("SOURCE", "OUTCOME", "RUN", "SEQ", "NAMED BY")
-                : Table("SOURCE", "OUTCOME", "RUN", "SEQ")
-            table.rows = result.results.map { line in
-                let cells: [Table.Cell] = [
-                    .init(line.source, .strong),
-                    .init(line.outcome.rawValue, line.outcome == Open(.joined) ? nil : .good),
-                    .init("\(line.run)"), .init("\(line.seq)"),
-                ]
-                return isNamed
-                    ? cells + [.init("\(line.source) --account \(line.account)")] : cells
+            if result.results.contains(where: { $0.account != "default" }) {
+                columns.append(Column("NAMED BY") { "\($0.source) --account \($0.account)" })
             }
-            table.print()
+            Table(columns, result.results).print()
             if duplicates > 0 { Terminal.printLine("\(duplicates) duplicates left out") }
         } else {
             Terminal.printLine(
@@ -205,6 +164,41 @@ struct Enqueue: AsyncParsableCommand {
                     + "\(duplicates) duplicates left out"
             )
         }
+    }
+}
+
+/// The options of every command that begins a watch: policy, end, timeout and recipients.
+struct WatchTerms: ParsableArguments {
+    @Option(
+        help: """
+            How often to poll. auto (the default) and interactive begin with 1 s and slow down to \
+            15 s: interactive for 10 minutes, auto as long as the payer is likely to be there. \
+            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. Beyond \
+            that each goes on, slower, until the timeout. A change makes the interval short again.
+            """
+    )
+    var policy: String?
+
+    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
+    var until: String?
+
+    @Option(
+        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
+    )
+    var timeout: Span?
+
+    @Option(help: "A recipient: https://…, mailto:… or redis+stream:NAME; may be repeated.")
+    var notify: [String] = []
+
+    /// Whether none of them is given.
+    var isEmpty: Bool { policy == nil && until == nil && timeout == nil && notify.isEmpty }
+
+    /// Sets the options that were given.
+    func apply(to request: inout WatchRequest) {
+        request.policy = policy.map(Open.init(rawValue:))
+        request.until = until.map(Open.init(rawValue:))
+        request.timeout = timeout
+        request.notify = notify.isEmpty ? nil : notify
     }
 }
 

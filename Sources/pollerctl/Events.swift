@@ -163,23 +163,13 @@ extension EventStart {
         case nil, "now": self = .now
         case "oldest": self = .oldest
         case .some(let text):
-            if let span = Span(argument: text) {
-                let seconds = Double(span.duration.components.seconds)
-                self = .time(Date(timeIntervalSinceNow: -seconds))
-                return
-            }
-            let whole = try? Date(text, strategy: .iso8601)
-            let fraction = try? Date(
-                text,
-                strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-            )
-            guard let date = fraction ?? whole else {
+            guard let past = PastInstant(argument: text) else {
                 throw ValidationError(
                     "--since must be now, oldest, a span such as 10m, or a time such as "
                         + "2026-11-20T09:30:00Z"
                 )
             }
-            self = .time(date)
+            self = .time(past.date)
         }
     }
 }

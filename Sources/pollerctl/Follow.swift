@@ -79,7 +79,7 @@ struct Follow: AsyncParsableCommand {
         // What closed before this seq will show no further event; types are filtered here, so
         // that the event which closes a watch is seen whatever its type.
         for name in runs.keys {
-            guard let watch = try await known(name, client) else {
+            guard let watch = try await client.watchIfKnown(name) else {
                 Terminal.printError(
                     "nobody watches \(name)\nWatch it with pollerctl enqueue, or name its --account."
                 )
@@ -100,22 +100,13 @@ struct Follow: AsyncParsableCommand {
             if matches(event.type, types) { event.show(json: json) }
             guard event.closedReason != nil else { continue }
             // A final event of an earlier run is history of a watch that was opened again.
-            if let watch = try await known(name, client), watch.isOpen || watch.seq > event.seq {
+            if let watch = try await client.watchIfKnown(name),
+                watch.isOpen || watch.seq > event.seq
+            {
                 continue
             }
             open.remove(name)
             if open.isEmpty { return }
-        }
-    }
-
-    private static func known(
-        _ name: WatchName,
-        _ client: PollerClient
-    ) async throws -> Received<Watch>? {
-        do {
-            return try await client.watch(name)
-        } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
-            return nil
         }
     }
 

@@ -2,6 +2,8 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
+import struct PollerClient.Page
+
 /// `pollerctl incident`: what operators were told of.
 struct IncidentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,7 +15,7 @@ struct IncidentCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl incident list`: those that are open, and the ones resolved last.
-struct IncidentList: AsyncParsableCommand {
+struct IncidentList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List what operators were told of: open incidents, then those resolved last.",
@@ -23,56 +25,36 @@ struct IncidentList: AsyncParsableCommand {
             wrong: pollerctl doctor is for scripts.
             """
     )
+    static let route = ListRoute<Incident>("/v1/incidents", pageMax: nil)
 
     @Flag(help: "Only those that are open.")
     var open = false
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            let page = try await client.incidents(status: open ? .open : nil)
-            if server.json {
-                for incident in page.items { Terminal.printJSON(incident.json) }
-            } else {
-                var table = Incident.table
-                table.rows = page.items.map(\.value.row)
-                table.print()
-                if page.items.isEmpty, Terminal.isErrorInteractive {
-                    Terminal.printError("there is no incident")
-                }
-                for incident in page.items.map(\.value) where incident.status.known == .open {
-                    guard Terminal.isInteractive, let action = incident.action else { continue }
-                    let kind = Terminal.clean(incident.kind.rawValue)
-                    Terminal.printLine("\(kind): → \(Terminal.clean(action))")
-                }
-            }
+    var whenEmpty: String { "there is no incident" }
+
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("status", open ? "open" : nil)]
+    }
+
+    func remark(on page: Page<Incident>) {
+        guard Terminal.isInteractive, !server.json else { return }
+        for incident in page.items.map(\.value) where incident.status.known == .open {
+            guard let action = incident.action else { continue }
+            let kind = Terminal.clean(incident.kind.rawValue)
+            Terminal.printLine("\(kind): → \(Terminal.clean(action))")
         }
     }
 }
 
-extension Incident {
-    /// The columns of ``row``.
-    fileprivate static var table: Table {
-        Table(
-            "STATUS",
-            "KIND",
-            "SINCE",
-            "OVER",
-            "COUNT",
-            "MESSAGE",
-            "ID",
-            optional: ["ID", "COUNT", "OVER", "SINCE"]
-        )
-    }
-
-    /// The incident as a row of a list.
-    fileprivate var row: [Table.Cell] {
-        let isOpen = status.known == .open
-        return [
-            .init(status.rawValue, isOpen ? .bad : .good), .init(kind.rawValue, .strong),
-            since.cell(), resolvedAt?.cell() ?? .init("-"), .init("\(count)"),
-            .init(message), .init(id, .faint),
+extension Incident: Listed {
+    static var columns: [Column<Incident>] {
+        [
+            Column("STATUS") { $0.status.cell($0.status.known == .open ? .bad : .good) },
+            Column("KIND", .strong, \.kind), Column("SINCE", drop: 4, \.since),
+            Column("OVER", drop: 3, \.resolvedAt), Column("COUNT", drop: 2, \.count),
+            Column("MESSAGE", \.message), Column("ID", .faint, drop: 1, \.id),
         ]
     }
 }

@@ -64,66 +64,52 @@ struct KeyCreate: AsyncParsableCommand {
 }
 
 /// `pollerctl key list`: the keys, the newest first.
-struct KeyList: AsyncParsableCommand {
+struct KeyList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List keys, the newest first.",
         discussion: "With --json one key a line."
     )
+    static let route = ListRoute<AccessKey>("/v1/keys", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.list(AccessKey.table, limit: .max, \.row) { _, _ in
-                try await client.keys()
-            }
-        }
-    }
 }
 
-/// `pollerctl key revoke`: revoke some keys.
-struct KeyRevoke: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "revoke",
-        abstract: "Revoke keys: they open nothing any more within a second."
-    )
-
+/// The keys that a command changes.
+struct KeyTargets: Targets {
     @Argument(help: "The keys: key_….")
     var keys: [String]
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            for id in keys {
-                try await client.revoke(key: id).show(change: "is revoked", json: server.json)
-            }
-        }
+    func ids(_ client: PollerClient) -> [String] { keys }
+}
+
+/// `pollerctl key revoke`: revoke some keys.
+struct KeyRevoke: ChangeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "Revoke keys: they open nothing any more within a second."
+    )
+
+    @OptionGroup var targets: KeyTargets
+
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<AccessKey>, String)
+    {
+        (try await client.revoke(key: id), "is revoked")
     }
 }
 
-extension AccessKey: Shown {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "KEY",
-            "NAME",
-            "ROLE",
-            "ALLOW",
-            "ACCOUNTS",
-            "ENDS",
-            "LAST USED",
-            optional: ["ALLOW", "LAST USED", "ACCOUNTS", "ENDS"]
-        )
-    }
-
-    /// The key as a row of a list.
-    var row: [Table.Cell] {
+extension AccessKey: Shown, Listed {
+    static var columns: [Column<AccessKey>] {
         [
-            .init(id, .strong), .init(name ?? "-"), .init(role.rawValue), .init(allowShown, .faint),
-            .init(accountsShown), expiresAt?.cell() ?? .init("never"),
-            lastUsedAt?.cell(.faint) ?? .init("never", .faint),
+            Column("KEY", .strong, \.id), Column("NAME", \.name), Column("ROLE", \.role),
+            Column("ALLOW", .faint, drop: 1, \.allowShown),
+            Column("ACCOUNTS", drop: 3, \.accountsShown),
+            Column("ENDS", drop: 4) { $0.expiresAt?.cell() ?? Table.Cell("never") },
+            Column("LAST USED", drop: 2) {
+                $0.lastUsedAt?.cell(.faint) ?? Table.Cell("never", .faint)
+            },
         ]
     }
 

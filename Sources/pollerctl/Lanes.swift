@@ -20,29 +20,21 @@ struct LaneCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl lane list`: what holds things up first.
-struct LaneList: AsyncParsableCommand {
+struct LaneList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List lanes, what holds things up first.",
         discussion: "With --json one lane a line."
     )
+    static let route = ListRoute<Lane>("/v1/lanes")
 
-    @Option(help: "At most so many.")
-    var limit = 100
-
+    @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
 
-    func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
-    }
+    var limit: Int { most.items }
 
-    func run() async throws {
-        try await server.perform { client in
-            let isServed = await client.hasWorkers
-            try await server.list(Lane.table, limit: limit, { $0.row(isServed: isServed) }) {
-                (limit, cursor) in try await client.lanes(limit: limit, cursor: cursor)
-            }
-        }
+    func columns(_ client: PollerClient) async -> [Column<Lane>] {
+        Lane.columns(isServed: await client.hasWorkers)
     }
 }
 
@@ -67,53 +59,48 @@ struct LaneGet: AsyncParsableCommand {
     }
 }
 
+/// The lanes that a command changes.
+struct LaneTargets: Targets {
+    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
+    var lanes: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func ids(_ client: PollerClient) -> [String] { lanes }
+}
+
 /// `pollerctl lane pause`: poll nothing more of some lanes.
-struct LanePause: AsyncParsableCommand {
+struct LanePause: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Poll nothing more of a lane until it is resumed; polls in flight go on."
     )
 
-    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
-    var lanes: [String]
+    @OptionGroup var targets: LaneTargets
 
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            for id in lanes {
-                let lane = try await client.pause(lane: id)
-                let change = "is paused; \(lane.inFlight) in flight go on, \(lane.waiting) wait"
-                lane.show(change: change, json: server.json)
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Lane>, String) {
+        let lane = try await client.pause(lane: id)
+        return (lane, "is paused; \(lane.inFlight) in flight go on, \(lane.waiting) wait")
     }
 }
 
 /// `pollerctl lane resume`: let some lanes go on.
-struct LaneResume: AsyncParsableCommand {
+struct LaneResume: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Let a paused lane go on; also ends a hold and closes its circuit."
     )
 
-    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
-    var lanes: [String]
+    @OptionGroup var targets: LaneTargets
 
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            for id in lanes {
-                let lane = try await client.resume(lane: id)
-                lane.show(change: "goes on; \(lane.waiting) wait", json: server.json)
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Lane>, String) {
+        let lane = try await client.resume(lane: id)
+        return (lane, "goes on; \(lane.waiting) wait")
     }
 }
 
 /// `pollerctl lane limit`: how fast some lanes may go.
-struct LaneLimit: AsyncParsableCommand {
+struct LaneLimit: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
         abstract: "Give a lane a limit of its own, or the default again.",
@@ -123,8 +110,7 @@ struct LaneLimit: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
-    var lanes: [String]
+    @OptionGroup var targets: LaneTargets
 
     @Option(help: "Polls a second, 0 for no limit.")
     var rate: Double?
@@ -137,8 +123,6 @@ struct LaneLimit: AsyncParsableCommand {
 
     @Flag(name: .customLong("default"), help: "Use the server's default again.")
     var isDefault = false
-
-    @OptionGroup var server: ServerOptions
 
     func validate() throws {
         let hasLimit = rate != nil || burst != nil || concurrency != nil
@@ -158,22 +142,13 @@ struct LaneLimit: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await server.perform { client in
-            for id in lanes {
-                let lane =
-                    isDefault
-                    ? try await client.useDefaultLimit(lane: id)
-                    : try await client.limit(
-                        lane: id,
-                        rate: rate,
-                        burst: burst,
-                        concurrency: concurrency
-                    )
-                let isOwn = lane.limit.isDefault ? "the default" : "its own limit"
-                lane.show(change: "has \(isOwn): \(lane.limit.shown)", json: server.json)
-            }
-        }
+    func change(_ id: String, _ client: PollerClient) async throws -> (Received<Lane>, String) {
+        let lane =
+            isDefault
+            ? try await client.useDefaultLimit(lane: id)
+            : try await client.limit(lane: id, rate: rate, burst: burst, concurrency: concurrency)
+        let isOwn = lane.limit.isDefault ? "the default" : "its own limit"
+        return (lane, "has \(isOwn): \(lane.limit.shown)")
     }
 }
 
@@ -186,26 +161,16 @@ extension PollerClient {
 }
 
 extension Lane: Shown {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table(
-            "LANE",
-            "STATE",
-            "OVERDUE",
-            "OLDEST",
-            "WAITING",
-            "IN FLIGHT",
-            "LIMIT",
-            optional: ["LIMIT", "IN FLIGHT", "WAITING"]
-        )
-    }
-
-    /// The lane as a row of a list; `isServed`: whether anybody polls.
-    func row(isServed: Bool) -> [Table.Cell] {
+    /// The columns of a list; `isServed`: whether a worker is alive.
+    static func columns(isServed: Bool) -> [Column<Lane>] {
         [
-            .init(id, .strong), stateCell(isServed: isServed), .init("\(overdue)"),
-            .init(overdue > 0 ? overdueShown : "-"), .init("\(waiting)"),
-            .init("\(inFlight)"), .init(limit.shown, limit.isDefault ? .faint : nil),
+            Column("LANE", .strong, \.id), Column("STATE") { $0.stateCell(isServed: isServed) },
+            Column("OVERDUE", \.overdue),
+            Column("OLDEST") { $0.overdue > 0 ? $0.overdueShown : nil },
+            Column("WAITING", drop: 3, \.waiting), Column("IN FLIGHT", drop: 2, \.inFlight),
+            Column("LIMIT", drop: 1) {
+                Table.Cell($0.limit.shown, $0.limit.isDefault ? .faint : nil)
+            },
         ]
     }
 
@@ -293,7 +258,7 @@ struct AccountCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl account list`: open watches and endpoints of each, with their limits.
-struct AccountList: AsyncParsableCommand {
+struct AccountList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List accounts with their open watches, endpoints and limits.",
@@ -303,36 +268,22 @@ struct AccountList: AsyncParsableCommand {
             account a line.
             """
     )
+    static let route = ListRoute<Account>("/v1/accounts")
 
-    @Option(help: "At most so many.")
-    var limit = 100
-
+    @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
 
-    func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
-    }
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.list(Account.table, limit: limit, \.row) { limit, cursor in
-                try await client.accounts(limit: limit, cursor: cursor)
-            }
-        }
-    }
+    var limit: Int { most.items }
 }
 
-extension Account {
-    /// The columns of ``row``.
-    static var table: Table {
-        Table("ACCOUNT", "OPEN WATCHES", "AT MOST", "ENDPOINTS", "AT MOST")
-    }
-
-    /// The account as a row of a list.
-    var row: [Table.Cell] {
+extension Account: Listed {
+    static var columns: [Column<Account>] {
         [
-            .init(id, .strong), Self.cell(open, of: openMax), .init(Self.shown(openMax), .faint),
-            Self.cell(endpoints, of: endpointsMax), .init(Self.shown(endpointsMax), .faint),
+            Column("ACCOUNT", .strong, \.id),
+            Column("OPEN WATCHES") { cell($0.open, of: $0.openMax) },
+            Column("AT MOST", .faint, \.openMax),
+            Column("ENDPOINTS") { cell($0.endpoints, of: $0.endpointsMax) },
+            Column("AT MOST", .faint, \.endpointsMax),
         ]
     }
 
@@ -340,6 +291,4 @@ extension Account {
     private static func cell(_ count: Int, of most: Int?) -> Table.Cell {
         .init("\(count)", most.map { count >= $0 } ?? false ? .careful : nil)
     }
-
-    private static func shown(_ most: Int?) -> String { most.map { "\($0)" } ?? "-" }
 }

@@ -1,10 +1,9 @@
 import ArgumentParser
-import JSONText
 import PollerClient
 import PollerWire
 
 /// `pollerctl late`: payments that are polled late, and why.
-struct Late: AsyncParsableCommand {
+struct Late: ListCommand {
     static let configuration = CommandConfiguration(
         abstract: "List payments that are polled later than they are due, and why.",
         discussion: """
@@ -12,6 +11,7 @@ struct Late: AsyncParsableCommand {
             --json one payment a line.
             """
     )
+    static let route = ListRoute<LateWatch>("/v1/late", pageMax: 100)
 
     @Option(help: "Only those that are at least so late; 15s when absent.")
     var over: Span?
@@ -28,53 +28,27 @@ struct Late: AsyncParsableCommand {
         guard (1...100).contains(limit) else { throw ValidationError("--limit is 1 to 100") }
     }
 
-    func run() async throws {
-        try await server.perform { client in
-            let answer = try await client.read(
-                "/v1/late",
-                query: [
-                    ("over", over.map { "\($0)" }), ("account", account), ("limit", "\(limit)"),
-                ]
-            )
-            let late = answer.member("data")?.elements ?? []
-            if server.json {
-                for one in late { Terminal.printJSON("\(one)") }
-                return
-            }
-            var table = Table(
-                "SOURCE",
-                "LATE",
-                "WHY",
-                "PAYMENT",
-                "ORDER",
-                "LANE",
-                "ACCOUNT",
-                optional: ["ACCOUNT", "LANE", "ORDER", "PAYMENT"]
-            )
-            table.rows = late.map(row)
-            table.print()
-            guard Terminal.isErrorInteractive else { return }
-            if late.isEmpty {
-                Terminal.printError(
-                    "no payment is late; pollerctl list error=any lists those whose polls fail"
-                )
-            }
-            if answer.member("has_more")?.bool == true {
-                Terminal.printError("there are more; see --limit")
-            }
-        }
+    var whenEmpty: String {
+        "no payment is late; pollerctl list error=any lists payments with failing polls"
     }
 
-    private func row(_ late: RawJSON) -> [Table.Cell] {
-        let ms = Int64(clamping: late.integer("late_ms") ?? 0)
-        let reasons = (late.member("reasons")?.elements ?? []).compactMap(\.string)
-        // A newer server may send states that are not known here.
-        let payment = late.member("payment").flatMap { try? Payment(reading: $0) }
-        return [
-            .init(late.text("source"), .strong),
-            .init(people: Duration.milliseconds(ms).shown, programs: "\(ms)", .careful),
-            .init(reasons.isEmpty ? "-" : reasons.joined(separator: "; ")), Payment.cell(payment),
-            .init(late.text("order")), .init(late.text("lane")), .init(late.text("account")),
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("over", over.map { "\($0)" }), ("account", account)]
+    }
+}
+
+extension LateWatch: Listed {
+    static var columns: [Column<LateWatch>] {
+        [
+            Column("SOURCE", .strong, \.source),
+            Column("LATE") { late in
+                let shown = Duration.milliseconds(late.lateMs).shown
+                return Table.Cell(people: shown, programs: "\(late.lateMs)", .careful)
+            },
+            Column("WHY") { $0.reasons.isEmpty ? nil : $0.reasons.joined(separator: "; ") },
+            Column("PAYMENT", drop: 4) { Payment.cell($0.payment) },
+            Column("ORDER", drop: 3, \.order), Column("LANE", drop: 2, \.lane),
+            Column("ACCOUNT", drop: 1, \.account),
         ]
     }
 }

@@ -12,14 +12,55 @@ struct MailCommand: AsyncParsableCommand {
     )
 }
 
+/// `pollerctl mail list`: the suppressed recipients.
+struct MailList: ListCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List suppressed recipients, the newest first, with masked addresses.",
+        discussion:
+            "pollerctl mail lift --entry ID sends mails to one of them again. With --json one a line."
+    )
+    static let route = ListRoute<SuppressionListEntry>("/v1/mail/suppressions")
+
+    @OptionGroup var most: PageLimit
+    @OptionGroup var server: ServerOptions
+
+    var limit: Int { most.items }
+    var whenEmpty: String { "mails are sent to every recipient" }
+}
+
+extension SuppressionListEntry: Listed {
+    static var columns: [Column<SuppressionListEntry>] {
+        [
+            Column("ID", .strong, \.id), Column("RECIPIENT", \.recipient),
+            Column("REASON", \.reason), Column("SINCE", \.since),
+            Column("ACCOUNT", drop: 1, \.account),
+        ]
+    }
+}
+
 /// `pollerctl mail suppressed`: whether mails to somebody are held back.
-struct MailSuppressed: AsyncParsableCommand {
+struct MailSuppressed: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "suppressed",
         abstract: "Tell whether mails to an address are held back, and why.",
         discussion: "pollerctl mail list shows all of them, with masked addresses."
     )
 
+    @OptionGroup var targets: RecipientTargets
+
+    func change(
+        _ id: String,
+        _ client: PollerClient
+    ) async throws -> (Received<Suppression>, String) {
+        let found = try await client.suppression(of: id, account: targets.account)
+        let why = found.value.reason.map { " (\($0.rawValue))" } ?? ""
+        return (found, found.value.isSuppressed ? "is sent no mails\(why)" : "is sent mails")
+    }
+}
+
+/// The recipients that a command names.
+struct RecipientTargets: Targets {
     @Argument(help: "The addresses.")
     var recipients: [String]
 
@@ -28,16 +69,7 @@ struct MailSuppressed: AsyncParsableCommand {
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(recipients) { recipient in
-                let found = try await client.suppression(of: recipient, account: account)
-                let why = found.value.reason.map { " (\($0.rawValue))" } ?? ""
-                let change = found.value.isSuppressed ? "is sent no mails\(why)" : "is sent mails"
-                found.show(change: change, json: server.json)
-            }
-        }
-    }
+    func ids(_ client: PollerClient) -> [String] { recipients }
 }
 
 /// `pollerctl mail lift`: send mails to somebody again.

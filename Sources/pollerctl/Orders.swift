@@ -35,12 +35,13 @@ struct OrderGet: AsyncParsableCommand {
 }
 
 /// `pollerctl order list`: many orders.
-struct OrderList: AsyncParsableCommand {
+struct OrderList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the orders of an account, the newest first.",
         discussion: "With --json one order a line."
     )
+    static let route = ListRoute<Order>("/v1/orders", pageMax: 100)
 
     @Option(help: "Only those of which this is true: paid, awaiting_customer, failed, ….")
     var state: String?
@@ -48,42 +49,30 @@ struct OrderList: AsyncParsableCommand {
     @Flag(help: "Only those that several tries have paid.")
     var paidTwice = false
 
-    @Option(help: "At most so many.")
-    var limit = 100
+    @OptionGroup var most: PageLimit
 
     @Option(help: "The account at the upstream; default when absent.")
     var account: String?
 
     @OptionGroup var server: ServerOptions
 
-    func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
-    }
+    var limit: Int { most.items }
 
-    func run() async throws {
-        let table = Table(
-            "ORDER",
-            "STATE",
-            "RECEIVED",
-            "PAID BY",
-            "TRIES",
-            optional: ["TRIES", "PAID BY"]
-        )
-        try await server.perform { client in
-            try await server.list(table, limit: limit, \.row) { limit, cursor in
-                try await client.orders(
-                    state: state,
-                    account: account,
-                    isPaidTwice: paidTwice,
-                    limit: min(limit, 100),
-                    cursor: cursor
-                )
-            }
-        }
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("state", state), ("account", account), ("paid_twice", paidTwice ? "true" : nil)]
     }
 }
 
 extension PollerClient {
+    /// Reads a watch; nil when there is none.
+    func watchIfKnown(_ name: WatchName) async throws -> Received<Watch>? {
+        do {
+            return try await watch(name)
+        } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
+            return nil
+        }
+    }
+
     /// What is asked of a watch; where nobody knows it and an order is called so, the failure says that.
     func known<Answer>(
         _ name: WatchName,
@@ -108,7 +97,7 @@ extension PollerClient {
     }
 }
 
-extension Order: Shown {
+extension Order: Shown, Listed {
     var title: String { order }
 
     var facts: Facts {
@@ -132,13 +121,15 @@ extension Order: Shown {
         return facts
     }
 
-    /// The order as a row of a list.
-    var row: [Table.Cell] {
+    static var columns: [Column<Order>] {
         [
-            .init(order, .strong), .init(payment.state.rawValue, Self.colour(payment)),
-            .init(sum(payment.amountReceived)),
-            .init(([paidBy].compactMap(\.self) + (alsoPaidBy ?? [])).joined(separator: ", ")),
-            .init("\(members.count)"),
+            Column("ORDER", .strong, \.order),
+            Column("STATE") { $0.payment.state.cell(colour($0.payment)) },
+            Column("RECEIVED") { $0.sum($0.payment.amountReceived) },
+            Column("PAID BY", drop: 2) {
+                ([$0.paidBy].compactMap(\.self) + ($0.alsoPaidBy ?? [])).joined(separator: ", ")
+            },
+            Column("TRIES", drop: 1, \.members.count),
         ]
     }
 

@@ -6,9 +6,10 @@ import SafeNumbers
 
 /// Amounts as commands print them: `€10.99` for people, `10.99 eur` for scripts, which parse it.
 enum Sums {
-    /// An amount with its currency.
-    static func text(_ amount: Int, _ currency: String?) -> String {
-        Terminal.isInteractive
+    /// An amount with its currency; empty without an amount.
+    static func text(_ amount: Int?, _ currency: String?) -> String {
+        guard let amount else { return "" }
+        return Terminal.isInteractive
             ? MoneyText.shown(amount, currency) : MoneyText.text(amount, currency)
     }
 }

@@ -4,7 +4,7 @@ import PollerClient
 import PollerWire
 
 /// `pollerctl poll`: look now.
-struct Poll: AsyncParsableCommand {
+struct Poll: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Look at a source now instead of when it is due.",
         discussion: """
@@ -13,24 +13,14 @@ struct Poll: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The ids.")
-    var sources: [String]
+    @OptionGroup var targets: WatchTargets
 
-    @OptionGroup var names: NameOptions
-    @OptionGroup var server: ServerOptions
-
-    func validate() throws { try names.check(sources) }
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(sources.map(names.name)) { name in
-                let watch = try await client.known(name) { try await client.poll(name) }
-                guard !server.json, let why = try await Self.obstacle(name, client) else {
-                    return watch.show(change: "is due now", json: server.json)
-                }
-                watch.show(change: "is due now and waits: \(why)", json: false)
-            }
+    func change(_ id: WatchName, _ client: PollerClient) async throws -> (Received<Watch>, String) {
+        let watch = try await client.known(id) { try await client.poll(id) }
+        guard !targets.server.json, let why = try await Self.obstacle(id, client) else {
+            return (watch, "is due now")
         }
+        return (watch, "is due now and waits: \(why)")
     }
 }
 

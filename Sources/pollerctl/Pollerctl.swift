@@ -28,8 +28,8 @@ package struct Pollerctl: AsyncParsableCommand {
             LaneCommand.self, AccountCommand.self, QuarantineCommand.self, WorkerCommand.self,
             ShowStats.self, Top.self,
             Doctor.self, IncidentCommand.self,
-            SourceCommand.self, IntentCommand.self, SetupCommand.self,
-            RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,
+            SourceCommand.self, IntentCommand.self, DisputeCommand.self, StripeCommand.self,
+            Reconcile.self,
         ]
     )
 
@@ -55,7 +55,7 @@ package struct Pollerctl: AsyncParsableCommand {
             Terminal.printError("\(mistake.message)\n\(help)")
             Foundation.exit(64)
         } catch {
-            if let rule = spanRule(fullMessage(for: error)) {
+            if let rule = valueRule(fullMessage(for: error)) {
                 Terminal.printError("\(rule)\nSee '\(path(of: arguments)) --help'.")
                 Foundation.exit(64)
             }
@@ -76,14 +76,17 @@ package struct Pollerctl: AsyncParsableCommand {
         return rest.isEmpty ? arguments : rest + moved
     }
 
-    /// What to say of a span without its unit, which the parser calls invalid and no more; nil of other mistakes.
-    private static func spanRule(_ message: String) -> String? {
+    /// The rule for a value that the parser only calls invalid; nil for other mistakes.
+    private static func valueRule(_ message: String) -> String? {
         let spans = ["timeout", "interval", "overlap", "expires", "notify-by", "since", "over"]
-        guard let found = message.firstMatch(of: /The value '(.*)' is invalid for '--([a-z-]+) </),
-            spans.contains(String(found.2))
+        let pairs = ["metadata", "header", "param"]
+        guard let found = message.firstMatch(of: /The value '(.*)' is invalid for '--([a-z-]+) </)
         else { return nil }
-        let time = found.2 == "since" ? ", or a time such as 2026-11-20T09:30:00Z" : ""
-        return "--\(found.2) takes a span with its unit, such as 90s, 5m, 36h or 7d\(time); "
+        let option = String(found.2)
+        if pairs.contains(option) { return "--\(option) must be NAME=VALUE, not \(found.1)" }
+        guard spans.contains(option) else { return nil }
+        let time = option == "since" ? ", or a time such as 2026-11-20T09:30:00Z" : ""
+        return "--\(option) takes a span with its unit, such as 90s, 5m, 36h or 7d\(time); "
             + "not \(found.1)"
     }
 

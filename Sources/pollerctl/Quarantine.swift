@@ -25,57 +25,35 @@ struct QuarantineCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl quarantine list`: what is there, and why.
-struct QuarantineList: AsyncParsableCommand {
+struct QuarantineList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List quarantined watches with the reason, those closed first at the top.",
         discussion: "With --json one watch a line."
     )
+    static let route = ListRoute<Watch>("/v1/quarantine")
 
-    @Option(help: "At most so many.")
-    var limit = 100
-
+    @OptionGroup var most: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
-    func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
-    }
+    var limit: Int { most.items }
 
-    func run() async throws {
-        let table = Table(
-            "SOURCE",
-            "ACCOUNT",
-            "KIND",
-            "POLLS",
-            "WHY",
-            optional: ["POLLS", "KIND", "ACCOUNT"]
-        )
-        try await server.perform { client in
-            try await server.list(table, limit: limit, \.quarantineRow) { limit, cursor in
-                try await client.quarantine(
-                    account: names.account,
-                    kind: names.kind,
-                    limit: limit,
-                    cursor: cursor
-                )
-            }
-        }
-    }
-}
-
-extension Watch {
-    /// The watch as a row of the quarantine.
-    fileprivate var quarantineRow: [Table.Cell] {
+    func columns(_ client: PollerClient) -> [Column<Watch>] {
         [
-            .init(source, .strong), .init(account), .init(kind.rawValue), .init("\(attempts)"),
-            .init(lastError ?? "its polls took the worker down", .careful),
+            Column("SOURCE", .strong, \.source), Column("ACCOUNT", drop: 3, \.account),
+            Column("KIND", drop: 2, \.kind), Column("POLLS", drop: 1, \.attempts),
+            Column("WHY", .careful) { $0.lastError ?? "its polls took the worker down" },
         ]
+    }
+
+    func filters(_ client: PollerClient) -> [(String, String?)] {
+        [("account", names.account), ("kind", names.kind)]
     }
 }
 
 /// `pollerctl quarantine redrive`: watch again.
-struct QuarantineRedrive: AsyncParsableCommand {
+struct QuarantineRedrive: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
         abstract: "Watch quarantined sources again, with the span they had at first.",
@@ -87,16 +65,13 @@ struct QuarantineRedrive: AsyncParsableCommand {
 
     @OptionGroup var targets: QuarantineTargets
 
-    func run() async throws {
-        try await targets.each { client, name in
-            try await client.redrive(name)
-                .show(change: "is watched again", json: targets.server.json)
-        }
+    func change(_ id: WatchName, _ client: PollerClient) async throws -> (Received<Watch>, String) {
+        (try await client.redrive(id), "is watched again")
     }
 }
 
 /// `pollerctl quarantine dismiss`: out of it for good.
-struct QuarantineDismiss: AsyncParsableCommand {
+struct QuarantineDismiss: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
         abstract: "Take sources out of quarantine for good; they stay closed, and warn nobody.",
@@ -108,18 +83,13 @@ struct QuarantineDismiss: AsyncParsableCommand {
 
     @OptionGroup var targets: QuarantineTargets
 
-    func run() async throws {
-        try await targets.each { client, name in
-            try await client.dismiss(name)
-                .show(change: "is out of quarantine", json: targets.server.json)
-        }
+    func change(_ id: WatchName, _ client: PollerClient) async throws -> (Received<Watch>, String) {
+        (try await client.dismiss(id), "is out of quarantine")
     }
 }
 
 /// Which of the quarantine are meant.
-struct QuarantineTargets: ParsableArguments {
-    /// Watches asked for at a time.
-    private static let page = 500
+struct QuarantineTargets: Targets {
     /// Watches changed at once with --all; more are left for the next call.
     private static let allMax = 100_000
 
@@ -139,37 +109,24 @@ struct QuarantineTargets: ParsableArguments {
         try names.check(sources)
     }
 
-    /// Does the same to each of them.
-    fileprivate func each(
-        _ body: (PollerClient, WatchName) async throws -> Void
-    ) async throws {
-        try await server.perform { client in
-            let targets = all ? try await everything(client) : sources.map(names.name)
-            if all, targets.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
-            try await server.each(targets) { name in try await body(client, name) }
-        }
-    }
-
     /// All names first: what goes back into quarantine meanwhile is not redriven for ever.
-    private func everything(_ client: PollerClient) async throws -> [WatchName] {
-        var names: [WatchName] = []
-        var cursor: String?
-        repeat {
-            let page = try await client.quarantine(
-                account: self.names.account,
-                kind: self.names.kind,
-                limit: Self.page,
+    func ids(_ client: PollerClient) async throws -> [WatchName] {
+        guard all else { return sources.map(names.name) }
+        let found = try await client.everything(upTo: Self.allMax) { cursor in
+            try await client.quarantine(
+                account: names.account,
+                kind: names.kind,
+                limit: ServerOptions.pageMax,
                 cursor: cursor
             )
-            names += page.items.map { WatchName($0.source, account: $0.account, kind: $0.kind) }
-            cursor = page.next
-        } while cursor != nil && names.count < Self.allMax
-        return names
+        }
+        if found.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
+        return found.map { WatchName($0.source, account: $0.account, kind: $0.kind) }
     }
 }
 
 /// `pollerctl quarantine entries`: stored entries that are set aside.
-struct QuarantineEntries: AsyncParsableCommand {
+struct QuarantineEntries: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "entries",
         abstract: "List stored entries that have ended several processes, the oldest first.",
@@ -178,55 +135,37 @@ struct QuarantineEntries: AsyncParsableCommand {
             processes that ended has the trap. With --json one entry a line.
             """
     )
+    static let route = ListRoute<SetAsideEntry>("/v1/quarantine/entries", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    func run() async throws {
-        try await server.perform { client in
-            let page = try await client.setAsideEntries()
-            if server.json {
-                for entry in page.items { Terminal.printJSON(entry.json) }
-                return
-            }
-            var table = Table(
-                "ID",
-                "READER",
-                "ABOUT",
-                "ACCOUNT",
-                "DEATHS",
-                "SET ASIDE",
-                optional: ["ACCOUNT", "DEATHS", "READER"]
-            )
-            table.rows = page.items.map(\.value.row)
-            table.print()
-            if page.items.isEmpty, Terminal.isErrorInteractive {
-                Terminal.printError("no entry is set aside")
-            }
-        }
-    }
+    var whenEmpty: String { "no entry is set aside" }
 }
 
-extension SetAsideEntry {
-    /// The entry as a row of a list.
-    fileprivate var row: [Table.Cell] {
+extension SetAsideEntry: Listed, Titled {
+    static var columns: [Column<SetAsideEntry>] {
         [
-            .init(id, .strong), .init(reader.rawValue), .init(about ?? "-"),
-            .init(account ?? "-"), .init("\(deaths)", .bad), setAsideAt.cell(),
+            Column("ID", .strong, \.id), Column("READER", drop: 3, \.reader),
+            Column("ABOUT", \.about), Column("ACCOUNT", drop: 1, \.account),
+            Column("DEATHS", .bad, drop: 2, \.deaths), Column("SET ASIDE", \.setAsideAt),
         ]
     }
 
-    /// Prints that the entry left the quarantine.
-    fileprivate static func show(_ entry: Received<SetAsideEntry>, _ change: String, json: Bool) {
-        if json {
-            Terminal.printJSON(entry.json)
-        } else {
-            Terminal.printLine("\(Terminal.clean(entry.value.id)) \(change)")
-        }
-    }
+    var title: String { id }
+}
+
+/// The entries that a command changes.
+struct EntryTargets: Targets {
+    @Argument(help: "The ids, as entries lists them.")
+    var ids: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func ids(_ client: PollerClient) -> [String] { ids }
 }
 
 /// `pollerctl quarantine redrive-entry`: handle an entry again.
-struct QuarantineRedriveEntry: AsyncParsableCommand {
+struct QuarantineRedriveEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive-entry",
         abstract: "Have entries handled again that were set aside.",
@@ -236,26 +175,18 @@ struct QuarantineRedriveEntry: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The ids, as entries lists them.")
-    var ids: [String]
+    @OptionGroup var targets: EntryTargets
 
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(ids) { id in
-                SetAsideEntry.show(
-                    try await client.redriveEntry(id),
-                    "is handled again",
-                    json: server.json
-                )
-            }
-        }
+    func change(
+        _ id: String,
+        _ client: PollerClient
+    ) async throws -> (Received<SetAsideEntry>, String) {
+        (try await client.redriveEntry(id), "is handled again")
     }
 }
 
 /// `pollerctl quarantine dismiss-entry`: drop an entry.
-struct QuarantineDismissEntry: AsyncParsableCommand {
+struct QuarantineDismissEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss-entry",
         abstract: "Drop entries that were set aside.",
@@ -265,20 +196,12 @@ struct QuarantineDismissEntry: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The ids, as entries lists them.")
-    var ids: [String]
+    @OptionGroup var targets: EntryTargets
 
-    @OptionGroup var server: ServerOptions
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(ids) { id in
-                SetAsideEntry.show(
-                    try await client.dismissEntry(id),
-                    "is dropped",
-                    json: server.json
-                )
-            }
-        }
+    func change(
+        _ id: String,
+        _ client: PollerClient
+    ) async throws -> (Received<SetAsideEntry>, String) {
+        (try await client.dismissEntry(id), "is dropped")
     }
 }

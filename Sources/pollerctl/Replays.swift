@@ -48,7 +48,7 @@ struct DeliveryReplay: AsyncParsableCommand {
         guard show || choice == .dead || since != nil else {
             throw ValidationError("--status all needs --since, such as --since 2h")
         }
-        if let since, start(since) == nil {
+        if let since, PastInstant(argument: since) == nil {
             throw ValidationError("--since must be a span such as 2h, or an RFC 3339 time")
         }
     }
@@ -67,7 +67,7 @@ struct DeliveryReplay: AsyncParsableCommand {
             var replay = try await client.replay(
                 endpoint: endpoint,
                 Replay.Choice(rawValue: status) ?? .dead,
-                since: since.flatMap(start),
+                since: since.flatMap { PastInstant(argument: $0) }?.date,
                 rate: rate,
                 isDryRun: dryRun,
                 idempotencyKey: idempotencyKey
@@ -79,14 +79,6 @@ struct DeliveryReplay: AsyncParsableCommand {
             replay.show(json: server.json)
             guard replay.state == "finished" else { throw ExitCode(1) }
         }
-    }
-
-    private func start(_ text: String) -> Date? {
-        if let span = Span(argument: text) {
-            return Date(timeIntervalSinceNow: -Double(span.duration.components.seconds))
-        }
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains("."))
-        return try? style.parse(text)
     }
 }
 

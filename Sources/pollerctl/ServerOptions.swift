@@ -64,46 +64,6 @@ extension ServerOptions {
         }
         guard failed == 0 else { throw ExitCode(1) }
     }
-
-    /// Prints a list page by page: one JSON object a line, or a table.
-    ///
-    /// `page` requests at most so many items after a cursor; `whenEmpty` is printed for a person if the list is empty.
-    /// Returns the number of items.
-    @discardableResult
-    func list<Item>(
-        _ table: Table,
-        limit: Int,
-        looksMax: Int = .max,
-        whenEmpty: String = "nothing matches",
-        _ row: (Item) -> [Table.Cell],
-        page: (Int, String?) async throws -> Page<Item>
-    ) async throws -> Int {
-        var table = table
-        var left = limit
-        var cursor: String?
-        var hasMore = true
-        var looked = 0
-        while hasMore, left > 0, looked < looksMax {
-            let page = try await page(min(left, Self.pageMax), cursor)
-            looked += page.looked ?? 0
-            left -= page.items.count
-            cursor = page.next
-            hasMore = page.next != nil
-            if self.json {
-                for item in page.items { Terminal.printJSON(item.json) }
-            } else {
-                table.rows += page.items.map { row($0.value) }
-            }
-        }
-        if !self.json { table.print() }
-        if hasMore, left > 0 {
-            Terminal.printError("looked at \(looked) of more watches; --everything looks at all")
-        }
-        guard Terminal.isErrorInteractive else { return limit - left }
-        if hasMore { Terminal.printError("there are more; see --limit") }
-        if !self.json, table.rows.isEmpty { Terminal.printError(whenEmpty) }
-        return limit - left
-    }
 }
 
 /// Under which account a source is looked for, and what it is.

@@ -42,6 +42,15 @@ struct Table {
         self.shortened = shortened
     }
 
+    /// A row for each item.
+    init<Item>(_ columns: [Column<Item>], _ items: [Item] = []) {
+        header = columns.map(\.title)
+        rows = items.map { item in columns.map { $0.cell(item) } }
+        let dropped = columns.filter { $0.drop != nil }
+        optional = dropped.sorted { ($0.drop ?? 0) < ($1.drop ?? 0) }.map(\.title)
+        shortened = columns.filter(\.isCut).map(\.title)
+    }
+
     /// Writes the table; of an empty one nothing, which is for whoever asked to explain.
     func print(forPeople: Bool = Terminal.isInteractive) {
         guard !rows.isEmpty else { return }
@@ -165,31 +174,31 @@ extension Time {
         let span = Duration.milliseconds(Int64(clamping: ms.magnitude)).shown
         return ms > 0 ? "in \(span)" : "\(span) ago"
     }
+}
 
-    /// The time as a cell: how far away for people, itself for programs.
-    func cell(_ colour: Terminal.Colour? = nil) -> Table.Cell {
-        .init(people: away(), programs: "\(self)", colour)
-    }
+/// A value of the server's with a name, by which lines of commands call it.
+protocol Titled {
+    var title: String { get }
 }
 
 /// A value of the server's that people are shown.
-protocol Shown {
-    /// What the lines of commands call it.
-    var title: String { get }
+protocol Shown: Titled {
     /// What there is to say of it alone.
     var facts: Facts { get }
+}
+
+extension Received where Shape: Titled {
+    /// Prints what became of it: as the server sent it, or as a line.
+    func show(change: String, json isJSON: Bool) {
+        if isJSON { return Terminal.printJSON(json) }
+        Terminal.printLine("\(Terminal.clean(value.title)) \(change)")
+    }
 }
 
 extension Received where Shape: Shown {
     /// Prints the value: as the server sent it, or one fact a line.
     func show(json isJSON: Bool) {
         if isJSON { Terminal.printJSON(json) } else { value.facts.print() }
-    }
-
-    /// Prints what became of it: as the server sent it, or as a line.
-    func show(change: String, json isJSON: Bool) {
-        if isJSON { return Terminal.printJSON(json) }
-        Terminal.printLine("\(Terminal.clean(value.title)) \(change)")
     }
 }
 

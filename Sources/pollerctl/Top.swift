@@ -101,11 +101,9 @@ struct ClusterView {
 
     /// The view for people, line by line.
     var lines: [String] {
-        var lanes = Lane.table
-        lanes.rows = self.lanes.map { $0.value.row(isServed: stats.workers != 0) }
-        var workers = Worker.table
+        let lanes = Table(Lane.columns(isServed: stats.workers != 0), self.lanes.map(\.value))
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
-        workers.rows = busiest.map(\.value.row)
+        let workers = Table(Worker.columns, busiest.map(\.value))
         let more = self.workers.count - busiest.count
         return summary + activity.lines(within: Terminal.width)
             + ["", Terminal.coloured("What holds things up", .strong)]

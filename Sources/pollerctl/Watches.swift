@@ -13,6 +13,23 @@ struct Get: AsyncParsableCommand {
         discussion: "Of several, what fails is told and the others go on; then it exits with 1."
     )
 
+    @OptionGroup var targets: WatchTargets
+
+    func run() async throws {
+        let server = targets.server
+        try await server.perform { client in
+            let names = targets.ids(client)
+            try await server.each(names) { name in
+                let watch = try await client.known(name) { try await client.watch(name) }
+                if !server.json, name != names.first { Terminal.printLine("") }
+                watch.show(json: server.json)
+            }
+        }
+    }
+}
+
+/// The watches of the sources that a command names.
+struct WatchTargets: Targets {
     @Argument(help: "The ids.")
     var sources: [String]
 
@@ -21,15 +38,7 @@ struct Get: AsyncParsableCommand {
 
     func validate() throws { try names.check(sources) }
 
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(sources.map(names.name)) { name in
-                let watch = try await client.known(name) { try await client.watch(name) }
-                if !server.json, name.source != sources.first { Terminal.printLine("") }
-                watch.show(json: server.json)
-            }
-        }
-    }
+    func ids(_ client: PollerClient) -> [WatchName] { sources.map(names.name) }
 }
 
 /// `pollerctl list`: many watches.
@@ -97,22 +106,6 @@ struct List: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Behind those of the first release, which scripts know by their place.
-        let table = Table(
-            "SOURCE",
-            "STATE",
-            "STATUS",
-            "SEQ",
-            "POLLS",
-            "NEXT POLL",
-            "PAYMENT",
-            "ACCOUNT",
-            "AMOUNT",
-            "METHOD",
-            "ORDER",
-            "AGE",
-            optional: ["SEQ", "POLLS", "NEXT POLL", "METHOD", "STATUS", "AGE", "ORDER", "ACCOUNT"]
-        )
         try await server.perform { client in
             let words = SearchWords.text(of: words)
             if output.summary {
@@ -145,10 +138,9 @@ struct List: AsyncParsableCommand {
             guard !output.csv else { return try await output.writeCSV(limit: limit, page: page) }
             let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
             let count = try await server.list(
-                table,
+                Watch.columns,
                 limit: limit ?? 100,
                 looksMax: looksMax,
-                \.row,
                 page: page
             )
             if count == 0, let advice = status.flatMap(KnownWords.advice(onStatus:)) {
@@ -237,31 +229,20 @@ struct Wait: AsyncParsableCommand {
 }
 
 /// `pollerctl cancel`: stop watching.
-struct Cancel: AsyncParsableCommand {
+struct Cancel: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop watching a source; the source itself is not touched.",
         discussion: "Of several, what fails is told and the others go on; then it exits with 1."
     )
 
-    @Argument(help: "The ids.")
-    var sources: [String]
+    @OptionGroup var targets: WatchTargets
 
-    @OptionGroup var names: NameOptions
-    @OptionGroup var server: ServerOptions
-
-    func validate() throws { try names.check(sources) }
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(sources.map(names.name)) { name in
-                try await client.cancel(name)
-                    .show(change: "is no longer watched", json: server.json)
-            }
-        }
+    func change(_ id: WatchName, _ client: PollerClient) async throws -> (Received<Watch>, String) {
+        (try await client.cancel(id), "is no longer watched")
     }
 }
 
-extension Watch: Shown {
+extension Watch: Shown, Listed {
     var title: String { source }
 
     var facts: Facts {
@@ -313,15 +294,23 @@ extension Watch: Shown {
             : "whether this is still so: the last look failed"
     }
 
-    /// The watch as a row of a list.
-    var row: [Table.Cell] {
+    static var columns: [Column<Watch>] {
+        // Behind those of the first release, which scripts know by their place.
         [
-            .init(source, .strong), .init(isOpen ? "open" : closedReason?.rawValue ?? "closed"),
-            .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
-            .init("\(attempts)"), nextPoll, Payment.cell(payment),
-            .init(account), .init(payment?.amountShown ?? amountOfObject ?? "-"),
-            .init(payment?.method ?? "-"), .init(order ?? "-"),
-            .init(Duration.seconds(-createdAt.date.timeIntervalSinceNow).shown, .faint),
+            Column("SOURCE", .strong, \.source),
+            Column("STATE") { $0.isOpen ? "open" : $0.closedReason?.rawValue ?? "closed" },
+            Column("STATUS", drop: 5) {
+                Table.Cell($0.status ?? "-", colour($0.status, isFinal: $0.isFinal))
+            },
+            Column("SEQ", drop: 1, \.seq), Column("POLLS", drop: 2, \.attempts),
+            Column("NEXT POLL", drop: 3, \.nextPoll),
+            Column("PAYMENT") { Payment.cell($0.payment) },
+            Column("ACCOUNT", drop: 8, \.account),
+            Column("AMOUNT") { $0.payment?.amountShown ?? $0.amountOfObject },
+            Column("METHOD", drop: 4) { $0.payment?.method }, Column("ORDER", drop: 7, \.order),
+            Column("AGE", .faint, drop: 6) {
+                Duration.seconds(-$0.createdAt.date.timeIntervalSinceNow).shown
+            },
         ]
     }
 

@@ -35,9 +35,6 @@ struct Reconcile: AsyncParsableCommand {
     @OptionGroup var stripe: StripeOptions
     @OptionGroup var server: ServerOptions
 
-    /// Watches asked for at a time.
-    private static let pageMax = 500
-
     func validate() throws {
         guard (3600...2_592_000).contains(since.duration.components.seconds) else {
             throw ValidationError("--since is 1h to 30d")
@@ -56,8 +53,10 @@ struct Reconcile: AsyncParsableCommand {
         var found: [Reconciliation.Difference] = []
         try await server.perform { cluster in
             for subject in seen.charges.keys.sorted() {
-                let watch = try await watched(subject, cluster)
-                if let difference = seen.judge(subject, watch: watch) { found.append(difference) }
+                let watch = try await cluster.watchIfKnown(WatchName(subject, account: account))
+                if let difference = seen.judge(subject, watch: watch?.value) {
+                    found.append(difference)
+                }
             }
             found += try await told(cluster, seen, since: Int64(clamping: bounds.from ?? 0) * 1000)
             if mend {
@@ -98,15 +97,6 @@ struct Reconcile: AsyncParsableCommand {
         }
     }
 
-    /// A watch; nil when there is none.
-    private func watched(_ subject: String, _ cluster: PollerClient) async throws -> Watch? {
-        do {
-            return try await cluster.watch(WatchName(subject, account: account)).value
-        } catch PollerError.problem(let problem) where problem.status == 404 {
-            return nil
-        }
-    }
-
     /// What watches say that charges do not bear out, and sources that wait to be charged.
     private func told(
         _ cluster: PollerClient,
@@ -116,9 +106,12 @@ struct Reconcile: AsyncParsableCommand {
         var found: [Reconciliation.Difference] = []
         var cursor: String?
         repeat {
-            let page = try await cluster.list(account: account, limit: Self.pageMax, cursor: cursor)
-            for item in page.items {
-                let watch = item.value
+            let page = try await cluster.list(
+                account: account,
+                limit: ServerOptions.pageMax,
+                cursor: cursor
+            )
+            for watch in page.items.map(\.value) {
                 if let difference = seen.judge(told: watch, since: since) {
                     found.append(difference)
                 }
@@ -158,15 +151,12 @@ struct Reconcile: AsyncParsableCommand {
             for difference in found { try difference.showJSON() }
             return
         }
-        var table = Table("CLASS", "SOURCE", "CHARGE", "WHAT", "MENDED")
-        table.rows = found.map { difference in
-            [
-                .init(difference.kind.rawValue, .careful), .init(difference.source, .strong),
-                .init(difference.charge ?? ""), .init(difference.message),
-                .init(difference.mended ?? "", .good),
-            ]
-        }
-        table.print()
+        let columns: [Column<Reconciliation.Difference>] = [
+            Column("CLASS", .careful, \.kind.rawValue), Column("SOURCE", .strong, \.source),
+            Column("CHARGE") { $0.charge ?? "" }, Column("WHAT", \.message),
+            Column("MENDED", .good) { $0.mended ?? "" },
+        ]
+        Table(columns, found).print()
         let word = found.isEmpty ? "all agree" : "\(found.count) differ"
         Terminal.printError("\(charges) charges held against their watches: \(word)")
     }

@@ -66,7 +66,7 @@ struct Reconciliation {
     func judge(_ subject: String, watch: Watch?) -> Difference? {
         // A refused try is no money, and needs no watch.
         guard let charge = charges[subject]?.first(where: Self.hasTaken) else { return nil }
-        let sum = Money.text(charge.amountCaptured ?? charge.amount, charge.currency)
+        let sum = Sums.text(charge.amountCaptured ?? charge.amount, charge.currency)
         guard let watch else {
             return Difference(
                 kind: .unknown,
@@ -96,8 +96,8 @@ struct Reconciliation {
             kind: .stale,
             source: subject,
             charge: charge.id,
-            message: "\(Money.text(returned, charge.currency)) of \(sum) went back, and the watch "
-                + "says \(Money.text(said, charge.currency)) (\(told))"
+            message: "\(Sums.text(returned, charge.currency)) of \(sum) went back, and the watch "
+                + "says \(Sums.text(said, charge.currency)) (\(told))"
         )
     }
 
@@ -127,7 +127,7 @@ struct Reconciliation {
         return Difference(
             kind: .uncharged,
             source: source.id,
-            message: "\(Money.text(source.amount, source.currency)) can be charged and were not: "
+            message: "\(Sums.text(source.amount, source.currency)) can be charged and were not: "
                 + source.advice.text
         )
     }

@@ -1,6 +1,9 @@
 import ArgumentParser
+import Foundation
+import SafeNumbers
+import StripeAPI
 
-/// What a source may be made of: each payment method takes some of it, see ``SourceMethod``.
+/// The options of `pollerctl source create`, and in tables the parameters of Stripe's that they set.
 struct SourceFields: ParsableArguments {
     @Option(help: "In the currency's smallest unit: 1099 is 10.99 EUR.")
     var amount: Int?
@@ -63,21 +66,107 @@ struct SourceFields: ParsableArguments {
     var firstName: String?
     @Option(help: "The customer's last name.")
     var lastName: String?
+    @Option(help: "Attach it at once, cus_…; for reusable sources.")
+    var customer: String?
+    @Option(help: "The platform's source it is made from, src_… (Connect).")
+    var originalSource: String?
+    @Option(help: "redirect, receiver, code_verification or none; the type's own when absent.")
+    var flow: String?
+    @Option(help: "reusable or single_use; the type's own when absent.")
+    var usage: String?
+    @Option(help: "How the account for refunds is asked for: email, manual or none.")
+    var refundAttributes: String?
+    @Option(help: "The notice before each debit: email, stripe_email, manual or none.")
+    var mandateNotification: String?
+    @Option(
+        name: .customLong("mandate-ip"),
+        help: "The customer agreed on a page, now, from this address."
+    )
+    var mandateIP: String?
+    @Option(help: "The browser the customer agreed with; goes with --mandate-ip.")
+    var mandateUserAgent: String?
+    @Option(help: "The customer agreed on paper, now; where the copy can be asked for.")
+    var mandateContact: String?
 
-    /// The options that were given, by the names users write.
-    var given: Set<String> {
-        let texts: [(String, Any?)] = [
-            ("amount", amount), ("currency", currency), ("name", name), ("email", email),
-            ("phone", phone), ("return-url", returnURL), ("country", country),
-            ("statement-descriptor", statementDescriptor), ("bank", bank), ("iban", iban),
-            ("line1", line1), ("city", city), ("postal-code", postalCode), ("number", number),
-            ("cvc", cvc), ("exp-month", expMonth), ("exp-year", expYear), ("token", token),
-            ("card", card), ("app-id", appID), ("app-bundle-id", appBundleID),
-            ("app-version-key", appVersionKey), ("call-id", callID), ("cart-id", cartID),
-            ("transaction-id", transactionID), ("item", item.isEmpty ? nil : item),
-            ("purchase-country", purchaseCountry), ("first-name", firstName),
-            ("last-name", lastName),
+    func validate() throws {
+        let words = [
+            ("flow", flow, SourceFlow.known), ("usage", usage, SourceUsage.known),
+            ("refund-attributes", refundAttributes, RefundAttributesMethod.known),
+            ("mandate-notification", mandateNotification, MandateNotificationMethod.known),
         ]
-        return Set(texts.compactMap { $0.1 == nil ? nil : $0.0 })
+        for (name, word, known) in words {
+            guard let word, !known.contains(word) else { continue }
+            throw ValidationError("--\(name) is \(known.sorted().joined(separator: ", "))")
+        }
+        guard mandateIP == nil || mandateContact == nil else {
+            throw ValidationError("--mandate-ip is a page's, --mandate-contact paper's: not both")
+        }
+        guard mandateUserAgent == nil || mandateIP != nil else {
+            throw ValidationError("--mandate-user-agent goes with --mandate-ip")
+        }
+        if let amount, amount <= 0 {
+            throw ValidationError("--amount must be positive, in the currency's smallest unit")
+        }
+    }
+
+    /// The options that a payment method needs or takes, as far as they are given.
+    ///
+    /// - `parameter`: Stripe's; nil for a field of the type's own, such as `ideal[bank]`.
+    var given: [(option: String, parameter: String?, value: String)] {
+        let all: [(String, String?, String?)] = [
+            ("amount", "amount", amount.map { "\($0)" }), ("currency", "currency", currency),
+            ("name", "owner[name]", name), ("email", "owner[email]", email),
+            ("phone", "owner[phone]", phone), ("return-url", "redirect[return_url]", returnURL),
+            ("country", "owner[address][country]", country),
+            ("statement-descriptor", "statement_descriptor", statementDescriptor),
+            ("bank", nil, bank), ("iban", nil, iban), ("line1", "owner[address][line1]", line1),
+            ("city", "owner[address][city]", city),
+            ("postal-code", "owner[address][postal_code]", postalCode), ("number", nil, number),
+            ("cvc", nil, cvc), ("exp-month", nil, expMonth.map { "\($0)" }),
+            ("exp-year", nil, expYear.map { "\($0)" }), ("token", "token", token),
+            ("card", nil, card), ("app-id", "wechat[appid]", appID),
+            ("app-bundle-id", nil, appBundleID), ("app-version-key", nil, appVersionKey),
+            ("call-id", "card[visa_checkout][callid]", callID),
+            ("cart-id", "card[masterpass][cart_id]", cartID),
+            ("transaction-id", "card[masterpass][transaction_id]", transactionID),
+            ("item", nil, item.isEmpty ? nil : ""), ("purchase-country", nil, purchaseCountry),
+            ("first-name", nil, firstName), ("last-name", nil, lastName),
+        ]
+        return all.compactMap { option, parameter, value in value.map { (option, parameter, $0) } }
+    }
+
+    /// The parameters that a source of any type may have besides.
+    var common: [(String, String)] {
+        let now = "\(Int(saturating: Date().timeIntervalSince1970))"
+        let place = mandateIP == nil ? mandateContact.map { _ in "offline" } : "online"
+        let all: [(String, String?)] = [
+            ("customer", customer), ("original_source", originalSource), ("flow", flow),
+            ("usage", usage), ("receiver[refund_attributes_method]", refundAttributes),
+            ("mandate[notification_method]", mandateNotification),
+            ("mandate[acceptance][status]", place.map { _ in "accepted" }),
+            ("mandate[acceptance][type]", place),
+            ("mandate[acceptance][date]", place.map { _ in now }),
+            ("mandate[acceptance][ip]", mandateIP),
+            ("mandate[acceptance][user_agent]", mandateUserAgent),
+            ("mandate[acceptance][offline][contact_email]", mandateContact),
+        ]
+        return all.compactMap { parameter, value in value.map { (parameter, $0) } }
+    }
+
+    /// The items of the order as parameters, with their sum; a usage error for an item without an amount.
+    func order(in currency: String) throws -> (form: [(String, String)], sum: Int) {
+        var (form, sum) = ([(String, String)](), 0)
+        for text in item {
+            let parts = text.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let first = parts.first, let amount = Int(safe: first),
+                let description = parts.last
+            else { throw ValidationError("--item must be AMOUNT:DESCRIPTION, not \(text)") }
+            sum = sum.addingSaturating(amount)
+            form += [
+                ("amount", "\(amount)"), ("currency", currency),
+                ("description", String(description)), ("quantity", "1"), ("type", "sku"),
+            ].map { ("source_order[items][][\($0)]", $1) }
+        }
+        return (form, sum)
     }
 }

@@ -1,285 +1,160 @@
 import ArgumentParser
-import SafeNumbers
-import StripeAPI
 
-/// A payment method by the name users write, with the options it needs and takes.
-enum SourceMethod: String, CaseIterable {
-    case bancontact, card, giropay, ideal
-    case sepaDebit = "sepa_debit"
-    case sofort, klarna
-    case threeDSecure = "three_d_secure"
-    case alipay
-    case alipayReusable = "alipay_reusable"
-    case p24
-    case visaCheckout = "visa_checkout"
-    case masterpass, eps, multibanco, wechat, bitcoin
-
+/// A payment method of `pollerctl source create`: the options it needs and takes, and their parameters.
+struct SourceMethod {
+    /// The name that users write.
+    let name: String
+    /// Stripe's type.
+    let type: String
     /// The options without which Stripe refuses it.
-    var needs: [String] {
-        switch self {
-        case .bancontact, .giropay, .eps: ["amount", "name", "return-url"]
-        case .ideal: ["amount", "return-url"]
-        case .card: []
-        case .sepaDebit: ["name", "iban"]
-        case .sofort: ["amount", "return-url", "country"]
-        case .klarna: ["currency", "return-url", "purchase-country", "item"]
-        case .threeDSecure: ["amount", "currency", "return-url", "card"]
-        case .alipay: ["amount", "currency", "return-url"]
-        case .alipayReusable: ["currency", "return-url"]
-        case .p24: ["amount", "currency", "email", "return-url"]
-        case .visaCheckout: ["call-id"]
-        case .masterpass: ["cart-id", "transaction-id"]
-        case .multibanco: ["amount", "email", "return-url"]
-        case .wechat: ["amount", "currency", "app-id"]
-        case .bitcoin: ["amount", "currency", "email"]
-        }
+    let needs: [String]
+    /// The options it takes besides, `--email` included.
+    let takes: [String]
+    /// The options that are fields of the type's own, although other types have them elsewhere.
+    private let own: [String]
+    /// Parameters that are always sent.
+    private let fixed: [String: String]
+
+    /// Describes a method; options are separated by spaces.
+    private init(
+        _ name: String,
+        type: String? = nil,
+        needs: String = "",
+        takes: String = "",
+        own: String = "",
+        _ fixed: [String: String] = [:]
+    ) {
+        func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+        self.name = name
+        self.type = type ?? name
+        self.needs = words(needs)
+        let hasEmail = words(needs + " " + takes).contains("email")
+        self.takes = words(takes) + (hasEmail ? [] : ["email"])
+        self.own = words(own)
+        self.fixed = fixed
     }
 
-    /// The options it takes beside those.
-    var takes: [String] {
-        switch self {
-        case .bancontact, .giropay, .eps, .sofort, .wechat: ["statement-descriptor"]
-        case .ideal: ["name", "statement-descriptor", "bank"]
-        case .card:
-            [
-                "number", "cvc", "exp-month", "exp-year", "token", "name", "line1", "city",
-                "postal-code", "country",
-            ]
-        case .sepaDebit: ["line1", "city", "postal-code", "country"]
-        case .klarna:
-            [
-                "first-name", "last-name", "email", "phone", "line1", "city", "postal-code",
-                "country",
-            ]
-        case .alipay: ["app-bundle-id", "app-version-key"]
-        case .p24: ["name"]
-        case .threeDSecure, .alipayReusable, .visaCheckout, .masterpass, .multibanco, .bitcoin: []
-        }
-    }
-}
+    private static let euros = ["currency": "eur"]
+    private static let text = "statement-descriptor"
+    private static let address = "line1 city postal-code country"
 
-extension SourceMethod {
-    /// What to send to Stripe for it.
+    /// The methods of Stripe's SDKs.
+    static let all = [
+        SourceMethod("bancontact", needs: "amount name return-url", takes: text, own: text, euros),
+        SourceMethod("card", takes: "number cvc exp-month exp-year token name \(address)"),
+        SourceMethod("giropay", needs: "amount name return-url", takes: text, own: text, euros),
+        SourceMethod(
+            "ideal",
+            needs: "amount return-url",
+            takes: "name \(text) bank",
+            own: text,
+            euros
+        ),
+        SourceMethod("sepa_debit", needs: "name iban", takes: address, euros),
+        SourceMethod(
+            "sofort",
+            needs: "amount return-url country",
+            takes: text,
+            own: "country \(text)",
+            euros
+        ),
+        SourceMethod(
+            "klarna",
+            needs: "currency return-url purchase-country item",
+            takes: "first-name last-name email phone \(address)",
+            ["flow": "redirect", "klarna[product]": "payment"]
+        ),
+        SourceMethod("three_d_secure", needs: "amount currency return-url card"),
+        SourceMethod(
+            "alipay",
+            needs: "amount currency return-url",
+            takes: "app-bundle-id app-version-key"
+        ),
+        SourceMethod(
+            "alipay_reusable",
+            type: "alipay",
+            needs: "currency return-url",
+            ["usage": "reusable"]
+        ),
+        SourceMethod("p24", needs: "amount currency email return-url", takes: "name"),
+        SourceMethod("visa_checkout", type: "card", needs: "call-id"),
+        SourceMethod("masterpass", type: "card", needs: "cart-id transaction-id"),
+        SourceMethod("eps", needs: "amount name return-url", takes: text, euros),
+        SourceMethod("multibanco", needs: "amount email return-url", euros),
+        SourceMethod("wechat", needs: "amount currency app-id", takes: text, own: text),
+        SourceMethod("bitcoin", needs: "amount currency email"),
+    ]
+
+    /// The form that creates a source, for a method by its name or for any other type of Stripe's.
     ///
-    /// Errors: a usage error that names every option missing or out of place.
-    func params(_ fields: SourceFields) throws -> SourceParams {
-        try check(fields)
-        var params = try ownParams(fields)
-        guard let email = fields.email, params.owner?.email == nil, self != .klarna else {
-            return params
+    /// Its parameters are in the order of their names: an idempotency key must not meet other bytes when a request
+    /// is repeated. Errors: a usage error that names every option missing or out of place.
+    static func form(_ name: String, _ fields: SourceFields) throws -> [(String, String)] {
+        let isWord = name.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F
         }
-        let owner = params.owner
-        params.owner = SourceOwner(
-            name: owner?.name,
-            email: email,
-            phone: owner?.phone,
-            address: owner?.address
-        )
-        return params
+        guard isWord, !name.isEmpty else {
+            throw ValidationError("TYPE is a payment method such as ideal, not \(name)")
+        }
+        let known = all.first { $0.name == name }
+        let method =
+            known
+            ?? SourceMethod(
+                name,
+                takes: "amount currency name phone return-url token \(text) \(address)"
+            )
+        try method.check(fields, isKnown: known != nil)
+        return try method.form(fields)
     }
 
-    /// The parameters that no other method has.
-    private func ownParams(_ fields: SourceFields) throws -> SourceParams {
-        let amount = fields.amount ?? 0
-        let (currency, returnURL) = (fields.currency ?? "", fields.returnURL ?? "")
-        let (name, email) = (fields.name ?? "", fields.email ?? "")
-        let text = fields.statementDescriptor
-        switch self {
-        case .bancontact:
-            return .bancontact(
-                amount: amount,
-                name: name,
-                returnURL: returnURL,
-                statementDescriptor: text
-            )
-        case .giropay:
-            return .giropay(
-                amount: amount,
-                name: name,
-                returnURL: returnURL,
-                statementDescriptor: text
-            )
-        case .eps:
-            return .eps(
-                amount: amount,
-                name: name,
-                returnURL: returnURL,
-                statementDescriptor: text
-            )
-        case .ideal:
-            return .ideal(
-                amount: amount,
-                name: fields.name,
-                returnURL: returnURL,
-                statementDescriptor: text,
-                bank: fields.bank
-            )
-        case .sofort:
-            return .sofort(
-                amount: amount,
-                returnURL: returnURL,
-                country: fields.country ?? "",
-                statementDescriptor: text
-            )
-        case .card: return card(fields)
-        case .sepaDebit:
-            return .sepaDebit(
-                name: name,
-                iban: fields.iban ?? "",
-                addressLine1: fields.line1,
-                city: fields.city,
-                postalCode: fields.postalCode,
-                country: fields.country
-            )
-        case .klarna: return try klarna(fields)
-        case .threeDSecure:
-            return .threeDSecure(
-                amount: amount,
-                currency: currency,
-                returnURL: returnURL,
-                card: fields.card ?? ""
-            )
-        case .alipay:
-            return .alipay(
-                amount: amount,
-                currency: currency,
-                returnURL: returnURL,
-                appBundleID: fields.appBundleID,
-                appVersionKey: fields.appVersionKey
-            )
-        case .alipayReusable: return .alipayReusable(currency: currency, returnURL: returnURL)
-        case .p24:
-            return .p24(
-                amount: amount,
-                currency: currency,
-                email: email,
-                name: fields.name,
-                returnURL: returnURL
-            )
-        case .visaCheckout: return .visaCheckout(callID: fields.callID ?? "")
-        case .masterpass:
-            return .masterpass(
-                cartID: fields.cartID ?? "",
-                transactionID: fields.transactionID ?? ""
-            )
-        case .multibanco:
-            return .multibanco(amount: amount, returnURL: returnURL, email: email)
-        case .wechat:
-            return .weChatPay(
-                amount: amount,
-                currency: currency,
-                appID: fields.appID ?? "",
-                statementDescriptor: text
-            )
-        case .bitcoin: return .bitcoin(amount: amount, currency: currency, email: email)
+    private func form(_ fields: SourceFields) throws -> [(String, String)] {
+        var form = fixed
+        form["type"] = type
+        let (items, sum) = try fields.order(in: fields.currency ?? "")
+        if !items.isEmpty { form["amount"] = "\(sum)" }
+        for (option, parameter, value) in fields.given
+        where option != "item" && !leavesOut(option, fields) {
+            let field = "\(type)[\(option.replacing("-", with: "_"))]"
+            form[own.contains(option) ? field : parameter ?? field] = value
         }
+        for (parameter, value) in fields.common { form[parameter] = value }
+        return form.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + items
     }
 
-    private func check(_ fields: SourceFields) throws {
-        let given = fields.given
+    /// Whether an option is left out: Klarna refuses a partial description of the customer, and a foreign address.
+    private func leavesOut(_ option: String, _ fields: SourceFields) -> Bool {
+        guard name == "klarna", takes.contains(option) else { return false }
+        let needed = Set(takes).subtracting(["phone"])
+        return fields.country != fields.purchaseCountry
+            || !needed.isSubset(of: fields.given.map(\.option))
+    }
+
+    private func check(_ fields: SourceFields, isKnown: Bool) throws {
+        let given = Set(fields.given.map(\.option))
         let missing = needs.filter { !given.contains($0) }
         guard missing.isEmpty else {
-            throw ValidationError("\(rawValue) needs \(Self.list(missing)) too; \(usage)")
+            throw ValidationError("\(name) needs \(Self.list(missing)) too; \(usage)")
         }
-        let foreign = given.subtracting(needs).subtracting(options).sorted()
-        guard foreign.isEmpty else {
-            throw ValidationError("\(rawValue) takes no \(Self.list(foreign)); \(usage)")
+        let foreign = given.subtracting(needs).subtracting(takes).sorted()
+        if let first = foreign.first {
+            throw ValidationError(
+                isKnown
+                    ? "\(name) takes no \(Self.list(foreign)); \(usage)"
+                    : "\(name) has no --\(first) here; send other fields with --param \(name)[NAME]=VALUE"
+            )
         }
-        if self == .card, fields.token == nil, fields.number == nil {
+        if name == "card", given.isDisjoint(with: ["token", "number"]) {
             throw ValidationError("card needs --token, or --number with --exp-month, --exp-year")
         }
-    }
-
-    /// The options of the method, and the customer's email address, which every source may have.
-    private var options: [String] {
-        needs.contains("email") || takes.contains("email") ? takes : takes + ["email"]
     }
 
     /// What it needs and takes, in one line.
     private var usage: String {
         let needed = needs.isEmpty ? "it needs nothing" : "it needs \(Self.list(needs))"
-        return options.isEmpty ? needed : "\(needed) and takes \(Self.list(options))"
+        return takes.isEmpty ? needed : "\(needed) and takes \(Self.list(takes))"
     }
 
     private static func list(_ options: [String]) -> String {
         options.map { "--\($0)" }.joined(separator: ", ")
-    }
-
-    private func card(_ fields: SourceFields) -> SourceParams {
-        var params = SourceParams.card(
-            CardParams(
-                number: fields.number,
-                cvc: fields.cvc,
-                expMonth: fields.expMonth,
-                expYear: fields.expYear,
-                name: fields.name,
-                address: fields.address
-            )
-        )
-        params.token = fields.token
-        return params
-    }
-
-    private func klarna(_ fields: SourceFields) throws -> SourceParams {
-        let items = try fields.item.map { text throws in
-            let parts = text.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let amount = Int(safe: parts[0]) else {
-                throw ValidationError("--item must be AMOUNT:DESCRIPTION, not \(text)")
-            }
-            return KlarnaParams.Item(.sku, String(parts[1]), totalAmount: amount)
-        }
-        let isNamed = fields.firstName != nil || fields.lastName != nil || fields.email != nil
-        return .klarna(
-            returnURL: fields.returnURL ?? "",
-            KlarnaParams(
-                currency: fields.currency ?? "",
-                purchaseCountry: fields.purchaseCountry ?? "",
-                items: items,
-                billing: isNamed
-                    ? KlarnaParams.Billing(
-                        firstName: fields.firstName,
-                        lastName: fields.lastName,
-                        address: fields.address,
-                        email: fields.email,
-                        phone: fields.phone
-                    )
-                    : nil
-            )
-        )
-    }
-}
-
-extension SourceFields {
-    /// The address, as far as it was given.
-    var address: StripeAddress {
-        StripeAddress(line1: line1, city: city, postalCode: postalCode, country: country)
-    }
-
-    /// What to send for a method that has no helper: what all sources have in common.
-    func params(type: String) throws -> SourceParams {
-        let common: Set<String> = [
-            "amount", "currency", "name", "email", "phone", "return-url", "token",
-            "statement-descriptor", "line1", "city", "postal-code", "country",
-        ]
-        let foreign = given.subtracting(common).sorted()
-        guard foreign.isEmpty else {
-            throw ValidationError(
-                "\(type) has no --\(foreign[0]) here; send fields of its own with "
-                    + "--param \(type)[NAME]=VALUE"
-            )
-        }
-        let hasOwner = !given.isDisjoint(with: [
-            "name", "email", "phone", "line1", "city", "postal-code", "country",
-        ])
-        return SourceParams(
-            type: SourceType(rawValue: type),
-            amount: amount,
-            currency: currency,
-            owner: hasOwner
-                ? SourceOwner(name: name, email: email, phone: phone, address: address) : nil,
-            returnURL: returnURL,
-            token: token,
-            statementDescriptor: statementDescriptor
-        )
     }
 }

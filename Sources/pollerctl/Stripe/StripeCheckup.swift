@@ -1,3 +1,4 @@
+import PollerWire
 import SafeNumbers
 import StripeAPI
 
@@ -6,20 +7,7 @@ import StripeAPI
 /// Each finding is one line: what was looked at, what it came to, and what to do. A *failed* one keeps payments from
 /// being heard of or charged; a *warning* costs time, or will be a failure one day.
 struct StripeCheckup: Encodable {
-    /// One thing that was looked at.
-    struct Finding: Encodable {
-        /// What it came to.
-        enum Status: String, Encodable {
-            case ok, warning, failed
-        }
-
-        let name: String
-        let status: Status
-        let message: String
-        var action: String?
-    }
-
-    private(set) var checks: [Finding] = []
+    private(set) var checks: [Doctor.Finding] = []
     /// Sources seen in the last thirty days, by type.
     private(set) var sources: [String: Int] = [:]
 
@@ -28,7 +16,7 @@ struct StripeCheckup: Encodable {
     }
 
     /// Whether nothing has failed.
-    var isHealthy: Bool { !checks.contains { $0.status == .failed } }
+    var isHealthy: Bool { !checks.contains { $0.status == "failed" } }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -39,11 +27,12 @@ struct StripeCheckup: Encodable {
 
     private mutating func add(
         _ name: String,
-        _ status: Finding.Status,
+        _ status: HealthReport.Check.Status,
         _ message: String,
         _ action: String? = nil
     ) {
-        checks.append(Finding(name: name, status: status, message: message, action: action))
+        let word = status.rawValue
+        checks.append(Doctor.Finding(name: name, status: word, message: message, action: action))
     }
 }
 

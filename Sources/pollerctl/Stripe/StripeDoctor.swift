@@ -50,15 +50,7 @@ struct StripeDoctor: AsyncParsableCommand {
         if json {
             try checkup.showJSON()
         } else {
-            let findings = checkup.checks.map { check in
-                Doctor.Finding(
-                    status: check.status.rawValue,
-                    name: check.name,
-                    message: check.message,
-                    action: check.action
-                )
-            }
-            Doctor.show(findings)
+            Doctor.show(checkup.checks)
         }
         guard checkup.isHealthy else { throw ExitCode(1) }
     }

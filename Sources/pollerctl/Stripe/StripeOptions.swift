@@ -55,6 +55,39 @@ struct StripeOptions: ParsableArguments {
     }
 }
 
+/// A command that makes one call of Stripe's API.
+///
+/// It prints the object and the next step. With `--watch` the cluster then watches the object.
+protocol StripeObjectCommand: AsyncParsableCommand {
+    associatedtype Object: AdvisedObject
+
+    /// Whether the call has no effect, so that it may be repeated.
+    static var isRead: Bool { get }
+    var stripe: StripeOptions { get }
+    var watching: WatchOptions { get }
+
+    /// Makes the call.
+    func call(_ client: StripeClient) async throws(StripeError) -> Object
+
+    /// Whether the object is as it was to become; otherwise the exit status is 1.
+    func isDone(_ object: Object) -> Bool
+}
+
+extension StripeObjectCommand {
+    static var isRead: Bool { false }
+
+    func isDone(_ object: Object) -> Bool { true }
+
+    func run() async throws {
+        let object = try await stripe.perform(isRead: Self.isRead) { client throws(StripeError) in
+            try await call(client)
+        }
+        try object.show(json: watching.server.json)
+        guard isDone(object) else { throw ExitCode(1) }
+        try await watching.run(object.id, secret: object.clientSecret)
+    }
+}
+
 /// Whether the cluster watches what a command has made, and how.
 struct WatchOptions: ParsableArguments {
     @Flag(help: "Let the cluster watch it.")
@@ -69,19 +102,7 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
     var neverCharge = false
 
-    @Option(help: "How often to poll: auto (the default), interactive, standard or patient.")
-    var policy: String?
-
-    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
-    var until: String?
-
-    @Option(
-        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
-    )
-    var timeout: Span?
-
-    @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
-    var notify: [String] = []
+    @OptionGroup var terms: WatchTerms
 
     @Option(help: "The cluster's name of the account; default when absent.")
     var account: String?
@@ -95,8 +116,7 @@ struct WatchOptions: ParsableArguments {
         guard !(chargeWhenChargeable && neverCharge) else {
             throw ValidationError("--charge-when-chargeable and --never-charge exclude each other")
         }
-        guard isWatched || (policy == nil && until == nil && timeout == nil && notify.isEmpty)
-        else {
+        guard isWatched || terms.isEmpty else {
             throw ValidationError(
                 "--policy, --until, --timeout and --notify belong to --watch or --follow"
             )
@@ -109,17 +129,13 @@ struct WatchOptions: ParsableArguments {
     func run(_ id: String, secret: StripeAPI.ClientSecret?) async throws {
         guard isWatched else { return }
         let name = WatchName(id, account: account)
-        let request = WatchRequest(
-            name,
-            policy: policy,
-            until: until,
-            timeout: timeout?.duration,
-            notify: notify,
-            clientSecret: secret?.rawValue,
-            charge: chargeWhenChargeable ? .whole : neverCharge ? .nothing : nil
-        )
+        var request = WatchRequest(name)
+        terms.apply(to: &request)
+        request.clientSecret = secret?.rawValue
+        request.charge = chargeWhenChargeable ? .whole : neverCharge ? .nothing : nil
+        let requests = [request]
         try await server.perform { client in
-            let result = try await client.enqueue([request])
+            let result = try await client.enqueue(requests)
             guard let line = result.results.first else { return }
             if !server.json {
                 Terminal.printLine("watched: \(line.outcome), run \(line.run)")

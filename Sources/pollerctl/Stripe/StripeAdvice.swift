@@ -2,12 +2,35 @@ import PollerClient
 import PollerWire
 import StripeAPI
 
-/// An object of Stripe's with what has to happen next, as `--json` prints it.
-struct Advised<Object: Encodable>: Encodable {
+/// An object of Stripe's that commands print with the next step.
+protocol AdvisedObject: StripeObject {
+    var clientSecret: StripeAPI.ClientSecret? { get }
+    /// The next step.
+    var advice: Advice { get }
+    /// The replacement of a deprecated Source type.
+    var deprecated: SourceDeprecation? { get }
+    /// Its facts, one a line.
+    var facts: Facts { get }
+}
+
+extension AdvisedObject {
+    /// Prints the object and the next step.
+    func show(json: Bool) throws {
+        guard !json else {
+            return try Advised(object: self, next: advice, deprecated: deprecated).showJSON()
+        }
+        var facts = facts
+        facts.add("deprecated", deprecated?.text, .faint)
+        facts.add("next", advice.text, .careful)
+        facts.print()
+    }
+}
+
+/// An object of Stripe's with the next step, as `--json` prints it.
+private struct Advised<Object: Encodable>: Encodable {
     let object: Object
     let next: Advice
-    /// What takes the place of its type; of a Source.
-    var deprecated: SourceDeprecation?
+    let deprecated: SourceDeprecation?
 }
 
 /// What takes the place of a Source's type, as `--json` prints it.
@@ -50,23 +73,20 @@ extension Deprecation {
     }
 }
 
-extension Source {
-    /// Prints the source and what has to happen next.
-    func show(json: Bool) throws {
-        let deprecated = type.migration.map(SourceDeprecation.init)
-        guard !json else {
-            return try Advised(object: self, next: advice, deprecated: deprecated).showJSON()
-        }
+extension Source: AdvisedObject {
+    var deprecated: SourceDeprecation? { type.migration.map(SourceDeprecation.init) }
+
+    var facts: Facts {
         var facts = Facts()
         facts.add("source", id, .strong)
         facts.add("type", type.rawValue)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: status.isFinal))
-        facts.add("amount", amount.map { Money.text($0, currency) })
+        facts.add("amount", amount.map { Sums.text($0, currency) })
         facts.add("flow", flow?.rawValue)
         facts.add("usage", usage?.rawValue)
         facts.add("customer", customer)
         if let receiver {
-            func sum(_ amount: Int) -> String { Money.text(amount, currency) }
+            func sum(_ amount: Int) -> String { Sums.text(amount, currency) }
             facts.add("pay to", receiver.address)
             for (name, value) in transfer { facts.add(name, value) }
             facts.add("received", receiver.amountReceived.map(sum))
@@ -81,26 +101,23 @@ extension Source {
         facts.add("mandate", sepaDebitDetails?.mandateReference)
         facts.add("mandate page", sepaDebitDetails?.mandateURL)
         facts.add("3D Secure", cardDetails?.threeDSecure?.rawValue)
-        facts.add("deprecated", deprecated?.text, .faint)
-        facts.add("next", advice.text, .careful)
-        facts.print()
+        return facts
     }
 }
 
-extension PaymentIntent {
-    /// Prints the intent and what has to happen next.
-    func show(json: Bool) throws {
-        guard !json else { return try Advised(object: self, next: advice).showJSON() }
+extension PaymentIntent: AdvisedObject {
+    var deprecated: SourceDeprecation? { nil }
+
+    var facts: Facts {
         var facts = Facts()
         let isFinal = status == .succeeded || status == .canceled
         facts.add("intent", id, .strong)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: isFinal))
-        facts.add("amount", amount.map { Money.text($0, currency) })
+        facts.add("amount", amount.map { Sums.text($0, currency) })
         facts.add("methods", paymentMethodTypes?.joined(separator: ", "))
         facts.add("last error", lastPaymentError?.description, .bad)
         facts.add("charge", latestCharge)
-        facts.add("next", advice.text, .careful)
-        facts.print()
+        return facts
     }
 }
 
@@ -112,7 +129,7 @@ extension Charge {
         facts.add("charge", id, .strong)
         facts.add("source", source?.id)
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: true))
-        facts.add("amount", amount.map { Money.text($0, currency) })
+        facts.add("amount", amount.map { Sums.text($0, currency) })
         facts.add("failure", failureCode, .bad)
         facts.print()
     }
@@ -168,8 +185,8 @@ extension Source {
         if receiver?.refundAttributesStatus == .requested, nextStep == .nothing {
             return Advice(
                 step: "refund_account",
-                text: "money waits to go back: ask the customer where to, and "
-                    + "pollerctl source refund-account \(id)"
+                text: "money waits to go back: the payer names an account on the return page; "
+                    + "or name it with POST /v1/watches/\(id)/refund_attributes"
             )
         }
         switch nextStep {
@@ -185,7 +202,7 @@ extension Source {
             return Advice(step: "redirect", text: "send the customer to \(url)", url: url)
         case .pay(let address):
             let missing = max(0, (amount ?? 0) - (receiver?.amountReceived ?? 0))
-            let sum = amount == nil ? "" : "\(Money.text(missing, currency)) "
+            let sum = amount == nil ? "" : "\(Sums.text(missing, currency)) "
             return Advice(
                 step: "pay",
                 text: "tell the customer to pay \(sum)to \(address)",
@@ -230,7 +247,7 @@ extension PaymentIntent {
         case .requiresConfirmation:
             return Advice(step: "confirm", text: "confirm it: pollerctl intent confirm \(id)")
         case .requiresCapture:
-            return Advice(step: "capture", text: "capture it: pollerctl intent capture \(id)")
+            return Advice(step: "capture", text: "capture it: stripe payment_intents capture \(id)")
         case .requiresAction, .requiresSourceAction:
             guard let url = nextAction?.redirectToURL?.url ?? nextAction?.hostedURL else {
                 let kind = nextAction?.type.rawValue ?? "its next action"

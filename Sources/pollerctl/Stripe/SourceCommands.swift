@@ -8,23 +8,20 @@ struct SourceCommand: AsyncParsableCommand {
         abstract: "Create Stripe sources, and do what they ask for.",
         discussion: """
             Talks to Stripe itself: STRIPE_API_KEY is the key, POLLER_STRIPE_API_BASE another \
-            address such as a sandbox's. Each command says what has to happen next.
+            address such as a sandbox's. Each command prints the next step. The command \
+            stripe (https://docs.stripe.com/stripe-cli) does everything else.
             """,
-        subcommands: [
-            SourceCreate.self, SourceGet.self, SourceVerify.self, SourceCharge.self,
-            SourceAttach.self, SourceDetach.self, SourceRefundAccount.self,
-            SourceTransactions.self,
-        ]
+        subcommands: [SourceCreate.self, SourceGet.self, SourceVerify.self, SourceCharge.self]
     )
 }
 
 /// `pollerctl source create`: a source of any payment method.
-struct SourceCreate: AsyncParsableCommand {
+struct SourceCreate: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Create a source and say what the customer must do next.",
         discussion: """
-            TYPE is \(SourceMethod.allCases.map(\.rawValue).joined(separator: ", ")), or any other \
+            TYPE is \(SourceMethod.all.map(\.name).joined(separator: ", ")), or any other \
             type that Stripe knows. Each needs some of the options below and says so.
 
             pollerctl source create ideal --amount 1099 --return-url https://pay.example/r --follow
@@ -41,51 +38,28 @@ struct SourceCreate: AsyncParsableCommand {
     var param: [NameValue] = []
 
     @OptionGroup var fields: SourceFields
-    @OptionGroup var consent: SourceConsent
     @OptionGroup var stripe: StripeOptions
     @OptionGroup var watching: WatchOptions
 
-    func validate() throws {
-        _ = try params()
-    }
+    func validate() throws { _ = try SourceMethod.form(type, fields) }
 
-    func run() async throws {
-        let form = try params().form + param.map { ($0.name, $0.value) }
-        let source = try await stripe.perform { client throws(StripeError) in
-            try await client.createSource(form, idempotencyKey: stripe.idempotencyKey)
-        }
-        try source.show(json: watching.server.json)
-        try await watching.run(source.id, secret: source.clientSecret)
-    }
-
-    private func params() throws -> SourceParams {
-        if let amount = fields.amount, amount <= 0 {
-            throw ValidationError("--amount must be positive, in the currency's smallest unit")
-        }
-        var params: SourceParams
-        if let method = SourceMethod(rawValue: type) {
-            params = try method.params(fields)
-        } else {
-            let isWord = type.utf8.allSatisfy { byte in
-                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F
-            }
-            guard isWord, !type.isEmpty else {
-                throw ValidationError("TYPE is a payment method such as ideal, not \(type)")
-            }
-            params = try fields.params(type: type)
-        }
-        consent.apply(to: &params)
-        params.metadata = metadata.dictionary
-        return params
+    func call(_ client: StripeClient) async throws(StripeError) -> Source {
+        // The validation has refused wrong options.
+        let form = (try? SourceMethod.form(type, fields)) ?? []
+        let names = metadata.dictionary.sorted { $0.key < $1.key }
+        let others =
+            names.map { ("metadata[\($0.key)]", $0.value) } + param.map { ($0.name, $0.value) }
+        return try await client.createSource(form + others, idempotencyKey: stripe.idempotencyKey)
     }
 }
 
 /// `pollerctl source get`: a source as Stripe has it now.
-struct SourceGet: AsyncParsableCommand {
+struct SourceGet: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Show a source as Stripe has it now, and what has to happen next."
     )
+    static let isRead = true
 
     @Argument(help: "The id, src_….")
     var source: String
@@ -96,18 +70,14 @@ struct SourceGet: AsyncParsableCommand {
     @OptionGroup var stripe: StripeOptions
     @OptionGroup var watching: WatchOptions
 
-    func run() async throws {
+    func call(_ client: StripeClient) async throws(StripeError) -> Source {
         let secret = clientSecret.map(ClientSecret.init(rawValue:))
-        let found = try await stripe.perform(isRead: true) { client throws(StripeError) in
-            try await client.retrieveSource(source, clientSecret: secret)
-        }
-        try found.show(json: watching.server.json)
-        try await watching.run(found.id, secret: found.clientSecret)
+        return try await client.retrieveSource(source, clientSecret: secret)
     }
 }
 
 /// `pollerctl source verify`: the code or the amounts a source asks for.
-struct SourceVerify: AsyncParsableCommand {
+struct SourceVerify: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Answer what a source with code verification asks for.",
@@ -131,28 +101,26 @@ struct SourceVerify: AsyncParsableCommand {
         guard !values.isEmpty else { throw ValidationError("give the code, or two amounts") }
     }
 
-    func run() async throws {
-        let verified = try await stripe.perform { client throws(StripeError) in
-            do throws(StripeError) {
-                return try await client.verifySource(
-                    source,
-                    values: values,
-                    idempotencyKey: stripe.idempotencyKey
-                )
-            } catch {
-                // What a wrong answer leaves is worth more than the refusal alone.
-                guard error.status == 400 || error.status == 402,
-                    let left = try? await client.retrieveSource(source)
-                else { throw error }
+    func call(_ client: StripeClient) async throws(StripeError) -> Source {
+        do throws(StripeError) {
+            return try await client.verifySource(
+                source,
+                values: values,
+                idempotencyKey: stripe.idempotencyKey
+            )
+        } catch {
+            // The attempts that are left are worth more than the refusal alone.
+            if [400, 402].contains(error.status),
+                let left = try? await client.retrieveSource(source)
+            {
                 Terminal.printError("\(source): \(left.advice.text)")
-                throw error
             }
+            throw error
         }
-        try verified.show(json: watching.server.json)
-        guard verified.verification?.status == .succeeded || verified.status == .chargeable else {
-            throw ExitCode(1)
-        }
-        try await watching.run(verified.id, secret: verified.clientSecret)
+    }
+
+    func isDone(_ source: Source) -> Bool {
+        source.verification?.status == .succeeded || source.status == .chargeable
     }
 }
 

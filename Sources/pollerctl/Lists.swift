@@ -1,0 +1,247 @@
+import ArgumentParser
+import PollerClient
+import PollerWire
+
+import struct PollerClient.Page
+
+// Every list is printed by one function, `ServerOptions.list`. A list command is a value of a route with the options that
+// become its parameters; the columns belong to the shape of its items.
+
+/// A column of a table: its title, and the cell of an item.
+struct Column<Item> {
+    let title: String
+    /// The order in which a narrow terminal leaves columns out; nil for one that stays.
+    let drop: Int?
+    /// Whether a narrow terminal cuts it, as it does with addresses.
+    let isCut: Bool
+    let cell: (Item) -> Table.Cell
+
+    /// Shows a value, such as a property.
+    init<Value: CellValue>(
+        _ title: String,
+        drop: Int? = nil,
+        isCut: Bool = false,
+        _ value: @escaping (Item) -> Value
+    ) {
+        self.title = title
+        self.drop = drop
+        self.isCut = isCut
+        cell = { value($0).cell(nil) }
+    }
+
+    /// Shows a value in a colour.
+    init<Value: CellValue>(
+        _ title: String,
+        _ colour: Terminal.Colour,
+        drop: Int? = nil,
+        isCut: Bool = false,
+        _ value: @escaping (Item) -> Value
+    ) {
+        self.init(title, drop: drop, isCut: isCut) { value($0).cell(colour) }
+    }
+}
+
+/// A value that a table can show; a missing value is a dash.
+protocol CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell
+}
+
+extension String: CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell { .init(self, colour) }
+}
+
+extension Int: CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell { .init("\(self)", colour) }
+}
+
+extension Table.Cell: CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell { self }
+}
+
+extension Open: CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell { .init(rawValue, colour) }
+}
+
+extension Optional: CellValue where Wrapped: CellValue {
+    func cell(_ colour: Terminal.Colour?) -> Table.Cell { self?.cell(colour) ?? .init("-") }
+}
+
+extension Time: CellValue {
+    /// The time as a cell: how far away for people, itself for programs.
+    func cell(_ colour: Terminal.Colour? = nil) -> Table.Cell {
+        .init(people: away(), programs: "\(self)", colour)
+    }
+}
+
+/// An item of a list.
+protocol Listed {
+    static var columns: [Column<Self>] { get }
+}
+
+/// A route that answers with a list.
+struct ListRoute<Item: WireObject & Hashable>: Sendable {
+    let path: String
+    /// The items of a page at most; nil for a list that is answered as a whole.
+    let pageMax: Int?
+
+    /// Describes a route.
+    init(_ path: String, pageMax: Int? = ServerOptions.pageMax) {
+        self.path = path
+        self.pageMax = pageMax
+    }
+
+    /// Reads a page.
+    func page(
+        _ client: PollerClient,
+        _ filters: [(String, String?)],
+        limit: Int,
+        cursor: String?
+    ) async throws -> Page<Item> {
+        let limits = pageMax.map { [("limit", "\(min(limit, $0))"), ("cursor", cursor)] } ?? []
+        return try await client.page(path, query: filters + limits)
+    }
+}
+
+/// A command that prints the list of a route: a table, or with `--json` one item a line.
+protocol ListCommand: AsyncParsableCommand {
+    associatedtype Item: WireObject, Hashable
+
+    static var route: ListRoute<Item> { get }
+    var server: ServerOptions { get }
+    /// The number of items at most.
+    var limit: Int { get }
+    /// The message for an empty list, on a terminal.
+    var whenEmpty: String { get }
+
+    /// The columns of the table.
+    func columns(_ client: PollerClient) async -> [Column<Item>]
+    /// The parameters of the route that are set by options.
+    func filters(_ client: PollerClient) async throws -> [(String, String?)]
+    /// Prints further facts of a page.
+    func remark(on page: Page<Item>)
+}
+
+extension ListCommand {
+    var limit: Int { .max }
+    var whenEmpty: String { "nothing matches" }
+
+    func filters(_ client: PollerClient) async throws -> [(String, String?)] { [] }
+
+    func remark(on page: Page<Item>) {}
+
+    func run() async throws {
+        try await server.perform { client in
+            let (columns, filters) = (await columns(client), try await filters(client))
+            var last: Page<Item>?
+            try await server.list(columns, limit: limit, whenEmpty: whenEmpty) { limit, cursor in
+                let page = try await Self.route.page(client, filters, limit: limit, cursor: cursor)
+                last = page
+                return page
+            }
+            if let last { remark(on: last) }
+        }
+    }
+}
+
+extension ListCommand where Item: Listed {
+    func columns(_ client: PollerClient) async -> [Column<Item>] { Item.columns }
+}
+
+/// How many items a list prints at most.
+struct PageLimit: ParsableArguments {
+    @Option(name: .customLong("limit"), help: "At most so many.")
+    var items = 100
+
+    func validate() throws {
+        guard items >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+}
+
+extension ServerOptions {
+    /// Prints a list page by page: one JSON object a line, or a table.
+    ///
+    /// `page` requests at most so many items after a cursor; `whenEmpty` is printed for a person if the list is empty.
+    /// Returns the number of items.
+    @discardableResult
+    func list<Item>(
+        _ columns: [Column<Item>],
+        limit: Int,
+        looksMax: Int = .max,
+        whenEmpty: String = "nothing matches",
+        page: (Int, String?) async throws -> Page<Item>
+    ) async throws -> Int {
+        var (left, looked) = (limit, 0)
+        var (cursor, hasMore) = (String?.none, false)
+        var items: [Item] = []
+        repeat {
+            let page = try await page(min(left, Self.pageMax), cursor)
+            looked += page.looked ?? 0
+            left -= page.items.count
+            cursor = page.next
+            hasMore = page.hasMore || page.next != nil
+            if json {
+                for item in page.items { Terminal.printJSON(item.json) }
+            } else {
+                items += page.items.map(\.value)
+            }
+        } while cursor != nil && left > 0 && looked < looksMax
+        if !json { Table(columns, items).print() }
+        if cursor != nil, left > 0 {
+            Terminal.printError("looked at \(looked) of more watches; --everything looks at all")
+        }
+        guard Terminal.isErrorInteractive else { return limit - left }
+        if hasMore { Terminal.printError("there are more; see --limit") }
+        if !json, items.isEmpty { Terminal.printError(whenEmpty) }
+        return limit - left
+    }
+}
+
+extension PollerClient {
+    /// Reads a list to its end, or until there are so many items.
+    func everything<Item>(
+        upTo most: Int = .max,
+        _ page: (String?) async throws -> Page<Item>
+    ) async throws -> [Received<Item>] {
+        var (found, cursor) = ([Received<Item>](), String?.none)
+        repeat {
+            let page = try await page(cursor)
+            found += page.items
+            cursor = page.next
+        } while cursor != nil && found.count < most
+        return found
+    }
+}
+
+/// The objects that a command changes one by one.
+protocol Targets: ParsableArguments {
+    associatedtype ID: CustomStringConvertible
+
+    var server: ServerOptions { get }
+
+    func ids(_ client: PollerClient) async throws -> [ID]
+}
+
+/// A command that changes some objects.
+///
+/// If the server refuses some of several objects, the command reports them, changes the others and exits with 1.
+protocol ChangeCommand: AsyncParsableCommand {
+    associatedtype Named: Targets
+    associatedtype Object: Titled, Hashable, Sendable
+
+    var targets: Named { get }
+
+    /// Changes one of them. Returns its last state, and the change in words.
+    func change(_ id: Named.ID, _ client: PollerClient) async throws -> (Received<Object>, String)
+}
+
+extension ChangeCommand {
+    func run() async throws {
+        let server = targets.server
+        try await server.perform { client in
+            try await server.each(try await targets.ids(client)) { id in
+                let (object, words) = try await change(id, client)
+                object.show(change: words, json: server.json)
+            }
+        }
+    }
+}
