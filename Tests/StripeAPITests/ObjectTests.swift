@@ -30,7 +30,6 @@ import Testing
             try roundTrip(SetupIntent.self, object("setup_intent"))
             try roundTrip(Charge.self, object("charge"))
             try roundTrip(StripeEvent.self, object("event"))
-            try roundTrip(SourceTransaction.self, object("source_transaction"))
         }
         let object = { try Fixture.object("resources", "resources", $0) }
         try roundTrip(Refund.self, object("refund"))

@@ -62,7 +62,6 @@ import Testing
             CardParams(number: "S3CRET"), SourceParams.card(CardParams(number: "S3CRET")),
             SourceParams.sepaDebit(name: "S3CRET", iban: "S3CRET"),
             PaymentIntentParams(clientSecret: secret, note: "S3CRET"),
-            SetupIntentParams(clientSecret: secret), SourceChanges(metadata: ["a": "S3CRET"]),
             SourceRefundAttributes.multibanco(holderName: "S3CRET", iban: "S3CRET"),
             RedirectResult(["client_secret": "S3CRET"]),
             ReturnURL("https://x?client_secret=S3CRET") as Any,

@@ -91,14 +91,6 @@ public struct BalanceTransactionType: OpenValue {
 
 /// The balance; see <https://docs.stripe.com/api/balance_transactions>.
 extension StripeClient {
-    /// Reads a line of the balance.
-    public func retrieveBalanceTransaction(
-        _ id: String,
-        timeout: Duration? = nil
-    ) async throws(StripeError) -> BalanceTransaction {
-        try await retrieve("/v1/balance_transactions", id, nil, timeout)
-    }
-
     /// Reads one page of the balance, newest first.
     ///
     /// - Parameters:

@@ -157,45 +157,4 @@ extension StripeClient {
         if let paymentIntent { filters.append(("payment_intent", paymentIntent)) }
         return try await list("/v1/disputes", filters, cursor, limit)
     }
-
-    /// All disputes, page after page, newest first.
-    public func disputes(created: TimeBounds = TimeBounds()) -> StripePages<Dispute> {
-        StripePages(from: nil) { cursor throws(StripeError) in
-            try await listDisputes(created: created, cursor: cursor)
-        }
-    }
-
-    /// Answers a dispute.
-    ///
-    /// - Parameters:
-    ///   - id: `dp_…`.
-    ///   - evidence: What speaks against it, by Stripe's names, as `["uncategorized_text": "…"]`.
-    ///   - submit: Whether the bank gets it now, which can be done once; false keeps it for later.
-    ///   - idempotencyKey: Made by the configuration when nil.
-    /// - Returns: The dispute, then `under_review`.
-    /// - Throws: Any ``StripeError``; one that is closed is `api` with status 400.
-    public func answerDispute(
-        _ id: String,
-        evidence: [String: String],
-        submit: Bool = true,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Dispute {
-        let parameters = JSONValue.fields([
-            "evidence": .texts(evidence), "submit": .bool(submit),
-        ])
-        return try await command(
-            "/v1/disputes",
-            id,
-            form: FormFields.pairs(of: parameters),
-            idempotencyKey: idempotencyKey
-        )
-    }
-
-    /// Gives in: the dispute is lost.
-    public func closeDispute(
-        _ id: String,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Dispute {
-        try await command("/v1/disputes", id, "close", form: [], idempotencyKey: idempotencyKey)
-    }
 }

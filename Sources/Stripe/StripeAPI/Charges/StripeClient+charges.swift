@@ -42,28 +42,6 @@ extension StripeClient {
         try await retrieve("/v1/charges", id, nil, timeout)
     }
 
-    /// Captures a charge that was created with `capture` false, within seven days.
-    ///
-    /// - Parameters:
-    ///   - id: `ch_…`.
-    ///   - amount: In the smallest unit; the rest is released. All of it when nil.
-    ///   - idempotencyKey: Made by the configuration when nil.
-    /// - Returns: The charge, captured.
-    /// - Throws: Any ``StripeError``; too late is `api` with code `charge_expired_for_capture`.
-    public func captureCharge(
-        _ id: String,
-        amount: Int? = nil,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Charge {
-        try await command(
-            "/v1/charges",
-            id,
-            "capture",
-            form: amount.map { [("amount", String($0))] } ?? [],
-            idempotencyKey: idempotencyKey
-        )
-    }
-
     /// Reads one page of charges, newest first; how a doubtful POST is reconciled.
     ///
     /// - Parameters:
@@ -94,73 +72,11 @@ extension StripeClient {
         }
     }
 
-    /// Sends money of a charge back.
-    ///
-    /// - Parameters:
-    ///   - charge: `ch_…`.
-    ///   - amount: In the smallest unit; all that is left when nil.
-    ///   - reason: One of the three reasons a caller may give.
-    ///   - metadata: Free key-value pairs.
-    ///   - idempotencyKey: Made by the configuration when nil.
-    /// - Returns: The refund, maybe still pending.
-    /// - Throws: Any ``StripeError``; twice is `api` with code `charge_already_refunded`.
-    public func refundCharge(
-        _ charge: String,
-        amount: Int? = nil,
-        reason: RefundReason? = nil,
-        metadata: [String: String] = [:],
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Refund {
-        let parameters = JSONValue.fields([
-            "charge": .string(charge), "amount": .optional(amount), "reason": .optional(reason),
-            "metadata": .texts(metadata),
-        ])
-        return try await perform(
-            StripeCall(
-                .post,
-                "/v1/refunds",
-                form: FormFields.pairs(of: parameters),
-                idempotencyKey: idempotencyKey
-            )
-        )
-    }
-
     /// Reads a refund.
     public func retrieveRefund(
         _ id: String,
         timeout: Duration? = nil
     ) async throws(StripeError) -> Refund {
         try await retrieve("/v1/refunds", id, nil, timeout)
-    }
-
-    /// Reads one page of refunds, newest first.
-    ///
-    /// - Parameters:
-    ///   - charge: Those of this charge alone.
-    ///   - paymentIntent: Those of this intent alone.
-    ///   - created: When they were made.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
-    /// - Throws: Any ``StripeError``.
-    public func listRefunds(
-        charge: String? = nil,
-        paymentIntent: String? = nil,
-        created: TimeBounds = TimeBounds(),
-        cursor: PageCursor? = nil,
-        limit: Int = 100
-    ) async throws(StripeError) -> StripeList<Refund> {
-        var filters = created.parameters
-        if let charge { filters.append(("charge", charge)) }
-        if let paymentIntent { filters.append(("payment_intent", paymentIntent)) }
-        return try await list("/v1/refunds", filters, cursor, limit)
-    }
-
-    /// Gives a refund up that is `requires_action`: the money is yours again.
-    public func cancelRefund(
-        _ id: String,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Refund {
-        try await command("/v1/refunds", id, "cancel", form: [], idempotencyKey: idempotencyKey)
     }
 }

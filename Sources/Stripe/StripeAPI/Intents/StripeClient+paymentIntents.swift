@@ -33,20 +33,6 @@ extension StripeClient {
         try await retrieve("/v1/payment_intents", id, clientSecret, timeout)
     }
 
-    /// Changes a PaymentIntent that has not been confirmed.
-    public func updatePaymentIntent(
-        _ id: String,
-        _ params: PaymentIntentParams,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> PaymentIntent {
-        try await command(
-            "/v1/payment_intents",
-            id,
-            form: params.form,
-            idempotencyKey: idempotencyKey
-        )
-    }
-
     /// Confirms a PaymentIntent: from here on the customer may have to act.
     ///
     /// - Parameters:
@@ -65,28 +51,6 @@ extension StripeClient {
             id,
             "confirm",
             form: params.form,
-            idempotencyKey: idempotencyKey
-        )
-    }
-
-    /// Captures a PaymentIntent in `requires_capture`.
-    ///
-    /// - Parameters:
-    ///   - id: `pi_…`.
-    ///   - amount: In the smallest unit; the rest is released. All of it when nil.
-    ///   - idempotencyKey: Made by the configuration when nil.
-    /// - Returns: The intent.
-    /// - Throws: Any ``StripeError``.
-    public func capturePaymentIntent(
-        _ id: String,
-        amount: Int? = nil,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> PaymentIntent {
-        try await command(
-            "/v1/payment_intents",
-            id,
-            "capture",
-            form: amount.map { [("amount_to_capture", String($0))] } ?? [],
             idempotencyKey: idempotencyKey
         )
     }
@@ -111,32 +75,5 @@ extension StripeClient {
             form: reason.map { [("cancellation_reason", $0)] } ?? [],
             idempotencyKey: idempotencyKey
         )
-    }
-
-    /// Proves that the customer owns the bank account by two small deposits.
-    public func verifyMicrodeposits(
-        ofPaymentIntent id: String,
-        _ proof: MicrodepositProof,
-        clientSecret: ClientSecret? = nil,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> PaymentIntent {
-        try await command(
-            "/v1/payment_intents",
-            id,
-            "verify_microdeposits",
-            form: proof.form(clientSecret),
-            idempotencyKey: idempotencyKey
-        )
-    }
-
-    /// Reads one page of PaymentIntents, newest first.
-    public func listPaymentIntents(
-        customer: String? = nil,
-        created: TimeBounds = TimeBounds(),
-        cursor: PageCursor? = nil,
-        limit: Int = 100
-    ) async throws(StripeError) -> StripeList<PaymentIntent> {
-        let filters = created.parameters + (customer.map { [("customer", $0)] } ?? [])
-        return try await list("/v1/payment_intents", filters, cursor, limit)
     }
 }

@@ -41,25 +41,6 @@ extension StripeClient {
         try await retrieve("/v1/sources", id, clientSecret, timeout)
     }
 
-    /// Changes a Source: amount, owner, mandate, metadata and fields of its type.
-    ///
-    /// - Parameters:
-    ///   - id: `src_…`.
-    ///   - changes: What to change; everything else stays.
-    ///   - idempotencyKey: Made by the configuration when nil.
-    /// - Returns: The Source as it is now.
-    /// - Throws: Any ``StripeError``.
-    public func updateSource(
-        _ id: String,
-        _ changes: SourceChanges,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Source {
-        let path = try StripeCall.path("/v1/sources", id)
-        return try await perform(
-            StripeCall(.post, path, form: changes.form, idempotencyKey: idempotencyKey)
-        )
-    }
-
     /// Answers what a Source with flow `code_verification` asks for.
     ///
     /// - Parameters:
@@ -74,10 +55,13 @@ extension StripeClient {
         values: [String],
         idempotencyKey: String? = nil
     ) async throws(StripeError) -> Source {
-        let path = try StripeCall.path("/v1/sources", id, tail: "/verify")
         let form = values.map { ("values[]", $0) }
-        return try await perform(
-            StripeCall(.post, path, form: form, idempotencyKey: idempotencyKey)
+        return try await command(
+            "/v1/sources",
+            id,
+            "verify",
+            form: form,
+            idempotencyKey: idempotencyKey
         )
     }
 
@@ -96,45 +80,8 @@ extension StripeClient {
         _ attributes: SourceRefundAttributes,
         idempotencyKey: String? = nil
     ) async throws(StripeError) -> Source {
-        var changes = SourceChanges()
-        changes.additionalAPIParameters = attributes.parameters
-        return try await updateSource(id, changes, idempotencyKey: idempotencyKey)
-    }
-
-    /// Reads one page of the payments that reached a receiver Source, newest first.
-    ///
-    /// - Parameters:
-    ///   - id: `src_…`.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
-    /// - Throws: Any ``StripeError``.
-    public func listSourceTransactions(
-        ofSource id: String,
-        cursor: PageCursor? = nil,
-        limit: Int = 100
-    ) async throws(StripeError) -> StripeList<SourceTransaction> {
-        let path = try StripeCall.path("/v1/sources", id, tail: "/source_transactions")
-        return try await list(path, [], cursor, limit)
-    }
-
-    /// All payments that reached a receiver Source, page after page.
-    public func sourceTransactions(
-        ofSource id: String,
-        cursor: PageCursor? = nil
-    ) -> StripePages<SourceTransaction> {
-        StripePages(from: cursor) { cursor throws(StripeError) in
-            try await listSourceTransactions(ofSource: id, cursor: cursor)
-        }
-    }
-
-    /// Reads one payment that reached a receiver Source.
-    public func retrieveSourceTransaction(
-        _ id: String,
-        ofSource source: String
-    ) async throws(StripeError) -> SourceTransaction {
-        let path = try StripeCall.path("/v1/sources", source, tail: "/source_transactions")
-        return try await retrieve(path, id, nil, nil)
+        let form = FormFields.pairs(of: .object(attributes.parameters))
+        return try await command("/v1/sources", id, form: form, idempotencyKey: idempotencyKey)
     }
 
     /// Reads a notice of a coming debit.
@@ -152,29 +99,5 @@ extension StripeClient {
     ) async throws(StripeError) -> MandateNotification {
         let path = try StripeCall.path("/v1/sources", source, tail: "/mandate_notifications")
         return try await retrieve(path, id, nil, timeout)
-    }
-
-    /// Attaches a reusable Source to a customer; it must be pending or chargeable.
-    public func attachSource(
-        _ id: String,
-        toCustomer customer: String,
-        idempotencyKey: String? = nil
-    ) async throws(StripeError) -> Source {
-        let path = try StripeCall.path("/v1/customers", customer, tail: "/sources")
-        return try await perform(
-            StripeCall(.post, path, form: [("source", id)], idempotencyKey: idempotencyKey)
-        )
-    }
-
-    /// Detaches a Source from its customer, which consumes it for good.
-    public func detachSource(
-        _ id: String,
-        fromCustomer customer: String
-    ) async throws(StripeError) -> Source {
-        let path = try StripeCall.path(
-            try StripeCall.path("/v1/customers", customer, tail: "/sources"),
-            id
-        )
-        return try await perform(StripeCall(.delete, path))
     }
 }

@@ -1,0 +1,56 @@
+/// Where the refund of a receiver Source goes.
+///
+/// *Shape*: fields of the hash named after the type, as `multibanco[refund_iban]`.
+/// *Source*: <https://docs.stripe.com/sources/multibanco>, <https://docs.stripe.com/sources/ach-credit-transfer> and
+/// <https://docs.stripe.com/sources/sepa-credit-transfer>.
+public enum SourceRefundAttributes: Hashable, Sendable {
+    /// To an American account; `holderType` is `individual` or `company`.
+    case achCreditTransfer(
+        holderName: String,
+        holderType: String,
+        routingNumber: String,
+        accountNumber: String
+    )
+    /// To a European account, of a Portuguese payment.
+    case multibanco(holderName: String, iban: String, address: StripeAddress? = nil)
+    /// To a European account, of a transfer.
+    case sepaCreditTransfer(holderName: String, iban: String, address: StripeAddress? = nil)
+    /// Of another type: the fields of the hash of that name.
+    case other(SourceType, [String: JSONValue])
+
+    /// The hash by its name.
+    var parameters: [String: JSONValue] {
+        switch self {
+        case .achCreditTransfer(let name, let type, let routingNumber, let accountNumber):
+            return [
+                "ach_credit_transfer": [
+                    "refund_account_holder_name": .string(name),
+                    "refund_account_holder_type": .string(type),
+                    "refund_routing_number": .string(routingNumber),
+                    "refund_account_number": .string(accountNumber),
+                ]
+            ]
+        case .multibanco(let name, let iban, let address):
+            return ["multibanco": Self.european(name, iban, address)]
+        case .sepaCreditTransfer(let name, let iban, let address):
+            return ["sepa_credit_transfer": Self.european(name, iban, address)]
+        case .other(let type, let fields): return [type.rawValue: .object(fields)]
+        }
+    }
+
+    private static func european(
+        _ name: String,
+        _ iban: String,
+        _ address: StripeAddress?
+    ) -> JSONValue {
+        var fields: [String: JSONValue] = [
+            "refund_account_holder_name": .string(name), "refund_iban": .string(iban),
+        ]
+        for (part, value) in address?.parameters.object ?? [:] {
+            fields["refund_account_holder_address_" + part] = value
+        }
+        return .object(fields)
+    }
+}
+
+extension SourceRefundAttributes: RedactedValue {}
