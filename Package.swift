@@ -459,8 +459,8 @@ let package = Package(
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
-                "PollerNet", "PollerTesting", "PollerWords", "pollerctl", httpClient, nioCore,
-                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
+                "PollerNet", "PollerTesting", "PollerWords", "StripeAPI", "pollerctl", arguments,
+                httpClient, nioCore, nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],
             swiftSettings: settings
         ),

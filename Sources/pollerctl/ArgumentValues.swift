@@ -10,6 +10,9 @@ extension Span: ExpressibleByArgument {
     public var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }
 
+/// How webhooks are signed, as users write it.
+extension Endpoint.Signing: ExpressibleByArgument {}
+
 /// `NAME=VALUE` on a command line.
 struct NameValue: ExpressibleByArgument {
     let name: String

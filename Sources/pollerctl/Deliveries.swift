@@ -23,7 +23,7 @@ struct DeliveryCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl delivery list`: how deliveries stand.
-struct DeliveryList: ListCommand {
+struct DeliveryList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List deliveries, the newest first.",
@@ -43,8 +43,6 @@ struct DeliveryList: ListCommand {
     @OptionGroup var most: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 
     func validate() throws {
         try names.check([source].compactMap(\.self))

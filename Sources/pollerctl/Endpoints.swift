@@ -38,7 +38,7 @@ struct EndpointAdd: AsyncParsableCommand {
     @Option(
         help: "hmac, or ed25519: the receiver gets a public key, with which nobody can sign."
     )
-    var signing: Signing?
+    var signing: Endpoint.Signing?
 
     @Option(help: "Names the request: sent again with the same key it makes no second endpoint.")
     var idempotencyKey: String?
@@ -50,7 +50,7 @@ struct EndpointAdd: AsyncParsableCommand {
         try await server.perform { client in
             var update = options.update(url: target, account: account)
             try await client.resolveFallback(of: &update, in: account)
-            update.signing = signing?.wire
+            update.signing = signing
             let endpoint = try await client.createEndpoint(
                 update,
                 idempotencyKey: idempotencyKey
@@ -64,14 +64,6 @@ struct EndpointAdd: AsyncParsableCommand {
                 )
             }
         }
-    }
-
-    /// How webhooks are signed, as it is typed.
-    enum Signing: String, ExpressibleByArgument, CaseIterable {
-        case hmac
-        case ed25519
-
-        var wire: Endpoint.Signing { self == .hmac ? .hmac : .ed25519 }
     }
 
     /// The other endpoints of its account with the same URL.
@@ -88,7 +80,7 @@ struct EndpointAdd: AsyncParsableCommand {
 }
 
 /// `pollerctl endpoint list`: the endpoints, the newest first.
-struct EndpointList: ListCommand {
+struct EndpointList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List endpoints, the newest first.",
@@ -101,8 +93,6 @@ struct EndpointList: ListCommand {
 
     @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 
     var whenEmpty: String {
         let (of, option) = account.map { (" of account \($0)", " --account \($0)") } ?? ("", "")

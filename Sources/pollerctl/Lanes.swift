@@ -20,7 +20,7 @@ struct LaneCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl lane list`: what holds things up first.
-struct LaneList: ListCommand {
+struct LaneList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List lanes, what holds things up first.",
@@ -30,8 +30,6 @@ struct LaneList: ListCommand {
 
     @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 
     func columns(_ client: PollerClient) async -> [Column<Lane>] {
         Lane.columns(isServed: await client.hasWorkers)
@@ -258,7 +256,7 @@ struct AccountCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl account list`: open watches and endpoints of each, with their limits.
-struct AccountList: ListCommand {
+struct AccountList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List accounts with their open watches, endpoints and limits.",
@@ -272,8 +270,6 @@ struct AccountList: ListCommand {
 
     @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 }
 
 extension Account: Listed {

@@ -147,6 +147,15 @@ extension ListCommand where Item: Listed {
     func columns(_ client: PollerClient) async -> [Column<Item>] { Item.columns }
 }
 
+/// A list whose length is an option.
+protocol PagedListCommand: ListCommand {
+    var most: PageLimit { get }
+}
+
+extension PagedListCommand {
+    var limit: Int { most.items }
+}
+
 /// How many items a list prints at most.
 struct PageLimit: ParsableArguments {
     @Option(name: .customLong("limit"), help: "At most so many.")

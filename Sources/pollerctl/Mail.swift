@@ -13,7 +13,7 @@ struct MailCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl mail list`: the suppressed recipients.
-struct MailList: ListCommand {
+struct MailList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List suppressed recipients, the newest first, with masked addresses.",
@@ -25,7 +25,6 @@ struct MailList: ListCommand {
     @OptionGroup var most: PageLimit
     @OptionGroup var server: ServerOptions
 
-    var limit: Int { most.items }
     var whenEmpty: String { "mails are sent to every recipient" }
 }
 

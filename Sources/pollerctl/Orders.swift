@@ -35,7 +35,7 @@ struct OrderGet: AsyncParsableCommand {
 }
 
 /// `pollerctl order list`: many orders.
-struct OrderList: ListCommand {
+struct OrderList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the orders of an account, the newest first.",
@@ -55,8 +55,6 @@ struct OrderList: ListCommand {
     var account: String?
 
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 
     func filters(_ client: PollerClient) -> [(String, String?)] {
         [("state", state), ("account", account), ("paid_twice", paidTwice ? "true" : nil)]

@@ -25,7 +25,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 }
 
 /// `pollerctl quarantine list`: what is there, and why.
-struct QuarantineList: ListCommand {
+struct QuarantineList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List quarantined watches with the reason, those closed first at the top.",
@@ -36,8 +36,6 @@ struct QuarantineList: ListCommand {
     @OptionGroup var most: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
-
-    var limit: Int { most.items }
 
     func columns(_ client: PollerClient) -> [Column<Watch>] {
         [

@@ -130,10 +130,7 @@ struct IntentMethod: ParsableArguments {
     @Option(help: "A payment method that exists, pm_….")
     var paymentMethod: String?
 
-    @Option(
-        name: .customLong("return-url"),
-        help: "Where the customer comes back to, such as https://pay.example/r."
-    )
+    @Option(help: "Where the customer comes back to, such as https://pay.example/r.")
     var returnURL: String?
 
     func validate() throws {

@@ -5,84 +5,47 @@ import StripeAPI
 
 /// The options of `pollerctl source create`, and in tables the parameters of Stripe's that they set.
 struct SourceFields: ParsableArguments {
-    @Option(help: "In the currency's smallest unit: 1099 is 10.99 EUR.")
-    var amount: Int?
-    @Option(help: "Three letters, such as eur.")
-    var currency: String?
-    @Option(help: "The customer's name, at least 3 letters.")
-    var name: String?
-    @Option(help: "The customer's email address; for every payment method.")
-    var email: String?
-    @Option(help: "The customer's telephone number.")
-    var phone: String?
-    @Option(
-        name: .customLong("return-url"),
-        help: "Where the customer comes back to, such as https://pay.example/r."
-    )
+    @Option(help: "In the currency's smallest unit: 1099 is 10.99 EUR.") var amount: Int?
+    @Option(help: "Three letters, such as eur.") var currency: String?
+    @Option(help: "The customer's name, at least 3 letters.") var name: String?
+    @Option(help: "The customer's email address; for every payment method.") var email: String?
+    @Option(help: "The customer's telephone number.") var phone: String?
+    @Option(help: "Where the customer comes back to, such as https://pay.example/r.")
     var returnURL: String?
-    @Option(help: "Two letters, the country of the bank or of the address.")
-    var country: String?
-    @Option(help: "The text on the customer's statement.")
-    var statementDescriptor: String?
-    @Option(help: "The customer's bank, such as ing.")
-    var bank: String?
-    @Option(help: "The account to debit.")
-    var iban: String?
-    @Option(help: "Street and number.")
-    var line1: String?
-    @Option(help: "Town.")
-    var city: String?
-    @Option(help: "Postal code.")
-    var postalCode: String?
-    @Option(help: "A test card's number; for a real card use --token.")
-    var number: String?
-    @Option(help: "The card's check digits.")
-    var cvc: String?
-    @Option(help: "The card's month of expiry, 1 to 12.")
-    var expMonth: Int?
-    @Option(help: "The card's year of expiry.")
-    var expYear: Int?
-    @Option(help: "A token of Stripe.js, tok_…, in place of the card itself.")
-    var token: String?
-    @Option(help: "The card source to authenticate, src_….")
-    var card: String?
-    @Option(name: .customLong("app-id"), help: "The WeChat id of the app.")
-    var appID: String?
-    @Option(name: .customLong("app-bundle-id"), help: "The bundle id of the app that opens Alipay.")
-    var appBundleID: String?
-    @Option(help: "The version key of the app that opens Alipay.")
-    var appVersionKey: String?
-    @Option(name: .customLong("call-id"), help: "The wallet's call id.")
-    var callID: String?
-    @Option(name: .customLong("cart-id"), help: "The wallet's cart.")
-    var cartID: String?
-    @Option(name: .customLong("transaction-id"), help: "The wallet's transaction.")
-    var transactionID: String?
-    @Option(help: "What is bought, AMOUNT:DESCRIPTION; may be repeated.")
-    var item: [String] = []
-    @Option(help: "Two letters, where the customer buys.")
-    var purchaseCountry: String?
-    @Option(help: "The customer's first name.")
-    var firstName: String?
-    @Option(help: "The customer's last name.")
-    var lastName: String?
-    @Option(help: "Attach it at once, cus_…; for reusable sources.")
-    var customer: String?
+    @Option(help: "Two letters, the country of the bank or of the address.") var country: String?
+    @Option(help: "The text on the customer's statement.") var statementDescriptor: String?
+    @Option(help: "The customer's bank, such as ing.") var bank: String?
+    @Option(help: "The account to debit.") var iban: String?
+    @Option(help: "Street and number.") var line1: String?
+    @Option(help: "Town.") var city: String?
+    @Option(help: "Postal code.") var postalCode: String?
+    @Option(help: "A test card's number; for a real card use --token.") var number: String?
+    @Option(help: "The card's check digits.") var cvc: String?
+    @Option(help: "The card's month of expiry, 1 to 12.") var expMonth: Int?
+    @Option(help: "The card's year of expiry.") var expYear: Int?
+    @Option(help: "A token of Stripe.js, tok_…, in place of the card itself.") var token: String?
+    @Option(help: "The card source to authenticate, src_….") var card: String?
+    @Option(help: "The WeChat id of the app.") var appID: String?
+    @Option(help: "The bundle id of the app that opens Alipay.") var appBundleID: String?
+    @Option(help: "The version key of the app that opens Alipay.") var appVersionKey: String?
+    @Option(help: "The wallet's call id.") var callID: String?
+    @Option(help: "The wallet's cart.") var cartID: String?
+    @Option(help: "The wallet's transaction.") var transactionID: String?
+    @Option(help: "What is bought, AMOUNT:DESCRIPTION; may be repeated.") var item: [String] = []
+    @Option(help: "Two letters, where the customer buys.") var purchaseCountry: String?
+    @Option(help: "The customer's first name.") var firstName: String?
+    @Option(help: "The customer's last name.") var lastName: String?
+    @Option(help: "Attach it at once, cus_…; for reusable sources.") var customer: String?
     @Option(help: "The platform's source it is made from, src_… (Connect).")
     var originalSource: String?
     @Option(help: "redirect, receiver, code_verification or none; the type's own when absent.")
     var flow: String?
-    @Option(help: "reusable or single_use; the type's own when absent.")
-    var usage: String?
+    @Option(help: "reusable or single_use; the type's own when absent.") var usage: String?
     @Option(help: "How the account for refunds is asked for: email, manual or none.")
     var refundAttributes: String?
     @Option(help: "The notice before each debit: email, stripe_email, manual or none.")
     var mandateNotification: String?
-    @Option(
-        name: .customLong("mandate-ip"),
-        help: "The customer agreed on a page, now, from this address."
-    )
-    var mandateIP: String?
+    @Option(help: "The customer agreed on a page, now, from this address.") var mandateIP: String?
     @Option(help: "The browser the customer agreed with; goes with --mandate-ip.")
     var mandateUserAgent: String?
     @Option(help: "The customer agreed on paper, now; where the copy can be asked for.")

@@ -7,16 +7,12 @@ import StripeAPI
 /// Which Stripe, and as whom: the options of every command that talks to Stripe itself.
 struct StripeOptions: ParsableArguments {
     @Option(
-        name: .customLong("stripe-account"),
         help:
             "Act for this account, acct_…: a connected one, or one of the organisation of the key."
     )
     var stripeAccount: String?
 
-    @Option(
-        name: .customLong("idempotency-key"),
-        help: "The same for every repetition; a new one when absent."
-    )
+    @Option(help: "The same for every repetition; a new one when absent.")
     var idempotencyKey: String?
 
     /// Longer than any answer of Stripe's that still comes, short enough for a person who waits.
