@@ -10,21 +10,10 @@ package final class StripeAccounts: Sendable {
     /// Connected accounts remembered; beyond it their clients are made anew for each poll.
     private static let connectedMax = 10_000
 
-    /// What reaches an account, and what each of its polls begins with.
-    private struct Access: Sendable {
-        let client: StripeClient
-        let head: Result<StripePolls.Head, StripeError>
-
-        init(_ client: StripeClient) {
-            self.client = client
-            head = Result { () throws(StripeError) in try StripePolls.Head(client) }
-        }
-    }
-
-    private let own: [AccountID: Access]
+    private let own: [AccountID: StripeClient]
     /// The platform of each connected account that a list names.
     private let platforms: [AccountID: AccountID]
-    private let connected = Mutex<[AccountID: Access]>([:])
+    private let connected = Mutex<[AccountID: StripeClient]>([:])
 
     /// - Parameters:
     ///   - configurations: each account's key and address. The key of `AccountID.main` also reads connected
@@ -43,7 +32,7 @@ package final class StripeAccounts: Sendable {
                 if configuration.key.isOrganization, account.isOfStripe {
                     configuration.account = configuration.account ?? account.description
                 }
-                return (account, Access(StripeClient(configuration: configuration)))
+                return (account, StripeClient(configuration: configuration))
             }
         )
     }
@@ -61,12 +50,7 @@ package final class StripeAccounts: Sendable {
 
     /// The accounts whose key is an organisation's and reads none but those connected to them.
     package var organisations: [AccountID] {
-        named.filter { own[$0]?.client.configuration.isOfOrganisationAlone ?? false }
-    }
-
-    /// What reaches an account; nil when nobody has told us how.
-    package func client(for account: AccountID) -> StripeClient? {
-        access(to: account)?.client
+        named.filter { own[$0]?.configuration.isOfOrganisationAlone ?? false }
     }
 
     /// Why an account is not polled, and what to do.
@@ -78,23 +62,19 @@ package final class StripeAccounts: Sendable {
                 + "configuration"
     }
 
-    /// What every poll of an account begins with; nil when nobody has told us how to reach it.
-    func head(for account: AccountID) -> Result<StripePolls.Head, StripeError>? {
-        access(to: account)?.head
-    }
-
-    private func access(to account: AccountID) -> Access? {
+    /// The client of an account; nil when no key for it is configured.
+    package func client(for account: AccountID) -> StripeClient? {
         if let own = own[account] {
-            return own.client.configuration.isOfOrganisationAlone ? nil : own
+            return own.configuration.isOfOrganisationAlone ? nil : own
         }
         guard account.isOfStripe,
             let platform = own[platforms[account] ?? .main]
         else { return nil }
         return connected.withLock { connected in
             if let known = connected[account] { return known }
-            let access = Access(platform.client.acting(for: account.description))
-            if connected.count < Self.connectedMax { connected[account] = access }
-            return access
+            let client = platform.acting(for: account.description)
+            if connected.count < Self.connectedMax { connected[account] = client }
+            return client
         }
     }
 }

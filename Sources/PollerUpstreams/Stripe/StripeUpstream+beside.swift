@@ -2,7 +2,6 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 import Poller
-import PollerHTTP
 import StripeAPI
 
 // What an object does not show by itself, read in the same poll.
@@ -22,7 +21,7 @@ extension StripeUpstream {
     func completed(
         _ seen: Observation,
         _ watch: Watch,
-        _ head: StripePolls.Head,
+        _ client: StripeClient,
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> PollResult {
         guard let object = seen.object, mayBeIncomplete(seen, watch) else { return .observed(seen) }
@@ -30,36 +29,35 @@ extension StripeUpstream {
         var seen = seen
         // What the object and its charge do not agree about is not final.
         if facts.isContradictory { seen.rank = .pending }
-        guard !head.isPublishable, let charge = facts.charge, let id = charge.id else {
+        guard !client.isPublishable, let charge = facts.charge, let id = charge.id else {
             return .observed(seen)
         }
+        let ofCharge = [("charge", "\(id)"), ("limit", "100")]
         if charge.dispute == .claimed {
-            let list =
-                "/v1/disputes?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
-            switch try await read(list, watch, head, until: end) {
+            switch try await read("/v1/disputes", ofCharge, watch, client, until: end) {
             case .read(let disputes): seen.lists.disputes = disputes
             case .again(let result): return result
             }
         }
         if charge.lacksRefunds {
-            let list = "/v1/refunds?" + StripeClient.query([("charge", "\(id)"), ("limit", "100")])
-            switch try await read(list, watch, head, until: end) {
+            switch try await read("/v1/refunds", ofCharge, watch, client, until: end) {
             case .read(let refunds): seen.lists.refunds = refunds
             case .again(let result): return result
             }
         }
         if watch.key.kind == .charge, charge.isHeld {
             if let intent = facts.intent {
-                switch try await read("/v1/payment_intents/\(intent)", watch, head, until: end) {
+                let path = "/v1/payment_intents/\(intent)"
+                switch try await read(path, [], watch, client, until: end) {
                 case .read(let intent): seen.intent = intent
                 case .again(let result): return result
                 }
             } else if watch.isReview || watch.news == .money {
                 let since = charge.created.map { "\($0.ms / 1000)" } ?? "0"
-                let list = StripeClient.query([
+                let lapses = [
                     ("type", "charge.expired"), ("created[gte]", since), ("limit", "100"),
-                ])
-                switch try await read("/v1/events?" + list, watch, head, until: end) {
+                ]
+                switch try await read("/v1/events", lapses, watch, client, until: end) {
                 case .read(let events): seen.hasLapsed = events?.names(charge: id) ?? false
                 case .again(let result): return result
                 }
@@ -67,8 +65,7 @@ extension StripeUpstream {
         }
         if charge.isRefundDoubtful {
             let members = [("expand[]", "balance_transaction"), ("expand[]", "refunds")]
-            let path = "/v1/charges/\(id)?" + StripeClient.query(members)
-            switch try await read(path, watch, head, until: end) {
+            switch try await read("/v1/charges/\(id)", members, watch, client, until: end) {
             case .read(let whole): seen.charge = whole
             case .again(let result): return result
             }
@@ -95,12 +92,13 @@ extension StripeUpstream {
 
     private func read(
         _ path: String,
+        _ query: [(String, String)],
         _ watch: Watch,
-        _ head: StripePolls.Head,
+        _ client: StripeClient,
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> Beside {
         let left = max(ContinuousClock.now.duration(to: end), .zero)
-        let reply = try await polls.get(path, head, timeout: left)
+        let reply = try await client.get(path, query: query, over: polls, timeout: left)
         guard (200..<300).contains(reply.status) else {
             // Only Stripe itself can say that this key may not read it, or that it does not exist.
             let result = result(of: reply, for: watch)

@@ -2,7 +2,6 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 package import Poller
-import PollerHTTP
 package import PollerNet
 import StripeAPI
 
@@ -24,7 +23,7 @@ import StripeAPI
 /// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private var accounts: StripeAccounts
-    let polls: StripePolls
+    let polls: PooledTransport
     private var expiry: SourceExpiry
     private let limited = LimitedAccounts()
     private let wallClock: @Sendable () -> Timestamp
@@ -40,7 +39,7 @@ package struct StripeUpstream: Upstream {
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.accounts = accounts
-        polls = StripePolls(client: PooledClient(), resolver: resolver)
+        polls = PooledTransport(resolver: resolver)
         self.expiry = expiry
         self.wallClock = wallClock
     }
@@ -57,50 +56,51 @@ package struct StripeUpstream: Upstream {
     package var payments: StripePayments { StripePayments(expiry: expiry) }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
-        guard let head = accounts.head(for: watch.key.account) else {
+        guard let client = accounts.client(for: watch.key.account) else {
             return .unserved(accounts.whyUnserved(watch.key.account))
         }
         if let left = limited.left(of: watch.key.account, at: wallClock()) {
             return .rateLimited(retryAfter: left)
         }
         do throws(StripeError) {
-            let head = try head.get()
-            var path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
-            if head.isPublishable {
+            var query: [(String, String)] = []
+            if client.isPublishable {
                 guard let secret = watch.clientSecret?.reveal else {
                     return .unaskable(
                         "a publishable key needs the client_secret: enqueue the source again with it"
                     )
                 }
-                path += "?" + StripeClient.query([("client_secret", secret)])
+                query = [("client_secret", secret)]
             } else if watch.key.kind == .paymentIntent {
                 // Refunds and disputes change no field of an intent, only of its charge; and what became of
                 // a refund only the refund itself says.
-                path += "?expand%5B%5D=latest_charge&expand%5B%5D=latest_charge.refunds"
+                query = [("expand[]", "latest_charge"), ("expand[]", "latest_charge.refunds")]
             } else if watch.key.kind == .charge {
                 // Whether a hold was let go or has lapsed, and what became of a refund, stands in the
                 // refund alone.
                 // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
-                path += "?expand%5B%5D=refunds"
+                query = [("expand[]", "refunds")]
             }
             let began = ContinuousClock.now
-            let found = result(of: try await polls.get(path, head, timeout: timeout), for: watch)
+            let reply = try await client.get(
+                "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)",
+                query: query,
+                over: polls,
+                timeout: timeout
+            )
+            let found = result(of: reply, for: watch)
             guard case .observed(let seen) = found else { return found }
             // All within the time of one: what comes too late says nothing, and is asked again.
-            return try await completed(seen, watch, head, until: began + timeout)
+            return try await completed(seen, watch, client, until: began + timeout)
         } catch {
             return result(of: error)
         }
     }
 
-    func result(of reply: HTTPReply, for watch: Watch) -> PollResult {
+    func result(of reply: StripeReply, for watch: Watch) -> PollResult {
         // All polls but a few are answered so: nothing is copied for them that is not needed.
         if (200..<300).contains(reply.status) { return observed(reply, watch) }
-        let response = StripeResponse(
-            status: reply.status,
-            headers: reply.headers,
-            body: reply.body
-        )
+        let response = StripeResponse(reply)
         let failure = response.failure
         switch response.status {
         // The key was revoked, has expired or never existed. A proxy that requires a login sends no error of Stripe's.
@@ -141,7 +141,7 @@ package struct StripeUpstream: Upstream {
         response.headers.retryAfter.flatMap { RetryAfter.parse($0, now: wallClock()) }
     }
 
-    private func observed(_ reply: HTTPReply, _ watch: Watch) -> PollResult {
+    private func observed(_ reply: StripeReply, _ watch: Watch) -> PollResult {
         if let reason = ContentType.objection(
             to: reply.headers.first(name: "content-type"),
             encodedAs: reply.headers.first(name: "content-encoding")
@@ -192,6 +192,11 @@ package struct StripeUpstream: Upstream {
         case .bodyTooLarge, .malformed, .invalidRequest: .malformed("\(error)")
         }
     }
+}
+
+extension StripeClient {
+    /// Whether each object has to be requested with its own secret.
+    var isPublishable: Bool { configuration.key.kind == .publishable }
 }
 
 /// How near to its end each status of Stripe's objects is.

@@ -2,15 +2,7 @@ import NIOHTTP1
 
 /// One call of the API, before a client adds its headers.
 struct StripeCall: Sendable {
-    /// What it does.
-    enum Verb: Sendable {
-        case get
-        case post
-        case delete
-    }
-
-    /// What it does.
-    let verb: Verb
+    let method: HTTPMethod
     /// Path and query, encoded.
     let target: String
     /// The encoded body of a POST.
@@ -21,13 +13,13 @@ struct StripeCall: Sendable {
     let problem: String?
 
     init(
-        _ verb: Verb,
+        _ method: HTTPMethod,
         _ path: String,
         query: [(String, String)] = [],
         form: [(String, String)]? = nil,
         idempotencyKey: String? = nil
     ) {
-        self.verb = verb
+        self.method = method
         target = query.isEmpty ? path : path + "?" + PercentEncoding.form(query)
         self.form = form.map(PercentEncoding.form)
         // A URL is logged; a client secret has a separate parameter, which Stripe requires.
@@ -38,15 +30,6 @@ struct StripeCall: Sendable {
 }
 
 extension StripeCall {
-    /// The verb as HTTP has it.
-    var method: HTTPMethod {
-        switch verb {
-        case .get: .GET
-        case .post: .POST
-        case .delete: .DELETE
-        }
-    }
-
     private static let secretAdvice =
         "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
 
@@ -76,6 +59,13 @@ extension StripeCall {
         }
         return path + tail
     }
+}
+
+/// The methods of calls, for files that know nothing else of HTTP.
+extension HTTPMethod {
+    static var get: Self { .GET }
+    static var post: Self { .POST }
+    static var delete: Self { .DELETE }
 }
 
 /// What every request of one client begins with, checked and built once.

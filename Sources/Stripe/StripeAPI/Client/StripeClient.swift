@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOHTTP1
 
 /// A client of Stripe's API, bounded in time and size.
@@ -91,7 +90,7 @@ public struct StripeClient: Sendable {
         timeout: Duration? = nil
     ) async throws(StripeError) -> Value {
         var call = call
-        if call.verb == .post, call.idempotencyKey == nil {
+        if call.method == .post, call.idempotencyKey == nil {
             call.idempotencyKey = configuration.makeIdempotencyKey()
         }
         var triesMade = 0
@@ -128,14 +127,31 @@ public struct StripeClient: Sendable {
         _ call: StripeCall,
         timeout: Duration?
     ) async throws(StripeError) -> StripeResponse {
-        try await StripeTransport.send(
-            try makeRequest(call),
-            timeout: timeout ?? configuration.timeout,
-            bytesMax: configuration.maxBodyBytes
+        StripeResponse(
+            try await SharedTransport().send(
+                try makeRequest(call),
+                timeout: timeout ?? configuration.timeout
+            )
         )
     }
 
-    private func makeRequest(_ call: StripeCall) throws(StripeError) -> HTTPClient.Request {
+    /// Sends a GET once over connections of the caller's own, as a cluster's polls are, and returns the
+    /// answer as it arrived.
+    ///
+    /// Errors are those of ``get(_:query:timeout:)``.
+    package func get(
+        _ path: String,
+        query: [(String, String)] = [],
+        over transport: some StripeTransport,
+        timeout: Duration
+    ) async throws(StripeError) -> StripeReply {
+        try await transport.send(
+            try makeRequest(StripeCall(.get, path, query: query)),
+            timeout: timeout
+        )
+    }
+
+    private func makeRequest(_ call: StripeCall) throws(StripeError) -> StripeRequest {
         if let problem = configuration.head.problem ?? call.problem {
             throw .invalidRequest(problem)
         }
@@ -153,16 +169,14 @@ public struct StripeClient: Sendable {
         if call.form != nil {
             headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
         }
-        do {
-            return try HTTPClient.Request(
-                url: configuration.baseURL + call.target,
-                method: call.method,
-                headers: headers,
-                body: call.form.map { .string($0) }
-            )
-        } catch {
-            throw .invalidRequest("\(configuration.baseURL) is not an http or https address")
-        }
+        return StripeRequest(
+            method: call.method,
+            baseURL: configuration.baseURL,
+            target: call.target,
+            headers: headers,
+            body: call.form,
+            bytesMax: configuration.maxBodyBytes
+        )
     }
 }
 

@@ -1,3 +1,4 @@
+import NIOCore
 import NIOHTTP1
 
 #if canImport(FoundationEssentials)
@@ -22,6 +23,15 @@ public struct StripeResponse: Sendable {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+
+    /// An answer of a transport, with the headers of interest.
+    package init(_ reply: StripeReply) {
+        self.init(
+            status: reply.status,
+            headers: StripeHeaders(reply.headers),
+            body: Data(reply.body.readableBytesView)
+        )
     }
 
     /// Decodes the body of a 2xx response; a caller that needs two fields passes a type with two fields.

@@ -1,28 +1,70 @@
 import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
+package import NIOCore
+package import NIOHTTP1
 import SafeNumbers
 import Synchronization
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+/// Sends the requests of a client, each once, and reads the whole answer.
+package protocol StripeTransport: Sendable {
+    /// Sends a request; the answer may have any status.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - timeout: From now to the last byte of the body.
+    /// - Returns: The answer.
+    /// - Throws: ``StripeError/transport(_:)``, ``StripeError/bodyTooLarge(limitBytes:)`` or
+    ///   ``StripeError/invalidRequest(_:)``.
+    func send(
+        _ request: StripeRequest,
+        timeout: Duration
+    ) async throws(StripeError) -> StripeReply
+}
+
+/// A request with everything but the headers of the connection.
+package struct StripeRequest: Sendable {
+    package var method = HTTPMethod.GET
+    /// Scheme, host and port.
+    package let baseURL: String
+    /// Path and query, encoded.
+    package let target: String
+    package let headers: HTTPHeaders
+    package var body: String?
+    /// How many bytes of the answer's body are accepted.
+    package let bytesMax: Int
+
+    /// The error for a base URL that no request can be sent to.
+    package var invalidBaseURL: StripeError {
+        .invalidRequest("\(baseURL) is not an http or https address")
+    }
+}
+
+/// An answer as it arrived.
+package struct StripeReply: Sendable {
+    package let status: Int
+    package let headers: HTTPHeaders
+    package let body: ByteBuffer
+
+    /// Describes an answer.
+    package init(status: Int, headers: HTTPHeaders, body: ByteBuffer) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
 
 /// The HTTP client shared by all Stripe clients of a process.
-enum StripeTransport {
+struct SharedTransport: StripeTransport {
     /// Keep-alive connections to one host; a worker polls at most this many sources at a time by default.
-    static let connectionsMax = 256
+    private static let connectionsMax = 256
 
     /// How long a connection may take to be made, TLS included; the request's own deadline may be shorter.
-    static let connectTimeout = TimeAmount.seconds(10)
+    private static let connectTimeout = TimeAmount.seconds(10)
 
     /// Runs on the process's singleton event loops and lives as long as the process.
     ///
     /// Redirects are refused, since following one would hand the key to another host; a refused connection
     /// fails at once, since the caller owns retries.
-    static let shared: HTTPClient = {
+    private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: HTTPClient.Configuration.Timeout(connect: connectTimeout),
@@ -36,17 +78,23 @@ enum StripeTransport {
         )
     }()
 
-    /// Sends a request and collects its answer, whatever its status.
-    ///
-    /// `timeout` spans the whole exchange, whereas that of the client's async `execute` ends with the head.
-    static func send(
-        _ request: HTTPClient.Request,
-        timeout: Duration,
-        bytesMax: Int
-    ) async throws(StripeError) -> StripeResponse {
-        let task = shared.execute(
-            request: request,
-            delegate: ResponseCollector(bytesMax: bytesMax),
+    /// Sends a request; `timeout` spans the whole exchange, whereas that of the client's async `execute` ends
+    /// with the head.
+    func send(
+        _ request: StripeRequest,
+        timeout: Duration
+    ) async throws(StripeError) -> StripeReply {
+        guard
+            let http = try? HTTPClient.Request(
+                url: request.baseURL + request.target,
+                method: request.method,
+                headers: request.headers,
+                body: request.body.map { .string($0) }
+            )
+        else { throw request.invalidBaseURL }
+        let task = Self.client.execute(
+            request: http,
+            delegate: ResponseCollector(bytesMax: request.bytesMax),
             deadline: .now() + TimeAmount(timeout)
         )
         do {
@@ -87,7 +135,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
     }
 
     func didReceiveHead(
-        task: HTTPClient.Task<StripeResponse>,
+        task: HTTPClient.Task<StripeReply>,
         _ head: HTTPResponseHead
     ) -> EventLoopFuture<Void> {
         if let announced = head.headers.first(name: "content-length").flatMap({ Int(decimal: $0) }),
@@ -100,7 +148,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(
-        task: HTTPClient.Task<StripeResponse>,
+        task: HTTPClient.Task<StripeReply>,
         _ part: ByteBuffer
     ) -> EventLoopFuture<Void> {
         let fits = state.withLock { state in
@@ -116,13 +164,13 @@ final class ResponseCollector: HTTPClientResponseDelegate {
             : task.eventLoop.makeFailedFuture(TooLarge(bytesMax: bytesMax))
     }
 
-    func didFinishRequest(task: HTTPClient.Task<StripeResponse>) throws -> StripeResponse {
+    func didFinishRequest(task: HTTPClient.Task<StripeReply>) throws -> StripeReply {
         let state = state.withLock { $0 }
         guard let head = state.head else { throw HTTPClientError.remoteConnectionClosed }
-        return StripeResponse(
+        return StripeReply(
             status: Int(clamping: head.status.code),
-            headers: StripeHeaders(head.headers),
-            body: state.body.map { Data($0.readableBytesView) } ?? Data()
+            headers: head.headers,
+            body: state.body ?? ByteBuffer()
         )
     }
 }

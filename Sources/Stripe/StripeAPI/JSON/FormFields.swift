@@ -40,9 +40,9 @@ enum PercentEncoding {
     private static let hex = Array("0123456789ABCDEF".utf8)
 
     /// Appends `text`, escaped, to `output`.
-    static func append(_ text: String, to output: inout String) {
+    private static func append(_ text: String, to output: inout String, keeping kept: String = "") {
         for byte in text.utf8 {
-            if isUnreserved(byte) {
+            if isUnreserved(byte) || kept.utf8.contains(byte) {
                 output.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 output.append("%")
@@ -69,13 +69,7 @@ enum PercentEncoding {
         var output = ""
         for (name, value) in pairs {
             if !output.isEmpty { output.append("&") }
-            for character in name {
-                if character == "[" || character == "]" {
-                    output.append(character)
-                } else {
-                    append(String(character), to: &output)
-                }
-            }
+            append(name, to: &output, keeping: "[]")
             output.append("=")
             append(value, to: &output)
         }

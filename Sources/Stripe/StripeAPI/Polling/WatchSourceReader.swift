@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOHTTP1
 
 /// Reads Sources from a poller cluster instead of Stripe: `GET {base}/v1/watches/{source}`.
@@ -45,16 +44,14 @@ public struct WatchSourceReader: SourceReader {
             try StripeCall.path("/v1/watches", request.id),
             query: query(request, wait)
         )
-        let http: HTTPClient.Request
-        do {
-            http = try HTTPClient.Request(url: base + call.target, headers: headers)
-        } catch {
-            throw .invalidRequest("\(base) is not an http or https address")
-        }
-        let response = try await StripeTransport.send(
-            http,
-            timeout: request.timeout + wait,
+        let http = StripeRequest(
+            baseURL: base,
+            target: call.target,
+            headers: headers,
             bytesMax: Self.bytesMax
+        )
+        let response = StripeResponse(
+            try await SharedTransport().send(http, timeout: request.timeout + wait)
         )
         // No news within the wait.
         if response.status == 304 { return SourceSnapshot(source: nil, seq: request.seenSeq) }

@@ -1,0 +1,126 @@
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerHTTP
+import PollerNet
+import StripeAPI
+import Synchronization
+
+/// Sends the GETs of polls over connections that cost a fraction of StripeAPI's own.
+///
+/// A name is resolved only when no connection is free, again for each new connection. A class, because it
+/// keeps the parsed base URLs.
+final class PooledTransport: StripeTransport {
+    /// Where the requests of a base URL go.
+    private struct Place {
+        let origin: HTTPOrigin
+        /// What goes before every path; empty for Stripe itself.
+        let prefix: String
+    }
+
+    private let client = PooledClient()
+    private let resolver: any AddressResolver
+    /// By base URL: one or a few of the configuration.
+    private let places = Mutex<[String: Place]>([:])
+
+    /// Sends to where `resolver` says the hosts are.
+    init(resolver: any AddressResolver) {
+        self.resolver = resolver
+    }
+
+    func send(
+        _ request: StripeRequest,
+        timeout: Duration
+    ) async throws(StripeError) -> StripeReply {
+        let deadline = NIODeadline.now() + TimeAmount(timeout)
+        let place = try place(of: request)
+        let origin = place.origin
+        do throws(HTTPFailure) {
+            return try await send(request, place, [], deadline)
+        } catch {
+            guard error == .unresolved else { throw StripeError(error, request, origin) }
+        }
+        let addresses: [SocketAddress]
+        do throws(ResolutionFailure) {
+            addresses = try await resolver.addresses(host: origin.host, port: origin.port)
+        } catch {
+            let detail = "the host's name does not resolve: \(error.reason)"
+            throw .transport(TransportFailure(kind: .connection, detail: detail))
+        }
+        do throws(HTTPFailure) {
+            return try await send(request, place, addresses, deadline)
+        } catch {
+            throw StripeError(error, request, origin)
+        }
+    }
+
+    private func place(of request: StripeRequest) throws(StripeError) -> Place {
+        if let known = places.withLock({ $0[request.baseURL] }) { return known }
+        let target: HTTPTarget
+        do throws(InvalidInput) {
+            target = try HTTPTarget(try NotifyURL(request.baseURL))
+        } catch {
+            throw request.invalidBaseURL
+        }
+        let place = Place(
+            origin: HTTPOrigin(isSecure: target.isSecure, host: target.host, port: target.port),
+            prefix: target.path == "/" ? "" : target.path
+        )
+        places.withLock { $0[request.baseURL] = place }
+        return place
+    }
+
+    private func send(
+        _ request: StripeRequest,
+        _ place: Place,
+        _ addresses: [SocketAddress],
+        _ deadline: NIODeadline
+    ) async throws(HTTPFailure) -> StripeReply {
+        let call = HTTPCall(
+            request.method,
+            place.prefix + request.target,
+            at: place.origin,
+            addresses: addresses,
+            headers: request.headers,
+            body: request.body.map { ByteBuffer(string: $0) },
+            deadline: deadline,
+            bodyBytesMax: request.bytesMax
+        )
+        guard let result = await client.send(call) else { throw .cancelled }
+        switch result.outcome {
+        case .answered(let reply):
+            return StripeReply(status: reply.status, headers: reply.headers, body: reply.body)
+        case .cutShort(_, let failure), .failed(let failure): throw failure
+        }
+    }
+}
+
+extension StripeError {
+    /// The error that StripeAPI reports for it.
+    fileprivate init(_ failure: HTTPFailure, _ request: StripeRequest, _ origin: HTTPOrigin) {
+        let kind: TransportFailure.Kind
+        let detail: String
+        switch failure {
+        case .tooLarge:
+            self = .bodyTooLarge(limitBytes: request.bytesMax)
+            return
+        case .deadline: (kind, detail) = (.timeout, "no complete answer in time")
+        case .connectTimeout: (kind, detail) = (.timeout, "connecting took too long")
+        case .handshakeTimeout: (kind, detail) = (.timeout, "the TLS handshake took too long")
+        case .tls(let words): (kind, detail) = (.connection, "TLS failed: \(words)")
+        case .unreachable(let number):
+            let why = HTTPFailure.words(number)
+            (kind, detail) = (.connection, "cannot connect to \(origin.authority): \(why)")
+        case .unresolved: (kind, detail) = (.connection, "the host has no address")
+        case .wrongPeer: (kind, detail) = (.connection, "the connection led to another address")
+        case .crowded: (kind, detail) = (.connection, "too many requests wait for a connection")
+        case .closed: (kind, detail) = (.reset, "the connection was closed")
+        case .reset(let number):
+            (kind, detail) = (.reset, HTTPFailure.words(number))
+        case .notHTTP(let words): (kind, detail) = (.notHTTP, words)
+        case .cancelled: (kind, detail) = (.cancelled, "the poll was cut off")
+        case .other(let words): (kind, detail) = (.connection, words)
+        }
+        self = .transport(TransportFailure(kind: kind, detail: detail))
+    }
+}
