@@ -229,8 +229,8 @@ let package = Package(
             name: "StripeSandbox",
             dependencies: [
                 "SafeNumbers",
-                "PollerHTTP", "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto,
-                httpClient, hummingbird, hummingbirdCore,
+                "JSONText", "PollerHTTP", "StripeAPI", nioCore, nioHTTP1, nioPosix, logging,
+                lifecycle, crypto, httpClient, hummingbird, hummingbirdCore,
             ],
             path: "Sources/Stripe/StripeSandbox",
             swiftSettings: settings

@@ -124,16 +124,16 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// Writes a member that is a string.
-    package mutating func field(_ name: String, _ text: String) {
+    /// Writes a member that is a string or null.
+    package mutating func field(_ name: String, _ text: String?) {
         self.name(name)
-        value(text)
+        if let text { value(text) } else { null() }
     }
 
-    /// Writes a member that is a whole number.
-    package mutating func field(_ name: String, _ number: Int) {
+    /// Writes a member that is a whole number or null.
+    package mutating func field(_ name: String, _ number: Int?) {
         self.name(name)
-        value(number)
+        if let number { value(number) } else { null() }
     }
 
     /// Writes a member that is true or false.
@@ -142,16 +142,16 @@ extension JSONWriter {
         value(flag)
     }
 
-    /// Writes a member that is a string or null.
-    package mutating func field(_ name: String, orNull text: String?) {
+    /// Writes a member that is an object.
+    package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
         self.name(name)
-        if let text { value(text) } else { null() }
+        object(members)
     }
 
-    /// Writes a member that is a whole number or null.
-    package mutating func field(_ name: String, orNull number: Int?) {
+    /// Writes a member that is an array.
+    package mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
         self.name(name)
-        if let number { value(number) } else { null() }
+        array(elements)
     }
 
     /// Writes a member whose value is JSON already.

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// An error answer, rendered as Stripe's `{"error": {…}}`.
@@ -85,8 +86,7 @@ struct APIError: Error {
 
     var reply: APIReply {
         let body = JSONWriter.object { writer in
-            writer.key("error")
-            writer.object { writer in
+            writer.object("error") { writer in
                 if let charge { writer.field("charge", charge) }
                 if let code {
                     writer.field("code", code)

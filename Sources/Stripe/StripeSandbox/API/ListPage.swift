@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// One page of a list that is kept oldest first.
@@ -72,8 +73,7 @@ struct ListPage {
         if newerThan != nil { picked.reverse() }
         let body = JSONWriter.object { writer in
             writer.field("object", "list")
-            writer.key("data")
-            writer.array { writer in
+            writer.array("data") { writer in
                 for number in picked { writer.raw(json(number).readableBytesView) }
             }
             writer.field("has_more", hasMore)

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// A Charge as the sandbox keeps it.
@@ -104,11 +105,9 @@ struct SandboxCharge: RenderedObject, Codable {
         JSONWriter.object { writer in
             render(into: &writer, line)
             guard let refunds else { return }
-            writer.key("refunds")
-            writer.object { writer in
+            writer.object("refunds") { writer in
                 writer.field("object", "list")
-                writer.key("data")
-                writer.array { writer in
+                writer.array("data") { writer in
                     for refund in refunds.reversed().prefix(Self.expandedMax) {
                         writer.raw(refund.json().readableBytesView)
                     }
@@ -135,7 +134,7 @@ struct SandboxCharge: RenderedObject, Codable {
         } else {
             writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
         }
-        writer.key("billing_details")
+        writer.name("billing_details")
         billing.render(into: &writer)
         writer.nulls("calculated_statement_descriptor")
         writer.field("captured", isPaid && isCaptured)
@@ -169,8 +168,7 @@ struct SandboxCharge: RenderedObject, Codable {
     /// What the network is said to have answered; declines carry their code here too.
     private func renderOutcome(into writer: inout JSONWriter) {
         let isDeclined = status == "failed"
-        writer.key("outcome")
-        writer.object { writer in
+        writer.object("outcome") { writer in
             writer.field(
                 "network_status",
                 isDeclined ? "declined_by_network" : "approved_by_network"
@@ -187,10 +185,8 @@ struct SandboxCharge: RenderedObject, Codable {
     private func renderMethod(into writer: inout JSONWriter) {
         // A charge knows 3D Secure as a property of the card.
         let type = methodType == "three_d_secure" ? "card" : methodType
-        writer.key("payment_method_details")
-        writer.object { writer in
-            writer.key(type)
-            writer.object { writer in
+        writer.object("payment_method_details") { writer in
+            writer.object(type) { writer in
                 guard type == "card" else { return }
                 let card = card ?? SandboxCard(number: "4242424242424242")
                 writer.field("brand", card.network)
@@ -202,20 +198,19 @@ struct SandboxCharge: RenderedObject, Codable {
                 writer.field("funding", card.funding)
                 writer.field("last4", card.last4)
                 if let hold {
-                    writer.key("multicapture")
-                    writer.object {
+                    writer.object("multicapture") {
                         $0.field("status", hold.mayBeCapturedAgain ? "available" : "unavailable")
                     }
                 }
                 writer.field("network", card.network)
-                writer.key("three_d_secure")
+                writer.name("three_d_secure")
                 if methodType == "three_d_secure" {
                     writer.object { writer in
                         writer.field("result", "authenticated")
                         writer.field("version", "2.1.0")
                     }
                 } else {
-                    writer.value(nil as String?)
+                    writer.null()
                 }
             }
             writer.field("type", type)

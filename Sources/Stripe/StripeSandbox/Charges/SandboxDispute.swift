@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 /// A Dispute as the sandbox keeps it: the customer, or the bank, wants the money back.
@@ -78,19 +79,16 @@ struct SandboxDispute: Codable {
                 writer.field("id", id)
                 writer.field("object", "dispute")
                 writer.field("amount", amount)
-                writer.key("balance_transactions")
-                writer.array { writer in
+                writer.array("balance_transactions") { writer in
                     for line in lines { writer.raw(line.readableBytesView) }
                 }
                 writer.field("charge", charge)
                 writer.field("created", created)
                 writer.field("currency", currency)
-                writer.key("evidence")
-                writer.object { writer in
+                writer.object("evidence") { writer in
                     for name in Self.evidenceFields { writer.field(name, evidence[name]) }
                 }
-                writer.key("evidence_details")
-                writer.object { writer in
+                writer.object("evidence_details") { writer in
                     writer.field("due_by", isClosed ? nil : due.answer)
                     writer.field("has_evidence", !evidence.isEmpty)
                     writer.field("past_due", isPastDue)
@@ -101,10 +99,8 @@ struct SandboxDispute: Codable {
                 writer.field("metadata", metadata)
                 writer.field("payment_intent", paymentIntent)
                 if let brand {
-                    writer.key("payment_method_details")
-                    writer.object { writer in
-                        writer.key("card")
-                        writer.object { writer in
+                    writer.object("payment_method_details") { writer in
+                        writer.object("card") { writer in
                             writer.field("brand", brand)
                             writer.nulls("network_reason_code")
                         }

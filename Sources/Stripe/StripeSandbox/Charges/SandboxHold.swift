@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// Money that was only reserved at first, and what became of that.

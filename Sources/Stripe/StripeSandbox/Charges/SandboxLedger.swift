@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 /// A line of the balance: money that came, or went.

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 import SafeNumbers
 
@@ -88,12 +89,9 @@ struct SandboxRefund: Codable {
 
     /// The customer was written to, and has 45 days.
     private func renderAction(into writer: inout JSONWriter) {
-        writer.key("next_action")
-        writer.object { writer in
-            writer.key("display_details")
-            writer.object { writer in
-                writer.key("email_sent")
-                writer.object { writer in
+        writer.object("next_action") { writer in
+            writer.object("display_details") { writer in
+                writer.object("email_sent") { writer in
                     writer.field("email_sent_at", created)
                     writer.field("email_sent_to", instructionsEmail ?? "payer@example.com")
                 }
@@ -112,8 +110,7 @@ struct SandboxPresentment: Codable {
     let currency: String
 
     func render(into writer: inout JSONWriter) {
-        writer.key("presentment_details")
-        writer.object { writer in
+        writer.object("presentment_details") { writer in
             writer.field("presentment_amount", amount)
             writer.field("presentment_currency", currency)
         }

@@ -1,3 +1,4 @@
+import JSONText
 import SafeNumbers
 
 /// What of a payment goes to whom, where a platform collects for others (Connect): kept and shown as it was asked for.

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 extension SandboxState {
@@ -197,8 +198,7 @@ extension SandboxState {
                 writer.field("livemode", false)
                 writer.field("reason", "debit_initiated")
                 if source.type == "sepa_debit" {
-                    writer.key("sepa_debit")
-                    writer.object { writer in
+                    writer.object("sepa_debit") { writer in
                         writer.field("creditor_identifier", "TEST42ZZZ0000424242")
                         writer.field("last4", "3000")
                         writer.field("mandate_reference", "NXDSYREGC9PSMKWY")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import NIOCore
 
 extension SandboxResponder {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import NIOCore
 import SafeNumbers
 
@@ -164,8 +165,7 @@ extension SandboxResponder {
             // `since` may be any number; nothing comes after the newest.
             var seq = max(min(since, ring.next - 1) + 1, ring.first)
             var count = 0
-            writer.key("data")
-            writer.array { writer in
+            writer.array("data") { writer in
                 while seq < ring.next, count < limit {
                     if let element = ring[seq], matching(element) {
                         count += 1

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Who pays, as PaymentMethods and charges show it.
 ///
 /// *Source*: `billing_details` of <https://docs.stripe.com/api/payment_methods/object>.
@@ -44,7 +46,7 @@ struct BillingDetails: Codable, Equatable {
 
     func render(into writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("address")
+            writer.name("address")
             address.render(into: &writer)
             writer.field("email", email)
             writer.field("name", name)

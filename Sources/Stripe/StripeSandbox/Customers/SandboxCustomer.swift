@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// A Customer, as far as those who keep cards, sources and PaymentMethods need one.
@@ -32,7 +33,7 @@ struct SandboxCustomer: Codable {
 
         func render(into writer: inout JSONWriter) {
             writer.object { writer in
-                writer.key("address")
+                writer.name("address")
                 address.render(into: &writer)
                 writer.field("name", name)
                 writer.field("phone", phone)
@@ -79,8 +80,7 @@ struct SandboxCustomer: Codable {
         writer.nulls("discount")
         writer.field("email", email)
         writer.field("invoice_prefix", String(id.suffix(8)).uppercased())
-        writer.key("invoice_settings")
-        writer.object { writer in
+        writer.object("invoice_settings") { writer in
             writer.nulls("custom_fields")
             Self.field(
                 "default_payment_method",
@@ -129,8 +129,9 @@ struct SandboxCustomer: Codable {
             if description != changed.description { writer.field("description", description) }
             if email != changed.email { writer.field("email", email) }
             if defaultMethod != changed.defaultMethod {
-                writer.key("invoice_settings")
-                writer.object { $0.field("default_payment_method", defaultMethod) }
+                writer.object("invoice_settings") {
+                    $0.field("default_payment_method", defaultMethod)
+                }
             }
             if metadata != changed.metadata { writer.field("metadata", metadata) }
             if name != changed.name { writer.field("name", name) }

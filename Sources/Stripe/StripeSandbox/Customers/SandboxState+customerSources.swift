@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 /// The cards and reusable sources that customers keep: the way from before PaymentMethods.
@@ -170,8 +171,7 @@ extension SandboxState {
         return ByteBuffer(
             bytes: JSONWriter.object { writer in
                 writer.field("object", "list")
-                writer.key("data")
-                writer.array { writer in
+                writer.array("data") { writer in
                     for source in newest { writer.raw(source.readableBytesView) }
                 }
                 writer.field("has_more", customer.sources.count > newest.count)

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// A PaymentIntent as the sandbox keeps it.
@@ -104,22 +105,20 @@ struct SandboxIntent: ConfirmableObject, Codable {
             writer.field("object", "payment_intent")
             writer.field("amount", amount)
             writer.field("amount_capturable", capturable)
-            writer.key("amount_details")
-            writer.object { writer in
-                writer.key("tip")
-                writer.object { _ in }
+            writer.object("amount_details") { writer in
+                writer.object("tip") { _ in }
             }
             writer.field("amount_received", receivedAmount)
             writer.nulls("application")
             sharing.render(into: &writer)
-            writer.key("automatic_payment_methods")
+            writer.name("automatic_payment_methods")
             if isAutomatic {
                 writer.object { writer in
                     writer.field("allow_redirects", "always")
                     writer.field("enabled", true)
                 }
             } else {
-                writer.value(nil as String?)
+                writer.null()
             }
             writer.field("canceled_at", canceledAt)
             writer.field("cancellation_reason", cancellationReason)
@@ -197,19 +196,16 @@ enum SandboxNextAction: Codable {
         writer.object { writer in
             switch self {
             case .redirect(let redirect):
-                writer.key("redirect_to_url")
-                writer.object { writer in
+                writer.object("redirect_to_url") { writer in
                     writer.field("return_url", redirect.returnURL)
                     writer.field("url", redirect.url)
                 }
                 writer.field("type", "redirect_to_url")
             case .bankTransfer(let pageURL):
-                writer.key("display_bank_transfer_instructions")
-                writer.object { writer in
+                writer.object("display_bank_transfer_instructions") { writer in
                     writer.field("amount_remaining", missing)
                     writer.field("currency", currency)
-                    writer.key("financial_addresses")
-                    writer.array { Self.account(into: &$0) }
+                    writer.array("financial_addresses") { Self.account(into: &$0) }
                     writer.field("hosted_instructions_url", pageURL)
                     writer.field("reference", reference)
                     writer.field("type", "eu_bank_transfer")
@@ -217,16 +213,14 @@ enum SandboxNextAction: Codable {
                 writer.field("type", "display_bank_transfer_instructions")
             case .microdeposits(let pageURL, let arrival):
                 writer.field("type", "verify_with_microdeposits")
-                writer.key("verify_with_microdeposits")
-                writer.object { writer in
+                writer.object("verify_with_microdeposits") { writer in
                     writer.field("arrival_date", arrival)
                     writer.field("hosted_verification_url", pageURL)
                     writer.field("microdeposit_type", "amounts")
                 }
             case .scan(let pageURL):
                 writer.field("type", "wechat_pay_display_qr_code")
-                writer.key("wechat_pay_display_qr_code")
-                writer.object { writer in
+                writer.object("wechat_pay_display_qr_code") { writer in
                     writer.field("data", "weixin://wxpay/bizpayurl?pr=test")
                     writer.field("hosted_instructions_url", pageURL)
                     writer.field("image_data_url", "data:image/png;base64,")
@@ -239,8 +233,7 @@ enum SandboxNextAction: Codable {
 
     private static func account(into writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("iban")
-            writer.object { writer in
+            writer.object("iban") { writer in
                 writer.field("account_holder_name", "Stripe Technology Europe Limited")
                 writer.field("bic", "SOGEDEFF")
                 writer.field("country", "DE")

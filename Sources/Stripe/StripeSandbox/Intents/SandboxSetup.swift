@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 /// A SetupIntent as the sandbox keeps it: a PaymentIntent without money.
@@ -62,11 +63,11 @@ struct SandboxSetup: ConfirmableObject, Codable {
             writer.field("id", id)
             writer.field("object", "setup_intent")
             writer.nulls("application")
-            writer.key("automatic_payment_methods")
+            writer.name("automatic_payment_methods")
             if isAutomatic {
                 writer.object { $0.field("enabled", true) }
             } else {
-                writer.value(nil as String?)
+                writer.null()
             }
             writer.field("cancellation_reason", cancellationReason)
             writer.field("client_secret", clientSecret)

@@ -1,3 +1,4 @@
+import JSONText
 import SafeNumbers
 
 /// What is particular to a type of PaymentMethod.
@@ -156,18 +157,15 @@ enum MethodFields {
             for name in MethodType.all[type]?.shows ?? [] {
                 switch name {
                 case "dob" where texts["dob_year"] != nil:
-                    writer.key(name)
-                    writer.object { writer in
+                    writer.object(name) { writer in
                         for part in ["day", "month", "year"] {
                             writer.field(part, texts["dob_\(part)"].flatMap { Int(decimal: $0) })
                         }
                     }
                 case "generated_from":
-                    writer.key(name)
-                    writer.object { $0.nulls("charge", "setup_attempt") }
+                    writer.object(name) { $0.nulls("charge", "setup_attempt") }
                 case "networks":
-                    writer.key(name)
-                    writer.object { writer in
+                    writer.object(name) { writer in
                         writer.field("preferred", "ach")
                         writer.field("supported", ["ach"])
                     }

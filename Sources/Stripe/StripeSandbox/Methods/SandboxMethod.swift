@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// A PaymentMethod: what it asks of the customer, and what becomes of its payments.
@@ -186,7 +187,7 @@ extension SandboxMethod {
                 writer.field("id", id)
                 writer.field("object", "payment_method")
                 writer.field("allow_redisplay", allowRedisplay)
-                writer.key("billing_details")
+                writer.name("billing_details")
                 billing.render(into: &writer)
                 writer.field("created", created)
                 if let expanded {
@@ -199,7 +200,7 @@ extension SandboxMethod {
                 writer.field("metadata", metadata)
                 if let radarSession { writer.field("radar_options", ["session": radarSession]) }
                 writer.field("type", type)
-                writer.key(type)
+                writer.name(type)
                 if let card {
                     card.render(
                         into: &writer,

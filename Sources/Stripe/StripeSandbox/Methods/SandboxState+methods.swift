@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 extension SandboxState {
@@ -199,15 +200,14 @@ extension SandboxMethod {
                 writer.field("allow_redisplay", allowRedisplay)
             }
             if billing != changed.billing {
-                writer.key("billing_details")
+                writer.name("billing_details")
                 billing.render(into: &writer)
             }
             if metadata != changed.metadata { writer.field("metadata", metadata) }
             guard let before = card, let after = changed.card else { return }
             guard before.expiryMonth != after.expiryMonth || before.expiryYear != after.expiryYear
             else { return }
-            writer.key("card")
-            writer.object { writer in
+            writer.object("card") { writer in
                 writer.field("exp_month", before.expiryMonth)
                 writer.field("exp_year", before.expiryYear)
             }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 import SafeNumbers
 
@@ -128,8 +129,7 @@ struct SearchPage {
         return APIReply(
             body: JSONWriter.object { writer in
                 writer.field("object", "search_result")
-                writer.key("data")
-                writer.array { writer in
+                writer.array("data") { writer in
                     for number in picked { writer.raw(json(number).readableBytesView) }
                 }
                 writer.field("has_more", hasMore)

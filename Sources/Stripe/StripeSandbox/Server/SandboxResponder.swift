@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import NIOCore
 
 /// Answers every request: the API under `/v1` and `/v2`, pages for customers, the controls under `/_sandbox`.
@@ -127,8 +128,7 @@ struct SandboxResponder: HTTPResponder {
         json(
             status: status,
             JSONWriter.object { writer in
-                writer.key("error")
-                writer.object { writer in
+                writer.object("error") { writer in
                     writer.field("message", message)
                     writer.field("type", "invalid_request_error")
                 }

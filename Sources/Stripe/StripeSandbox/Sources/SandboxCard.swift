@@ -1,3 +1,4 @@
+import JSONText
 import SafeNumbers
 
 /// A card as far as the sandbox cares: its face, and whether it asks for 3D Secure.
@@ -191,8 +192,7 @@ struct SandboxCard: Codable {
         let check = isChecked ? "pass" : "unchecked"
         writer.object { writer in
             writer.field("brand", network)
-            writer.key("checks")
-            writer.object { writer in
+            writer.object("checks") { writer in
                 writer.field("address_line1_check", billing.address["line1"].map { _ in check })
                 writer.field(
                     "address_postal_code_check",
@@ -208,14 +208,14 @@ struct SandboxCard: Codable {
             writer.field("funding", funding)
             writer.nulls("generated_from")
             writer.field("last4", last4)
-            writer.key("networks")
-            writer.object { writer in
+            writer.object("networks") { writer in
                 writer.field("available", [network])
                 writer.field("preferred", preferred)
             }
             writer.field("regulated_status", "unregulated")
-            writer.key("three_d_secure_usage")
-            writer.object { $0.field("supported", number != "378282246310005") }
+            writer.object("three_d_secure_usage") {
+                $0.field("supported", number != "378282246310005")
+            }
             writer.nulls("wallet")
         }
     }

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// Where the customer of a receiver source sends the money, and what became of it.
@@ -57,16 +58,14 @@ struct SandboxTransaction: Codable {
                 // The specification has no such hash for the other types.
                 switch type {
                 case "ach_credit_transfer":
-                    writer.key(type)
-                    writer.object { writer in
+                    writer.object(type) { writer in
                         writer.field("customer_data", "")
                         writer.field("fingerprint", "Ih3foEnRvLXShyfB")
                         writer.field("last4", "1000")
                         writer.field("routing_number", "110000000")
                     }
                 case "sepa_credit_transfer":
-                    writer.key(type)
-                    writer.object { writer in
+                    writer.object(type) { writer in
                         writer.field("reference", "sandbox payment")
                         writer.field("sender_iban", "DE89370400440532013000")
                         writer.field("sender_name", "Jenny Rosen")

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 
 /// A Source as the sandbox keeps it.
@@ -93,7 +94,7 @@ struct SandboxSource: RenderedObject, Codable {
             writer.field("amount", amount)
             writer.field("client_secret", clientSecret)
             if let verification {
-                writer.key("code_verification")
+                writer.name("code_verification")
                 verification.render(into: &writer)
             }
             writer.field("created", created)
@@ -102,14 +103,14 @@ struct SandboxSource: RenderedObject, Codable {
             writer.field("flow", flow)
             writer.field("livemode", false)
             if withMetadata { writer.field("metadata", metadata) }
-            writer.key("owner")
+            writer.name("owner")
             owner.render(into: &writer)
             if let receiver {
-                writer.key("receiver")
+                writer.name("receiver")
                 receiver.render(into: &writer)
             }
             if let redirect {
-                writer.key("redirect")
+                writer.name("redirect")
                 redirect.render(into: &writer)
             }
             if let order { writer.field("source_order", raw: order) }
@@ -210,9 +211,9 @@ struct SandboxOwner: Codable {
 
     func render(into writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("address")
+            writer.name("address")
             if address.isEmpty {
-                writer.value(nil as String?)
+                writer.null()
             } else {
                 writer.object { writer in
                     for name in Self.addressFields { writer.field(name, address[name]) }

@@ -1,3 +1,4 @@
+import JSONText
 import NIOCore
 import SafeNumbers
 
@@ -164,8 +165,7 @@ extension SandboxState {
                 }
             )
             writer.field("currency", currency ?? "eur")
-            writer.key("items")
-            writer.array { writer in
+            writer.array("items") { writer in
                 for item in items {
                     writer.object { writer in
                         writer.field("amount", item["amount"].flatMap { Int(decimal: $0) })

@@ -1,3 +1,5 @@
+import JSONText
+
 /// What the sandbox knows about one source type: Stripe's documented flow, usage, life and fields.
 ///
 /// A table instead of a type for each method: the methods differ in these facts and in nothing else, apart from the few

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 
 /// An event: its object is the JSON of the moment and never rendered again.
@@ -34,15 +35,13 @@ struct SandboxEvent: Codable {
             if let account { writer.field("account", account) }
             writer.field("api_version", SandboxState.apiVersion)
             writer.field("created", created)
-            writer.key("data")
-            writer.object { writer in
+            writer.object("data") { writer in
                 writer.field("object", raw: object.readableBytesView)
                 if let previous { writer.field("previous_attributes", raw: previous) }
             }
             writer.field("livemode", false)
             writer.field("pending_webhooks", pending.count)
-            writer.key("request")
-            writer.object { writer in
+            writer.object("request") { writer in
                 writer.field("id", requestID)
                 writer.field("idempotency_key", idempotencyKey)
             }

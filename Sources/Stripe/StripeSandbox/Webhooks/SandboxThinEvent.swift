@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONText
 import NIOCore
 import StripeAPI
 
@@ -31,8 +32,7 @@ extension SandboxEvent {
             writer.field("created", created.formatted(.iso8601))
             writer.field("livemode", false)
             writer.nulls("reason")
-            writer.key("related_object")
-            writer.object { writer in
+            writer.object("related_object") { writer in
                 writer.field("id", related.id)
                 writer.field("type", related.kind)
                 writer.field("url", "/v1/\(related.kind)s/\(related.id)")
