@@ -45,7 +45,6 @@ public struct EndpointChange: WireObject, Hashable {
             "url",
             \.url,
             .length(0...2048),
-            .notifyURL,
             note:
                 "https://…, mailto:name@host or redis+stream:NAME. It may be changed, but not from "
                 + "webhook to another scheme or back."

@@ -113,8 +113,8 @@ public struct WatchRequest: WireObject, Hashable {
             "notify",
             \.notify,
             .size(0...16),
-            .each(.length(0...2048), .notifyURL),
-            note: "Where to tell: https://, http:// or mailto:."
+            .each(.length(0...2048)),
+            note: "The recipients: https://…, http://…, mailto:name@host or redis+stream:NAME."
         )
         Field(
             "charge",
@@ -163,11 +163,6 @@ extension Facet {
     package static let connectedAccount = pattern("^acct_[A-Za-z0-9_.-]{1,59}$")
     /// What somebody calls an order.
     package static let orderID = pattern(OrderNames.pattern)
-    /// Where somebody can be told.
-    package static let notifyURL = pattern(
-        "^([Hh][Tt][Tt][Pp][Ss]?://[!-~]+|[Mm][Aa][Ii][Ll][Tt][Oo]:[!-~]+@[!-~]+"
-            + "|[Rr][Ee][Dd][Ii][Ss][+][Ss][Tt][Rr][Ee][Aa][Mm]:[A-Za-z0-9_.-]{1,64})$"
-    )
     /// How long the names and texts of metadata may be.
     package static let entries = Facet { schema in
         Facet.names(.length(1...Texts.nameBytesMax)).apply(&schema)
