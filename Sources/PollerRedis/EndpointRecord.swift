@@ -13,14 +13,8 @@ enum EndpointRecord {
         _ endpoint: Endpoint,
         sealedBy keys: MasterKeys
     ) throws(StoreError) -> String {
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let wire = Wire(endpoint, Seals(keys, "\(endpoint.id)", endpoint.account))
-            return String(decoding: try encoder.encode(wire), as: UTF8.self)
-        } catch {
-            throw .corrupt("the endpoint \(endpoint.id) cannot be written")
-        }
+        try Wire(endpoint, Seals(keys, "\(endpoint.id)", endpoint.account))
+            .stored(as: "the endpoint \(endpoint.id)")
     }
 
     /// Reads a value; nil when it is none of ours.
@@ -272,6 +266,19 @@ enum EndpointRecord {
                 )
             }
             return endpoint
+        }
+    }
+}
+
+extension Encodable {
+    /// The JSON that is stored for a record; the error names it as `what`.
+    func stored(as what: String) throws(StoreError) -> String {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        } catch {
+            throw .corrupt("\(what) cannot be written")
         }
     }
 }

@@ -111,9 +111,9 @@ extension PartitionSplit {
         _ lane: String,
         _ seen: Int
     ) async throws(StoreError) -> [String] {
-        try await run(
+        try await partitions.array(
             .splitList,
-            partition,
+            partition: partition,
             [
                 .string(kind.rawValue), RedisArgument(seen), RedisArgument(Self.listed),
                 .string(lane),

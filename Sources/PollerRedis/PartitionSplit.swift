@@ -24,7 +24,7 @@ struct PartitionSplit: Sendable {
     /// How far a partition is, and among how many its lanes are.
     func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
     {
-        let parts = try await run(.splitStage, partition, ["", "", ""])
+        let parts = try await partitions.array(.splitStage, partition: partition, ["", "", ""])
         guard parts.count == 4 else { throw .corrupt("split_stage.lua answered \(parts)") }
         return (
             parts[0].string.flatMap(SplitStage.init(rawValue:)),
@@ -34,7 +34,8 @@ struct PartitionSplit: Sendable {
 
     /// Whether nobody else has begun to split it since.
     func isOurs() async throws(StoreError) -> Bool {
-        try await run(.splitStage, partition, ["", "", ""]).last?.string == splitter
+        try await partitions.array(.splitStage, partition: partition, ["", "", ""]).last?.string
+            == splitter
     }
 
     /// Takes a partition to a stage; false where leases keep it from that.
@@ -77,7 +78,7 @@ struct PartitionSplit: Sendable {
     func histories() async throws(StoreError) -> [String] {
         var histories: [String] = []
         for place in [partition] + children {
-            let parts = try await run(.ledger, place, ["", ""])
+            let parts = try await partitions.array(.ledger, partition: place, ["", ""])
             histories.append(parts.first?.string ?? "")
         }
         return histories
@@ -107,7 +108,7 @@ struct PartitionSplit: Sendable {
 
     /// Gives the new partitions the clock of the one they come from.
     func passClock() async throws(StoreError) {
-        let told = try await run(.splitClock, partition, [])
+        let told = try await partitions.array(.splitClock, partition: partition, [])
         guard told.count == 9 else { throw .corrupt("split_clock.lua answered \(told)") }
         for child in children {
             _ = try await partitions.run(
@@ -123,9 +124,9 @@ struct PartitionSplit: Sendable {
     /// - Returns: by which it can be told later whether an item has changed, one for each.
     @discardableResult
     func copy(_ part: Part) async throws(StoreError) -> [String] {
-        let found = try await run(
+        let found = try await partitions.array(
             .splitRead,
-            partition,
+            partition: partition,
             [part.word] + part.names.map { .string($0) }
         )
         guard found.count == part.names.count else {
@@ -159,9 +160,9 @@ struct PartitionSplit: Sendable {
 
     /// By which it can be told whether items have changed since they were copied.
     func sums(of part: Part) async throws(StoreError) -> [String] {
-        let sums = try await run(
+        let sums = try await partitions.array(
             .splitRead,
-            partition,
+            partition: partition,
             ["sums"] + part.names.map { .string($0) }
         )
         guard sums.count == part.names.count else {
@@ -237,21 +238,5 @@ struct PartitionSplit: Sendable {
         guard let count = reply.int, count >= 0 else {
             throw Self.takenOver(place)
         }
-    }
-
-    func run(
-        _ script: ScriptName,
-        _ partition: Int,
-        _ arguments: [RedisArgument]
-    ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await partitions.run(
-            partitions.scripts[script],
-            partition: partition,
-            arguments
-        )
-        guard let parts = reply.array else {
-            throw .corrupt("\(script.rawValue) answered \(reply)")
-        }
-        return parts
     }
 }

@@ -161,13 +161,7 @@ package struct RedisAuditTrail: AuditTrail {
             after: change.after?.description,
             refused: change.refused
         )
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(wire), as: UTF8.self)
-        } catch {
-            throw .corrupt("the change \(change.action) cannot be written")
-        }
+        return try wire.stored(as: "the change \(change.action)")
     }
 
     private static func entry(_ id: String, _ text: String) -> AuditEntry? {

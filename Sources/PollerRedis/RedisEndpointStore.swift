@@ -12,7 +12,6 @@ package struct RedisEndpointStore: EndpointStore {
     /// Removed endpoints remembered; a reader that has missed more reads all there is.
     private static let removedMax = 1000
 
-    private let versionCommand: RedisCommand
     private let redis: RedisPartitions
     private let countMax: Int
     private let logger: Logger
@@ -40,14 +39,9 @@ package struct RedisEndpointStore: EndpointStore {
     ) {
         self.countMax = countMax
         self.logger = logger
-        let keys = layout.deliveryKeys
-        versionCommand = RedisCommand(
-            "HGET",
-            [.string(keys.registry), .string(RegistryField.version.rawValue)]
-        )
         redis = RedisPartitions(
             client: client,
-            keys: keys,
+            keys: layout.deliveryKeys,
             scripts: scripts,
             logger: logger,
             durability: durability,
@@ -57,15 +51,15 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        Int64(safe: try await redis.client.ask(versionCommand).string ?? "") ?? 0
+        try await redis.number(RegistryField.version.rawValue, of: redis.keys.registry)
     }
 
     package func changes(
         since version: Int64,
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
-        let reply = try await run(
-            redis.scripts[.endpointChanges],
+        let reply = try await redis.array(
+            .endpointChanges,
             [RedisArgument(version), isContinuing ? "1" : "0", RedisArgument(Self.page)]
         )
         guard reply.count >= 4, let reset = reply[0].int,
@@ -86,8 +80,8 @@ package struct RedisEndpointStore: EndpointStore {
         request: EndpointRequest?,
         accountMax: Int
     ) async throws(StoreError) -> EndpointCreation {
-        let reply = try await run(
-            redis.scripts[.endpointCreate],
+        let reply = try await redis.array(
+            .endpointCreate,
             [
                 "create", .string(endpoint.id.description),
                 .string(endpoint.account.description),
@@ -123,8 +117,8 @@ package struct RedisEndpointStore: EndpointStore {
         _ id: EndpointID,
         of accounts: AccountSet
     ) async throws(StoreError) -> StoredEndpoint? {
-        let reply = try await run(
-            redis.scripts[.endpointRead],
+        let reply = try await redis.array(
+            .endpointRead,
             [.string(id.description), .string(accounts.inScripts)]
         )
         if reply.isEmpty { return nil }
@@ -140,8 +134,8 @@ package struct RedisEndpointStore: EndpointStore {
         _ endpoint: Endpoint,
         version: Int64
     ) async throws(StoreError) -> EndpointReplacement {
-        let reply = try await run(
-            redis.scripts[.endpointWrite],
+        let reply = try await redis.array(
+            .endpointWrite,
             [
                 "replace", .string(endpoint.id.description),
                 .string(try json(endpoint)), RedisArgument(version),
@@ -165,8 +159,8 @@ package struct RedisEndpointStore: EndpointStore {
         _ id: EndpointID,
         version: Int64?
     ) async throws(StoreError) -> EndpointRemoval {
-        let reply = try await run(
-            redis.scripts[.endpointWrite],
+        let reply = try await redis.array(
+            .endpointWrite,
             [
                 "remove", .string(id.description), RedisArgument(Self.removedMax),
                 .string(version.map { "\($0)" } ?? ""),
@@ -187,8 +181,8 @@ package struct RedisEndpointStore: EndpointStore {
         var place = try cursor.map(Self.place) ?? ""
         var items: [Endpoint] = []
         repeat {
-            let reply = try await run(
-                redis.scripts[.endpointList],
+            let reply = try await redis.array(
+                .endpointList,
                 [
                     .string(accounts.inScripts), .string(place),
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
@@ -206,7 +200,7 @@ package struct RedisEndpointStore: EndpointStore {
     package func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
         guard !accounts.isEmpty else { return [] }
         let names = accounts.map { RedisArgument.string($0.description) }
-        let counts = try await run(redis.scripts[.endpointCount], names).map { $0.int ?? 0 }
+        let counts = try await redis.array(.endpointCount, names).map { $0.int ?? 0 }
         guard counts.count == accounts.count else {
             throw .corrupt("endpoint_count answered nonsense")
         }
@@ -252,17 +246,5 @@ package struct RedisEndpointStore: EndpointStore {
             }
         }
         return found
-    }
-
-    private func run(
-        _ script: RedisScript,
-        _ arguments: [RedisArgument],
-        isDurable: Bool = false
-    ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await redis.run(script, partition: 0, arguments, isDurable: isDurable)
-        guard let parts = reply.array else {
-            throw .corrupt("a script of the endpoints answered nonsense")
-        }
-        return parts
     }
 }

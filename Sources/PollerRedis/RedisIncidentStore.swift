@@ -15,18 +15,15 @@ extension RedisWatchStore: IncidentStore {
         _ owner: OwnerID,
         for span: Duration
     ) async throws(StoreError) -> IncidentLook? {
-        let reply = try await redis.run(
-            redis.scripts[.incidentTake],
+        let parts = try await redis.array(
+            .incidentTake,
             partition: home,
             [.string(owner.description), RedisArgument(span.ms)]
         )
-        guard let parts = reply.array else {
-            throw .corrupt("incident_take.lua answered \(reply)")
-        }
         if parts.isEmpty { return nil }
         guard parts.count == 3, let turn = parts[0].int, let now = parts[1].string,
             let ms = Int64(safe: now)
-        else { throw .corrupt("incident_take.lua answered \(reply)") }
+        else { throw .corrupt("incident_take.lua answered \(parts)") }
         return IncidentLook(
             turn: turn,
             now: Timestamp(ms: ms),
@@ -67,13 +64,13 @@ extension RedisWatchStore: IncidentStore {
     }
 
     package func incidents() async throws(StoreError) -> IncidentList {
-        let reply = try await redis.run(
-            redis.scripts[.incidentList],
+        let parts = try await redis.array(
+            .incidentList,
             partition: home,
             [RedisArgument(IncidentList.resolvedMax)]
         )
-        guard let parts = reply.array, let board = parts.first?.string else {
-            throw .corrupt("incident_list.lua answered \(reply)")
+        guard let board = parts.first?.string else {
+            throw .corrupt("incident_list.lua answered \(parts)")
         }
         return IncidentList(
             open: IncidentBoard(stored: board).open,

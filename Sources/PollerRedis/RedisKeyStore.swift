@@ -9,7 +9,6 @@ import SafeNumbers
 /// *Shape* of a value: `<created ms> <JSON>`, by the key's id; the script owns the time. The JSON holds a
 /// digest of the key, so a copy of the store opens nothing.
 package struct RedisKeyStore: KeyStore {
-    private let versionCommand: RedisCommand
     private let redis: RedisPartitions
     private let countMax: Int
     private let logger: Logger
@@ -33,14 +32,9 @@ package struct RedisKeyStore: KeyStore {
     ) {
         self.countMax = countMax
         self.logger = logger
-        let keys = layout.watchKeys
-        versionCommand = RedisCommand(
-            "HGET",
-            [.string(keys.meta(0)), .string(MetaField.keysVersion.rawValue)]
-        )
         redis = RedisPartitions(
             client: client,
-            keys: keys,
+            keys: layout.watchKeys,
             scripts: scripts,
             logger: logger,
             durability: durability
@@ -48,11 +42,11 @@ package struct RedisKeyStore: KeyStore {
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        Int64(safe: try await redis.client.ask(versionCommand).string ?? "") ?? 0
+        try await redis.number(MetaField.keysVersion.rawValue, of: redis.keys.meta(0))
     }
 
     package func register() async throws(StoreError) -> KeyRegister {
-        let reply = try await run(redis.scripts[.keyList], [])
+        let reply = try await redis.array(.keyList)
         var keys: [(key: AccessKey, digest: KeyDigest)] = []
         for index in stride(from: 1, to: reply.count - 2, by: 3) {
             let id = reply[index].string ?? ""
@@ -78,8 +72,8 @@ package struct RedisKeyStore: KeyStore {
         if let share, let names = share.accounts.names {
             bounds += [RedisArgument(share.countMax)] + names.map { RedisArgument.string($0) }
         }
-        let reply = try await run(
-            redis.scripts[.keyWrite],
+        let reply = try await redis.array(
+            .keyWrite,
             [
                 "create", .string(key.id.description), .string(try Self.json(key, digest)),
             ] + bounds,
@@ -100,8 +94,8 @@ package struct RedisKeyStore: KeyStore {
         _ id: KeyID,
         mayBeLast: Bool
     ) async throws(StoreError) -> KeyRevocation {
-        let reply = try await run(
-            redis.scripts[.keyWrite],
+        let reply = try await redis.array(
+            .keyWrite,
             ["revoke", .string(id.description), mayBeLast ? "1" : "0"],
             isDurable: true
         )
@@ -149,13 +143,7 @@ package struct RedisKeyStore: KeyStore {
             expiresMs: key.expiresAt?.ms,
             by: key.createdBy
         )
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(wire), as: UTF8.self)
-        } catch {
-            throw .corrupt("the key \(key.id) cannot be written")
-        }
+        return try wire.stored(as: "the key \(key.id)")
     }
 
     private static func key(
@@ -184,17 +172,5 @@ package struct RedisKeyStore: KeyStore {
             lastUsedAt: used.flatMap { Timestamp(stored: $0) }
         )
         return key.map { ($0, KeyDigest(unchecked: wire.digest)) }
-    }
-
-    private func run(
-        _ script: RedisScript,
-        _ arguments: [RedisArgument],
-        isDurable: Bool = false
-    ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await redis.run(script, partition: 0, arguments, isDurable: isDurable)
-        guard let parts = reply.array else {
-            throw .corrupt("a script of the keys answered nonsense")
-        }
-        return parts
     }
 }

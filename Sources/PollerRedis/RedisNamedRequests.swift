@@ -90,15 +90,11 @@ package struct RedisNamedRequests: NamedRequests {
         _ name: String,
         _ arguments: [RedisArgument]
     ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await redis.run(
-            redis.scripts[script],
+        try await redis.array(
+            script,
             partition: redis.keys.fixedPartition(of: name),
             arguments,
             isDurable: true
         )
-        guard let parts = reply.array else {
-            throw .corrupt("named_request answered nonsense")
-        }
-        return parts
     }
 }

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import Poller
 package import RedisClient
+import SafeNumbers
 
 /// The partitions of one queue in Redis: runs scripts in them and listens to their news.
 struct RedisPartitions: Sendable {
@@ -38,6 +39,31 @@ struct RedisPartitions: Sendable {
         try await inPlace { () async throws(RedisError) in
             try await ask(script, partition, arguments, isDurable: isDurable)
         }
+    }
+
+    /// Runs a script that answers with an array; as ``run(_:partition:_:isDurable:)`` otherwise.
+    func array(
+        _ script: ScriptName,
+        partition: Int = 0,
+        _ arguments: [RedisArgument] = [],
+        isDurable: Bool = false
+    ) async throws(StoreError) -> [RedisValue] {
+        let reply = try await run(
+            scripts[script],
+            partition: partition,
+            arguments,
+            isDurable: isDurable
+        )
+        guard let parts = reply.array else {
+            throw .corrupt("\(script.rawValue) answered no array")
+        }
+        return parts
+    }
+
+    /// Reads a number that is stored as text in a hash; 0 when there is none.
+    func number(_ field: String, of key: String) async throws(StoreError) -> Int64 {
+        let command = RedisCommand("HGET", [.string(key), .string(field)])
+        return Int64(safe: try await client.ask(command).string ?? "") ?? 0
     }
 
     /// Runs a script in the partition of a lane; as ``run(_:partition:_:isDurable:)`` otherwise.
