@@ -10,10 +10,8 @@ struct APIError: Error {
     var param: String?
     var declineCode: String?
     var charge: String?
-    /// The PaymentIntent a declined confirmation belongs to, rendered.
-    var paymentIntent: [UInt8]?
-    /// The SetupIntent a declined confirmation belongs to, rendered.
-    var setupIntent: [UInt8]?
+    /// The intent a declined confirmation belongs to, by its parameter, and rendered.
+    var intent: (name: String, json: ByteBuffer)?
     /// The PaymentMethod that was declined, rendered.
     var paymentMethod: ByteBuffer?
     /// Which limit was hit, for `Stripe-Rate-Limited-Reason`.
@@ -48,8 +46,7 @@ struct APIError: Error {
     static func declined(
         _ failure: PaymentFailure,
         charge: String? = nil,
-        paymentIntent: [UInt8]? = nil,
-        setupIntent: [UInt8]? = nil,
+        of intent: (name: String, json: ByteBuffer)? = nil,
         paymentMethod: ByteBuffer? = nil
     ) -> APIError {
         APIError(
@@ -59,8 +56,7 @@ struct APIError: Error {
             code: failure.code,
             declineCode: failure.declineCode,
             charge: charge,
-            paymentIntent: paymentIntent,
-            setupIntent: setupIntent,
+            intent: intent,
             paymentMethod: paymentMethod,
             shouldRetry: false,
             hasBegun: true
@@ -95,11 +91,10 @@ struct APIError: Error {
                 if let declineCode { writer.field("decline_code", declineCode) }
                 writer.field("message", message)
                 if let param { writer.field("param", param) }
-                if let paymentIntent { writer.field("payment_intent", raw: paymentIntent) }
+                if let intent { writer.field(intent.name, raw: intent.json.readableBytesView) }
                 if let paymentMethod {
                     writer.field("payment_method", raw: paymentMethod.readableBytesView)
                 }
-                if let setupIntent { writer.field("setup_intent", raw: setupIntent) }
                 writer.field("type", type)
             }
         }

@@ -139,6 +139,11 @@ struct PaymentFailure: Codable {
         declineCode: "authentication_required",
         message: "Your card was declined. This transaction requires authentication."
     )
+    static let actionRequired = PaymentFailure(
+        code: "card_declined",
+        declineCode: "authentication_required",
+        message: "Your card was declined. This transaction requires authentication."
+    )
     static let debitRefused = PaymentFailure(
         code: "debit_not_authorized",
         message: "The customer has notified their bank that this payment was unauthorised."

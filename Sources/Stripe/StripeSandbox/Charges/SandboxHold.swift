@@ -93,7 +93,7 @@ extension SandboxState {
             charges[id]?.isCaptured = true
             charges[id]?.changed()
             emit("charge.captured", chargeJSON(id), account: charge.account)
-            if let open { settleIntent(open, to: "succeeded") }
+            if let open { settle(\.intents, open, to: "succeeded") }
             return
         }
         charges[id]?.hold = charge.hold ?? SandboxHold()
@@ -102,7 +102,7 @@ extension SandboxState {
         emit("charge.expired", chargeJSON(id), account: charge.account)
         guard let open else { return }
         intents[open]?.cancellationReason = "expired"
-        settleIntent(open, to: "canceled")
+        settle(\.intents, open, to: "canceled")
     }
 
     /// Lets the reserved money of an intent go that is cancelled.

@@ -124,9 +124,9 @@ extension SandboxState {
             intents[intent]?.latestCharge == id
         else { return settleCharge(id, succeeds: succeeds) }
         if succeeds {
-            settleIntent(intent, to: "succeeded")
+            settle(\.intents, intent, to: "succeeded")
         } else {
-            failIntent(intent, .bankDeclined)
+            fail(\.intents, intent, .bankDeclined)
         }
     }
 

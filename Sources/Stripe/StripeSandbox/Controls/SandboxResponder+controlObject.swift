@@ -45,7 +45,7 @@ extension SandboxResponder {
             return try change(id, "payment_intent") { state in
                 guard state.intents[id] != nil else { return nil }
                 state.fundIntent(id, amount: wanted.amount)
-                return state.intentJSON(id)
+                return state.json(\.intents, id)
             }
         case ("payment_intents", "presentment"):
             let wanted = try await decode(PresentmentRequest.self, request)
@@ -55,14 +55,14 @@ extension SandboxResponder {
                     id,
                     SandboxPresentment(amount: wanted.amount, currency: wanted.currency)
                 )
-                return state.intentJSON(id)
+                return state.json(\.intents, id)
             }
         case ("customers", "payments"):
             let wanted = try await decode(PaymentRequest.self, request)
             try Self.requireAmount(wanted)
             return try change(id, "intent of a customer that waits for a bank transfer") { state in
                 state.fundCustomer(id, amount: wanted.amount, currency: wanted.currency)
-                    .map { state.intentJSON($0) }
+                    .map { state.json(\.intents, $0) }
             }
         case ("sources", "refund_attributes"):
             return try change(id, "receiver source") { state in
@@ -187,15 +187,20 @@ extension SandboxResponder {
         else {
             throw APIError.invalid("An intent cannot be \(wanted.status).", param: "status")
         }
-        return try change(id, isSetup ? "setupintent" : "payment_intent") { state in
-            if isSetup {
-                guard state.setups[id] != nil else { return nil }
-                state.settleSetup(id, to: wanted.status)
-                return state.setupJSON(id)
-            }
-            guard state.intents[id] != nil else { return nil }
-            state.settleIntent(id, to: wanted.status)
-            return state.intentJSON(id)
+        return isSetup
+            ? try move(\.setups, id, to: wanted.status)
+            : try move(\.intents, id, to: wanted.status)
+    }
+
+    private func move<Object: ConfirmableObject>(
+        _ table: SandboxState.Table<Object>,
+        _ id: String,
+        to status: String
+    ) throws(APIError) -> Response {
+        try change(id, Object.kind) { state in
+            guard state[keyPath: table][id] != nil else { return nil }
+            state.settle(table, id, to: status)
+            return state.json(table, id)
         }
     }
 

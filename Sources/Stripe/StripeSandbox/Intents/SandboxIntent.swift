@@ -21,6 +21,22 @@ struct SandboxIntent: ConfirmableObject, Codable {
     static let kind = "payment_intent"
     static let unexpectedState = "payment_intent_unexpected_state"
     static let parameter = "payment_intent"
+    static let abandoned = PaymentFailure(
+        code: "payment_intent_authentication_failure",
+        message: "The customer did not authorise the payment."
+    )
+    static let expired = PaymentFailure(
+        code: "payment_intent_payment_attempt_expired",
+        message: "The latest attempt to confirm the payment has expired."
+    )
+    static let events = [
+        "requires_action": "payment_intent.requires_action",
+        "processing": "payment_intent.processing", "succeeded": "payment_intent.succeeded",
+        "canceled": "payment_intent.canceled",
+        "requires_capture": "payment_intent.amount_capturable_updated",
+        "requires_payment_method": "payment_intent.payment_failed",
+    ]
+    static func expiry(of id: String) -> SandboxTimer { .expireIntent(id) }
 
     let id: String
     /// The connected account it belongs to; nil is the platform's own.

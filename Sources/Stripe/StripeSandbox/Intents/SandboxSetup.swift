@@ -12,6 +12,20 @@ struct SandboxSetup: ConfirmableObject, Codable {
     static let kind = "setupintent"
     static let unexpectedState = "setup_intent_unexpected_state"
     static let parameter = "setup_intent"
+    static let abandoned = PaymentFailure(
+        code: "setup_intent_authentication_failure",
+        message: "The customer did not authorise the setup."
+    )
+    static let expired = PaymentFailure(
+        code: "setup_intent_setup_attempt_expired",
+        message: "The latest setup attempt for this SetupIntent has expired."
+    )
+    static let events = [
+        "requires_action": "setup_intent.requires_action", "succeeded": "setup_intent.succeeded",
+        "canceled": "setup_intent.canceled",
+        "requires_payment_method": "setup_intent.setup_failed",
+    ]
+    static func expiry(of id: String) -> SandboxTimer { .expireSetup(id) }
 
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
@@ -54,6 +68,26 @@ struct SandboxSetup: ConfirmableObject, Codable {
         self.isAutomatic = isAutomatic
         self.usage = usage
     }
+
+    /// None: no money is moved.
+    var latestCharge: String? { nil }
+
+    func follow(from _: String, in state: inout SandboxState) {
+        guard status == "succeeded", let method else { return }
+        state.used(method, by: customer, isSetUp: usage == "off_session")
+    }
+
+    func goOn(with method: SandboxMethod, in state: inout SandboxState) {
+        switch method.outcome {
+        case .failsLater:
+            state.settle(\.setups, id, to: "processing")
+            state.soon(.settleSetup(id))
+        case .staysPending: state.settle(\.setups, id, to: "processing")
+        default: state.settle(\.setups, id, to: "succeeded")
+        }
+    }
+
+    func failCharge(_: PaymentFailure, in _: inout SandboxState) {}
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
@@ -136,7 +170,7 @@ extension SandboxState {
         case (.post, 3, "cancel"):
             try call.form.allow(["cancellation_reason", "expand"])
             try cancelSetup(call, setup)
-        case (.post, 3, "verify_microdeposits"): try verifySetup(call, setup)
+        case (.post, 3, "verify_microdeposits"): try verify(\.setups, setup, call)
         default: throw Self.unrecognized(call)
         }
         return setupReply(call, id)
@@ -146,14 +180,12 @@ extension SandboxState {
         guard let setup = setups[id] else { return APIReply(body: ByteBuffer()) }
         let isExpanded = call.form.list("expand").contains("payment_method")
         let method = isExpanded ? currentMethod(of: setup)?.json() : nil
-        guard call.key.isPublishable || method != nil else { return APIReply(body: setupJSON(id)) }
+        guard call.key.isPublishable || method != nil else {
+            return APIReply(body: json(\.setups, id))
+        }
         return APIReply(
             body: setup.render(withMetadata: !call.key.isPublishable, method: method)
         )
-    }
-
-    mutating func setupJSON(_ id: String) -> ByteBuffer {
-        setups[id]?.json() ?? ByteBuffer()
     }
 
     private mutating func createSetup(_ call: APICall) throws(APIError) -> APIReply {
@@ -177,7 +209,7 @@ extension SandboxState {
         try read(call, into: &setup)
         setups[id] = setup
         note(id, from: nil, to: setup.status)
-        emit("setup_intent.created", setupJSON(id), account: call.account)
+        emit("setup_intent.created", json(\.setups, id), account: call.account)
         if mayConfirm { try confirmSetup(call, setup) }
         return setupReply(call, id)
     }
@@ -196,16 +228,12 @@ extension SandboxState {
 
     /// The customer is asked, the method is refused, or it may be used from now on.
     private mutating func confirmSetup(_ call: APICall, _ found: SandboxSetup) throws(APIError) {
-        try requireStatus(
-            of: found,
-            ["requires_payment_method", "requires_confirmation", "requires_action"],
-            doing: "confirm"
-        )
+        try found.require(SandboxSetup.open, doing: "confirm")
         if let method = try method(in: call, for: found) { setups[found.id]?.method = method }
         guard let method = setups[found.id].flatMap({ currentMethod(of: $0) }) else {
             throw APIError.invalid(
                 "You cannot confirm this SetupIntent because it's missing a payment method.",
-                code: "setup_intent_unexpected_state",
+                code: SandboxSetup.unexpectedState,
                 param: "payment_method"
             )
         }
@@ -217,55 +245,16 @@ extension SandboxState {
             )
         }
         try requireUsable(method, for: found)
-        let id = found.id
-        if let action = try nextAction(of: method, for: id, secret: found.clientSecret, call) {
-            let endMs = action.lifeMs.map { nowMs + $0 }
-            setups[id]?.ask(for: action, endMs: endMs)
-            if let endMs { timers.set(.expireSetup(id), atMs: endMs) }
-            settleSetup(id, to: "requires_action")
-        } else if case .declined(let failure) = method.outcome {
-            failSetup(id, failure)
-            throw APIError.declined(
-                failure,
-                setupIntent: Array(setupJSON(id).readableBytesView),
-                paymentMethod: method.json()
-            )
-        } else {
-            authoriseSetup(id)
-        }
+        try confirm(\.setups, found, with: method, call)
     }
 
     private mutating func cancelSetup(_ call: APICall, _ setup: SandboxSetup) throws(APIError) {
-        try requireStatus(
-            of: setup,
-            ["requires_payment_method", "requires_confirmation", "requires_action"],
-            doing: "cancel"
-        )
+        try setup.require(SandboxSetup.open, doing: "cancel")
         let reason = try call.form.choice(
             "cancellation_reason",
             ["abandoned", "duplicate", "requested_by_customer"]
         )
         setups[setup.id]?.cancellationReason = reason
-        settleSetup(setup.id, to: "canceled")
-    }
-
-    private mutating func verifySetup(_ call: APICall, _ setup: SandboxSetup) throws(APIError) {
-        guard let refusal = try setup.refusal(of: call) else { return authoriseSetup(setup.id) }
-        setups[setup.id]?.attemptsRemaining = refusal.left
-        if refusal.left == 0 { failSetup(setup.id, refusal.failure) }
-        throw refusal.error()
-    }
-
-    private func requireStatus(
-        of setup: SandboxSetup,
-        _ allowed: [String],
-        doing verb: String
-    ) throws(APIError) {
-        guard allowed.contains(setup.status) else {
-            throw APIError.invalid(
-                "You cannot \(verb) this SetupIntent because it has a status of \(setup.status).",
-                code: SandboxSetup.unexpectedState
-            )
-        }
+        settle(\.setups, setup.id, to: "canceled")
     }
 }

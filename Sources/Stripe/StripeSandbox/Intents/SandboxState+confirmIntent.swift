@@ -2,13 +2,9 @@ import NIOCore
 
 extension SandboxState {
     /// Confirms an intent: the customer is asked, the bank is asked, or the money is there.
-    mutating func confirmIntent(_ call: APICall, _ id: String) throws(APIError) {
-        try requireStatus(
-            id,
-            ["requires_payment_method", "requires_confirmation", "requires_action"],
-            doing: "confirm"
-        )
-        guard let found = intents[id] else { return }
+    mutating func confirmIntent(_ call: APICall, _ found: SandboxIntent) throws(APIError) {
+        try found.require(SandboxIntent.open, doing: "confirm")
+        let id = found.id
         if let method = try method(in: call, for: found) { intents[id]?.method = method }
         let usage = try call.form.choice("setup_future_usage", ["off_session", "on_session"])
         if let usage { intents[id]?.setupFutureUsage = usage }
@@ -39,35 +35,15 @@ extension SandboxState {
         if case .refused(let failure) = method.outcome {
             throw APIError.invalid(failure.message, code: failure.code)
         }
-        let secret = intent.clientSecret
         if call.form.isOffSession, case .redirect = method.asks(offSession: true) {
-            failIntent(id, .authenticationRequired, isCharged: false)
+            fail(\.intents, id, .authenticationRequired, isCharged: false)
             throw APIError.declined(
                 .authenticationRequired,
-                paymentIntent: Array(intentJSON(id).readableBytesView),
+                of: (SandboxIntent.parameter, json(\.intents, id)),
                 paymentMethod: method.json()
             )
         }
-        if let action = try nextAction(of: method, for: id, secret: secret, call) {
-            if try call.form.flag("error_on_requires_action") == true {
-                failIntent(id, Self.actionRequired)
-                throw APIError.declined(
-                    Self.actionRequired,
-                    paymentIntent: Array(intentJSON(id).readableBytesView)
-                )
-            }
-            ask(id, for: action)
-        } else if case .declined(let failure) = method.outcome {
-            failIntent(id, failure)
-            throw APIError.declined(
-                failure,
-                charge: intents[id]?.latestCharge,
-                paymentIntent: Array(intentJSON(id).readableBytesView),
-                paymentMethod: method.json()
-            )
-        } else {
-            authoriseIntent(id)
-        }
+        try confirm(\.intents, intent, with: method, call)
     }
 
     private static func missingMethod(of intent: SandboxIntent) -> APIError {
@@ -85,12 +61,6 @@ extension SandboxState {
             param: "payment_method"
         )
     }
-
-    private static let actionRequired = PaymentFailure(
-        code: "card_declined",
-        declineCode: "authentication_required",
-        message: "Your card was declined. This transaction requires authentication."
-    )
 
     /// What a method asks of the customer; nil when it can go on without.
     func nextAction(
@@ -112,106 +82,9 @@ extension SandboxState {
             return .microdeposits(pageURL: page("verify"), arrival: nowSeconds + 2 * 24 * 3600)
         }
     }
-
-    /// Waits for the customer, as long as the action lives.
-    private mutating func ask(_ id: String, for action: SandboxNextAction) {
-        let endMs = action.lifeMs.map { nowMs + $0 }
-        intents[id]?.ask(for: action, endMs: endMs)
-        if let endMs { timers.set(.expireIntent(id), atMs: endMs) }
-        settleIntent(id, to: "requires_action")
-    }
 }
 
 extension SandboxState {
-    /// Moves an intent to a status, records and announces it, and makes or settles the charge that belongs to it.
-    mutating func settleIntent(_ id: String, to status: String) {
-        guard var intent = intents[id], intent.status != status else { return }
-        let previous = intent.status
-        intent.status = status
-        switch status {
-        case "canceled":
-            intent.canceledAt = nowSeconds
-        case "succeeded", "processing", "requires_capture":
-            intent.lastError = nil
-        default: break
-        }
-        if status != "requires_action" { intent.actionEndMs = nil }
-        intent.changed()
-        intents[id] = intent
-        settleCharge(of: id, from: previous, to: status)
-        note(id, from: previous, to: status)
-        if let type = Self.eventType(of: status) {
-            emit(type, intentJSON(id), account: intent.account)
-        }
-    }
-
-    /// Money follows the status: reserved, taken, pending or released.
-    private mutating func settleCharge(of id: String, from previous: String, to status: String) {
-        guard let intent = intents[id] else { return }
-        switch status {
-        case "processing", "requires_capture":
-            makeCharge(for: id, status: status == "processing" ? "pending" : "succeeded")
-        case "succeeded":
-            if previous == "requires_capture", let charge = intent.latestCharge {
-                // It is captured already, where a request or the end of the hold did so.
-                if charges[charge]?.isHeld == true { try? capture(charge, amount: nil) }
-                intents[id]?.receivedAmount = charges[charge]?.taken ?? 0
-            } else if previous == "processing", let charge = intent.latestCharge {
-                settleCharge(charge, succeeds: true)
-            } else {
-                makeCharge(for: id, status: "succeeded")
-            }
-            if intent.receivedAmount == 0 { intents[id]?.receivedAmount = intent.amount }
-            intents[id]?.changed()
-        case "canceled":
-            if previous == "requires_capture", let charge = intent.latestCharge {
-                releaseHold(charge)
-            }
-        default: break
-        }
-    }
-
-    /// The customer authorised, or nobody had to be asked.
-    mutating func authoriseIntent(_ id: String) {
-        guard let intent = intents[id], let method = intent.method else { return }
-        if case .declined(let failure) = method.outcome { return failIntent(id, failure) }
-        intents[id]?.lastRedirect?.status = "succeeded"
-        used(
-            method,
-            by: intent.customer,
-            isSetUp: intent.setupFutureUsage.map { $0 == "off_session" }
-        )
-        if method.isAsynchronous {
-            settleIntent(id, to: "processing")
-            if case .staysPending = method.outcome { return }
-            soon(.settleIntent(id))
-        } else {
-            settleIntent(id, to: intent.isManualCapture ? "requires_capture" : "succeeded")
-        }
-    }
-
-    /// The bank answers.
-    mutating func settleProcessingIntent(_ id: String) {
-        guard let intent = intents[id], intent.status == "processing" else { return }
-        if case .failsLater(let failure) = intent.method?.outcome {
-            failIntent(id, failure)
-        } else {
-            settleIntent(id, to: "succeeded")
-        }
-    }
-
-    /// The customer took too long.
-    mutating func expireIntent(_ id: String) {
-        guard let endMs = intents[id]?.actionEndMs, endMs <= nowMs else { return }
-        failIntent(
-            id,
-            PaymentFailure(
-                code: "payment_intent_payment_attempt_expired",
-                message: "The latest attempt to confirm the payment has expired."
-            )
-        )
-    }
-
     /// Money arrives for an intent that waits for a bank transfer.
     mutating func fundIntent(_ id: String, amount: Int) {
         guard let intent = intents[id], intent.status == "requires_action",
@@ -220,9 +93,9 @@ extension SandboxState {
         intents[id]?.fundedAmount += amount
         intents[id]?.changed()
         if intent.fundedAmount + amount >= intent.amount {
-            authoriseIntent(id)
+            authorise(\.intents, id)
         } else {
-            emit("payment_intent.partially_funded", intentJSON(id), account: intent.account)
+            emit("payment_intent.partially_funded", json(\.intents, id), account: intent.account)
         }
     }
 
@@ -241,36 +114,8 @@ extension SandboxState {
         return id
     }
 
-    /// A try failed: back to `requires_payment_method`, with the reason.
-    ///
-    /// A try that was not sent to the bank has no charge (`isCharged`).
-    mutating func failIntent(_ id: String, _ failure: PaymentFailure, isCharged: Bool = true) {
-        guard let intent = intents[id] else { return }
-        if intent.status == "processing", let charge = intent.latestCharge {
-            settleCharge(charge, succeeds: false)
-        } else if isCharged {
-            makeCharge(for: id, status: "failed", failure: failure)
-        }
-        let charge = isCharged ? intents[id]?.latestCharge : nil
-        let method = currentMethod(of: intent)?.json()
-        intents[id]?.lastError = SandboxPaymentError(
-            failure: failure,
-            methodType: intent.method?.type ?? "card",
-            charge: charge,
-            method: method
-        )
-        intents[id]?.lastRedirect?.status = "failed"
-        intents[id]?.method = nil
-        intents[id]?.nextAction = nil
-        intents[id]?.actionEndMs = nil
-        intents[id]?.status = "requires_payment_method"
-        intents[id]?.changed()
-        note(id, from: intent.status, to: "requires_payment_method")
-        emit("payment_intent.payment_failed", intentJSON(id), account: intent.account)
-    }
-
     /// The charge of a try, also of one that has failed.
-    private mutating func makeCharge(
+    fileprivate mutating func makeCharge(
         for id: String,
         status: String,
         failure: PaymentFailure? = nil
@@ -305,14 +150,57 @@ extension SandboxState {
         moneyTaken(by: charge.id)
         emit("charge.\(status)", chargeJSON(charge.id), account: intent.account)
     }
+}
 
-    /// There is no event for `requires_confirmation`, and `requires_payment_method` follows a failure.
-    private static func eventType(of status: String) -> String? {
+extension SandboxIntent {
+    /// Reserves, takes or releases the money, as the status requires.
+    func follow(from previous: String, in state: inout SandboxState) {
         switch status {
-        case "requires_action", "processing", "succeeded", "canceled": "payment_intent.\(status)"
-        case "requires_capture": "payment_intent.amount_capturable_updated"
-        case "requires_payment_method": "payment_intent.payment_failed"
-        default: nil
+        case "processing", "requires_capture":
+            state.makeCharge(for: id, status: status == "processing" ? "pending" : "succeeded")
+        case "succeeded":
+            if previous == "requires_capture", let charge = latestCharge {
+                // It is captured already, where a request or the end of the hold did so.
+                if state.charges[charge]?.isHeld == true {
+                    try? state.capture(charge, amount: nil)
+                }
+                state.intents[id]?.receivedAmount = state.charges[charge]?.taken ?? 0
+            } else if previous == "processing", let charge = latestCharge {
+                state.settleCharge(charge, succeeds: true)
+            } else {
+                state.makeCharge(for: id, status: "succeeded")
+            }
+            if receivedAmount == 0 { state.intents[id]?.receivedAmount = amount }
+            state.intents[id]?.changed()
+        case "canceled":
+            let now = state.nowSeconds
+            state.intents[id]?.canceledAt = now
+            if previous == "requires_capture", let charge = latestCharge {
+                state.releaseHold(charge)
+            }
+        default: break
+        }
+    }
+
+    func goOn(with method: SandboxMethod, in state: inout SandboxState) {
+        if case .declined(let failure) = method.outcome {
+            return state.fail(\.intents, id, failure)
+        }
+        state.used(method, by: customer, isSetUp: setupFutureUsage.map { $0 == "off_session" })
+        if method.isAsynchronous {
+            state.settle(\.intents, id, to: "processing")
+            if case .staysPending = method.outcome { return }
+            state.soon(.settleIntent(id))
+        } else {
+            state.settle(\.intents, id, to: isManualCapture ? "requires_capture" : "succeeded")
+        }
+    }
+
+    func failCharge(_ failure: PaymentFailure, in state: inout SandboxState) {
+        if status == "processing", let charge = latestCharge {
+            state.settleCharge(charge, succeeds: false)
+        } else {
+            state.makeCharge(for: id, status: "failed", failure: failure)
         }
     }
 }

@@ -34,26 +34,16 @@ extension SandboxState {
                     "radar_options", "receipt_email", "setup_future_usage", "shipping",
                 ])
             )
-            try confirmIntent(call, id)
-        case (.post, 3, "cancel"): try cancelIntent(call, id)
-        case (.post, 3, "capture"): try captureIntent(call, id)
+            try confirmIntent(call, intent)
+        case (.post, 3, "cancel"): try cancelIntent(call, intent)
+        case (.post, 3, "capture"): try captureIntent(call, intent)
         case (.post, 3, "source_cancel"):
-            try requireStatus(id, ["requires_action"], doing: "cancel the payment method of")
-            failIntent(id, Self.abandoned)
-        case (.post, 3, "verify_microdeposits"): try verifyIntent(call, intent)
+            try intent.require(["requires_action"], doing: "cancel the payment method of")
+            fail(\.intents, id, SandboxIntent.abandoned)
+        case (.post, 3, "verify_microdeposits"): try verify(\.intents, intent, call)
         default: throw Self.unrecognized(call)
         }
         return intentReply(call, id)
-    }
-
-    /// What a customer who gave up leaves behind.
-    static let abandoned = PaymentFailure(
-        code: "payment_intent_authentication_failure",
-        message: "The customer did not authorise the payment."
-    )
-
-    mutating func intentJSON(_ id: String) -> ByteBuffer {
-        intents[id]?.json() ?? ByteBuffer()
     }
 
     private mutating func intentReply(_ call: APICall, _ id: String) -> APIReply {
@@ -75,17 +65,19 @@ extension SandboxState {
                 )
             )
         }
-        return APIReply(body: intentJSON(id))
+        return APIReply(body: json(\.intents, id))
     }
 
     /// Takes reserved money, all of it or a part; after the last capture the rest is released.
-    private mutating func captureIntent(_ call: APICall, _ id: String) throws(APIError) {
-        try requireStatus(id, ["requires_capture"], doing: "capture")
+    private mutating func captureIntent(
+        _ call: APICall,
+        _ intent: SandboxIntent
+    ) throws(APIError) {
+        try intent.require(["requires_capture"], doing: "capture")
         let isLast = try call.form.flag("final_capture") ?? true
         // Only a last capture may take nothing more, after others.
         let isNothing = call.form["amount_to_capture"] == "0" && isLast
-        guard let intent = intents[id], let charge = intent.latestCharge.flatMap({ charges[$0] })
-        else { return }
+        guard let charge = intent.latestCharge.flatMap({ charges[$0] }) else { return }
         let amount =
             try isNothing && charge.isTaken ? 0 : call.form.positive("amount_to_capture")
         guard amount ?? 0 <= intent.capturable else {
@@ -103,29 +95,31 @@ extension SandboxState {
             )
         }
         try capture(charge.id, amount: amount, isLast: isLast)
-        intents[id]?.receivedAmount = charges[charge.id]?.taken ?? 0
-        intents[id]?.changed()
+        intents[intent.id]?.receivedAmount = charges[charge.id]?.taken ?? 0
+        intents[intent.id]?.changed()
         if intent.mayBeCapturedAgain {
             emit(
                 "payment_intent.amount_capturable_updated",
-                intentJSON(id),
+                json(\.intents, intent.id),
                 account: intent.account,
                 previous: JSONWriter.object { $0.field("amount_capturable", intent.capturable) }
             )
         }
-        if isLast { settleIntent(id, to: "succeeded") }
+        if isLast { settle(\.intents, intent.id, to: "succeeded") }
     }
 
-    private mutating func cancelIntent(_ call: APICall, _ id: String) throws(APIError) {
-        try requireStatus(
-            id,
+    private mutating func cancelIntent(
+        _ call: APICall,
+        _ intent: SandboxIntent
+    ) throws(APIError) {
+        try intent.require(
             [
                 "requires_payment_method", "requires_capture", "requires_confirmation",
                 "requires_action",
             ],
             doing: "cancel"
         )
-        guard intents[id]?.receivedAmount ?? 0 == 0 else {
+        guard intent.receivedAmount == 0 else {
             throw APIError.invalid(
                 "This PaymentIntent was captured in part. Release the rest with a final capture of 0.",
                 code: SandboxIntent.unexpectedState
@@ -135,29 +129,8 @@ extension SandboxState {
             "cancellation_reason",
             ["abandoned", "duplicate", "fraudulent", "requested_by_customer"]
         )
-        intents[id]?.cancellationReason = reason
-        settleIntent(id, to: "canceled")
-    }
-
-    /// `POST /v1/payment_intents/{id}/verify_microdeposits` with `amounts[]` or `descriptor_code`.
-    private mutating func verifyIntent(_ call: APICall, _ intent: SandboxIntent) throws(APIError) {
-        guard let refusal = try intent.refusal(of: call) else { return authoriseIntent(intent.id) }
-        intents[intent.id]?.attemptsRemaining = refusal.left
-        if refusal.left == 0 { failIntent(intent.id, refusal.failure) }
-        throw refusal.error()
-    }
-
-    /// Refuses with the statuses that would do, in Stripe's words.
-    func requireStatus(_ id: String, _ allowed: [String], doing verb: String) throws(APIError) {
-        let status = intents[id]?.status ?? ""
-        guard allowed.contains(status) else {
-            throw APIError.invalid(
-                "You cannot \(verb) this PaymentIntent because it has a status of \(status). Only "
-                    + "a PaymentIntent with one of the following statuses may be: "
-                    + allowed.joined(separator: ", ") + ".",
-                code: SandboxIntent.unexpectedState
-            )
-        }
+        intents[intent.id]?.cancellationReason = reason
+        settle(\.intents, intent.id, to: "canceled")
     }
 }
 
@@ -219,8 +192,8 @@ extension SandboxState {
         if intent.method != nil { intent.status = "requires_confirmation" }
         intents[id] = intent
         note(id, from: nil, to: intent.status)
-        emit("payment_intent.created", intentJSON(id), account: intent.account)
-        if mayConfirm { try confirmIntent(call, id) }
+        emit("payment_intent.created", json(\.intents, id), account: intent.account)
+        if mayConfirm { try confirmIntent(call, intent) }
         return intentReply(call, id)
     }
 
@@ -228,17 +201,8 @@ extension SandboxState {
     mutating func updateIntent(_ call: APICall, _ found: SandboxIntent) throws(APIError) {
         var intent = found
         try call.form.allow(Self.updateParameters)
-        let isOpen = ["requires_payment_method", "requires_confirmation", "requires_action"]
-            .contains(intent.status)
         if let amount = try call.form.positive("amount") {
-            guard isOpen else {
-                try requireStatus(
-                    intent.id,
-                    ["requires_payment_method", "requires_confirmation", "requires_action"],
-                    doing: "change the amount of"
-                )
-                return
-            }
+            try intent.require(SandboxIntent.open, doing: "change the amount of")
             intent.amount = amount
         }
         if let currency = call.form["currency"] { intent.currency = currency.lowercased() }
@@ -246,7 +210,7 @@ extension SandboxState {
         if !types.isEmpty { intent.methodTypes = types }
         try read(call, into: &intent)
         let previous = intent.status
-        if isOpen, intent.method != nil, intent.status == "requires_payment_method" {
+        if intent.method != nil, intent.status == "requires_payment_method" {
             intent.status = "requires_confirmation"
         }
         intent.changed()
@@ -276,80 +240,5 @@ extension SandboxState {
         intent.metadata = try form.updated(metadata: intent.metadata)
         try intent.sharing.update(from: call, amount: intent.amount)
         if let method = try method(in: call, for: intent) { intent.method = method }
-    }
-}
-
-/// What PaymentIntents and SetupIntents have in common: a customer may have to act to confirm them.
-protocol ConfirmableObject: RenderedObject {
-    /// The name in messages.
-    static var name: String { get }
-    /// The name in errors about an id.
-    static var kind: String { get }
-    /// The code of an error about its status.
-    static var unexpectedState: String { get }
-    /// What the return URL calls its id.
-    static var parameter: String { get }
-
-    var id: String { get }
-    /// Seconds since 1970.
-    var created: Int { get }
-    var clientSecret: String { get }
-    var method: SandboxMethod? { get }
-    var account: String? { get }
-    var customer: String? { get }
-    var status: String { get }
-    var nextAction: SandboxNextAction? { get set }
-    var actionEndMs: Int64? { get set }
-    var attemptsRemaining: Int { get set }
-    var lastRedirect: SandboxRedirect? { get set }
-}
-
-extension ConfirmableObject {
-    /// The customer has to do this next, until `endMs` if that is set.
-    mutating func ask(for action: SandboxNextAction, endMs: Int64?) {
-        nextAction = action
-        attemptsRemaining = Microdeposits.attemptsMax
-        if case .redirect(let redirect) = action { lastRedirect = redirect }
-        actionEndMs = endMs
-    }
-
-    /// Why the values a customer typed in are refused; nil when they are right.
-    func refusal(of call: APICall) throws(APIError) -> Microdeposits.Refusal? {
-        guard case .microdeposits = nextAction, status == "requires_action" else {
-            throw APIError.invalid(
-                "This \(Self.name) has no micro-deposits to verify.",
-                code: Self.unexpectedState
-            )
-        }
-        let amounts = call.form.list("amounts")
-        let values = call.form["descriptor_code"].map { [$0] } ?? amounts
-        guard !values.isEmpty else { throw APIError.missing("amounts") }
-        return Microdeposits.refusal(of: values, left: attemptsRemaining)
-    }
-}
-
-extension SandboxState {
-    /// A page of an account's intents of one kind, of one customer if that is asked for.
-    func list<Object: ConfirmableObject>(
-        _ table: ObjectTable<Object>,
-        _ call: APICall
-    ) throws(APIError) -> APIReply {
-        try Self.requireSecretKey(call)
-        try call.form.allow([
-            "created", "customer", "ending_before", "expand", "limit", "payment_method",
-            "starting_after",
-        ])
-        let (customer, method) = (call.form["customer"], call.form["payment_method"])
-        let created = try call.form.range("created")
-        return try ListPage(call, kind: Object.kind) { table.number(of: $0) }
-            .reply(table.all) { number in
-                table[number].account == call.account
-                    && created.contains(table[number].created)
-                    && (customer == nil || table[number].customer == customer)
-                    && (method == nil || table[number].method?.id == method)
-            } json: { number in
-                var object = table[number]
-                return object.json()
-            }
     }
 }

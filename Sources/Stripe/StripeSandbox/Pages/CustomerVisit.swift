@@ -144,20 +144,9 @@ extension SandboxState {
                     failureReason: failure ?? "declined"
                 )
             }
-        } else if intents[id]?.status == "requires_action" {
-            if authorised { authoriseIntent(id) } else { failIntent(id, Self.abandoned) }
-        } else if setups[id]?.status == "requires_action" {
-            if authorised {
-                authoriseSetup(id)
-            } else {
-                failSetup(
-                    id,
-                    PaymentFailure(
-                        code: "setup_intent_authentication_failure",
-                        message: "The customer did not authorise the setup."
-                    )
-                )
-            }
+        } else {
+            decide(\.intents, id, authorised: authorised)
+            decide(\.setups, id, authorised: authorised)
         }
         return visit(id, clientSecret: nil)
     }

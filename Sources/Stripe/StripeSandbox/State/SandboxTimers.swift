@@ -151,10 +151,10 @@ extension SandboxState {
         case .failRefund(let id): failRefund(id, reason: "unknown")
         case .dispute(let charge): disputeByItself(charge)
         case .endDispute(let id): endDispute(id)
-        case .settleIntent(let id): settleProcessingIntent(id)
-        case .expireIntent(let id): expireIntent(id)
-        case .settleSetup(let id): settleProcessingSetup(id)
-        case .expireSetup(let id): expireSetup(id)
+        case .settleIntent(let id): settleProcessing(\.intents, id)
+        case .expireIntent(let id): expire(\.intents, id)
+        case .settleSetup(let id): settleProcessing(\.setups, id)
+        case .expireSetup(let id): expire(\.setups, id)
         case .attempt(let number): attempt(number)
         }
     }
