@@ -9,7 +9,7 @@ import Synchronization
 /// this looks once a second. Each notifier looks at the partitions that are its own, so that two
 /// do not call for the same event. What does not answer holds up its own endpoints and watches alone.
 ///
-/// A class, because the roster tells it its partitions while it runs.
+/// A class, because the heartbeat changes its partitions while it runs.
 package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
 where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Duration {
     /// What a promise of minutes may be late by.

@@ -25,7 +25,7 @@ import Synchronization
 /// *A crash* between marks and note makes the marks once more. Each notifier looks at the
 /// partitions that are its own; two at work on the same do no harm.
 ///
-/// A class, because the roster tells it its partitions while it runs.
+/// A class, because the heartbeat changes its partitions while it runs.
 package final class MarkRepair<Events: Outbox, Deliveries, C: Clock>: Service
 where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant: Sendable {
     /// How often partitions are looked at, and how much an unhurt one is noted behind: what is

@@ -217,7 +217,7 @@ struct Node: Sendable {
             loops: loops,
             serves: { [live] in live.now.settings.served },
             clock: clock,
-            logger: log("roster")
+            logger: log("heartbeat")
         )
     }
 
