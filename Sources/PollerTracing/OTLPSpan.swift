@@ -95,12 +95,4 @@ struct SpanRecord: Sendable {
     var events: [SpanEvent] = []
     var links: [TraceContext] = []
     var status: SpanStatus?
-
-    init(trace: TraceContext, parent: TraceContext?, name: String, kind: SpanKind, began: UInt64) {
-        self.trace = trace
-        self.parent = parent
-        self.name = name
-        self.kind = kind
-        self.began = began
-    }
 }

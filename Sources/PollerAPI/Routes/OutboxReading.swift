@@ -117,33 +117,16 @@ struct OutboxReading: Sendable {
 /// Order is that of `seq` within a source, and roughly that of time across sources: partitions
 /// are separate streams, so an event may be recorded in one while another is read.
 struct OutboxPage: Sendable {
-    let events: [Poller.Event]
+    var events: [Poller.Event] = []
     /// Where the next page begins; there always is one, for what will be recorded.
     let next: OutboxCursor
-    let hasMore: Bool
+    var hasMore = false
     /// Some events after the cursor are no longer kept: read the watches anew.
-    let hasGap: Bool
+    var hasGap = false
     /// Whether it is known that an event follows which passes.
-    let isCut: Bool
+    var isCut = false
     /// Entries that were looked at for it.
-    let passed: Int
-
-    /// Puts a page together; an empty one by default.
-    init(
-        events: [Poller.Event] = [],
-        next: OutboxCursor,
-        hasMore: Bool = false,
-        hasGap: Bool = false,
-        isCut: Bool = false,
-        passed: Int = 0
-    ) {
-        self.events = events
-        self.next = next
-        self.hasMore = hasMore
-        self.hasGap = hasGap
-        self.isCut = isCut
-        self.passed = passed
-    }
+    var passed = 0
 
     /// Whether somebody who waits wants to be answered with it.
     var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }

@@ -46,11 +46,6 @@ struct StripeWebhookRoutes {
     let reader: BodyReader
     private let large = LargeBodies(most: Self.largeMax)
 
-    init(intake: (any WebhookIntake)?, reader: BodyReader) {
-        self.intake = intake
-        self.reader = reader
-    }
-
     var routes: [AnsweredRoute] {
         [Self.main.answered(by: receive), Self.ofAccount.answered(by: receive)]
     }

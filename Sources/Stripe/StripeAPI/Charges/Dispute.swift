@@ -46,11 +46,8 @@ public struct Dispute: StripeObject {
         /// How often it was sent in; a bank reads it once.
         public let submissionCount: Int?
 
-        private enum CodingKeys: String, CodingKey {
-            case dueBy = "due_by"
-            case hasEvidence = "has_evidence"
-            case pastDue = "past_due"
-            case submissionCount = "submission_count"
+        private enum CodingKeys: String, SnakeKey {
+            case dueBy, hasEvidence, pastDue, submissionCount
         }
     }
 
@@ -108,11 +105,8 @@ public struct DisputeStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 extension DisputeStatus {

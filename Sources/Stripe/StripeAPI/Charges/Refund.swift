@@ -67,11 +67,8 @@ public struct RefundStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Why a charge is refunded.
@@ -95,9 +92,6 @@ public struct RefundReason: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

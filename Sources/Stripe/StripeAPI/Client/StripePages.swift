@@ -90,9 +90,8 @@ public struct StripeList<Element: Codable & Sendable>: Codable, Sendable {
     /// The list's path.
     public let url: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case data, url
-        case hasMore = "has_more"
+    private enum CodingKeys: String, SnakeKey {
+        case data, url, hasMore
     }
 }
 

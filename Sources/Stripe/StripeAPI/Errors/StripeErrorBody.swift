@@ -64,15 +64,9 @@ public struct StripeErrorBody: Codable, Hashable, Sendable {
         source = try? fields.reference("source")
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case type, code, message, param, charge, source
-        case declineCode = "decline_code"
-        case docURL = "doc_url"
-        case requestLogURL = "request_log_url"
-        case paymentIntent = "payment_intent"
-        case paymentMethod = "payment_method"
-        case paymentMethodType = "payment_method_type"
-        case setupIntent = "setup_intent"
+    private enum CodingKeys: String, SnakeKey {
+        case type, code, message, param, charge, source, declineCode, docURL, requestLogURL,
+            paymentIntent, paymentMethod, paymentMethodType, setupIntent
     }
 }
 
@@ -105,11 +99,8 @@ public struct StripeErrorType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// The outermost object of an error response.

@@ -43,9 +43,8 @@ public struct StripeEvent: StripeObject {
         /// Former values of the attributes an `updated` event changed.
         public let previousAttributes: JSONValue?
 
-        private enum CodingKeys: String, CodingKey {
-            case object
-            case previousAttributes = "previous_attributes"
+        private enum CodingKeys: String, SnakeKey {
+            case object, previousAttributes
         }
     }
 
@@ -69,9 +68,8 @@ public struct StripeEvent: StripeObject {
             idempotencyKey = try fields.decodeIfPresent(String.self, forKey: .idempotencyKey)
         }
 
-        private enum CodingKeys: String, CodingKey {
-            case id
-            case idempotencyKey = "idempotency_key"
+        private enum CodingKeys: String, SnakeKey {
+            case id, idempotencyKey
         }
     }
 

@@ -19,9 +19,8 @@ public struct NextAction: Codable, Hashable, Sendable {
         /// Where they come back to.
         public let returnURL: String?
 
-        private enum CodingKeys: String, CodingKey {
-            case url
-            case returnURL = "return_url"
+        private enum CodingKeys: String, SnakeKey {
+            case url, returnURL
         }
     }
 
@@ -150,9 +149,6 @@ public struct NextActionType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

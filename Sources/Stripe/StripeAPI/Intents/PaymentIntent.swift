@@ -144,11 +144,8 @@ public struct PaymentIntentStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 extension PaymentIntentStatus {
@@ -174,9 +171,6 @@ public struct CaptureMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

@@ -105,6 +105,28 @@ struct AnyKey: CodingKey, ExpressibleByStringLiteral {
     }
 }
 
+/// Coding keys in the API's spelling: `expMonth` is `exp_month`, and `refundIBAN` is `refund_iban`.
+protocol SnakeKey: CodingKey, CaseIterable, RawRepresentable where RawValue == String {}
+
+extension SnakeKey {
+    var stringValue: String {
+        let letters = Array(rawValue)
+        var text = ""
+        for (at, letter) in letters.enumerated() {
+            let endsRun = at + 1 < letters.count && letters[at + 1].isLowercase
+            if letter.isUppercase, at > 0, endsRun || !letters[at - 1].isUppercase { text += "_" }
+            text += letter.lowercased()
+        }
+        return text
+    }
+
+    init?(stringValue: String) {
+        guard let key = Self.allCases.first(where: { $0.stringValue == stringValue })
+        else { return nil }
+        self = key
+    }
+}
+
 /// Reading an object's fields by the API's own names.
 extension KeyedDecodingContainer<AnyKey> {
     /// Reads a field that must be there.

@@ -90,8 +90,7 @@ private struct WatchAnswer: Decodable {
     let seq: Int
     let object: Source?
 
-    private enum CodingKeys: String, CodingKey {
-        case state, status, seq, object
-        case closedReason = "closed_reason"
+    private enum CodingKeys: String, SnakeKey {
+        case state, status, seq, object, closedReason
     }
 }

@@ -148,11 +148,8 @@ public struct SourceStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 extension SourceStatus {
@@ -175,11 +172,8 @@ public struct SourceUsage: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Who pays; the verified fields come from the bank and are set in answers alone.
@@ -226,11 +220,8 @@ public struct SourceOwner: Codable, Hashable, Sendable, RedactedValue {
         ])
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case address, email, name, phone
-        case verifiedAddress = "verified_address"
-        case verifiedEmail = "verified_email"
-        case verifiedName = "verified_name"
-        case verifiedPhone = "verified_phone"
+    private enum CodingKeys: String, SnakeKey {
+        case address, email, name, phone, verifiedAddress, verifiedEmail, verifiedName,
+            verifiedPhone
     }
 }

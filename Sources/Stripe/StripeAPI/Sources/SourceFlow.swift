@@ -19,11 +19,8 @@ public struct SourceFlow: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Where the customer of a redirect Source goes and how that went.
@@ -37,10 +34,8 @@ public struct SourceRedirect: Codable, Hashable, Sendable {
     /// Why it failed; only with status `failed`.
     public let failureReason: SourceRedirectFailure?
 
-    private enum CodingKeys: String, CodingKey {
-        case status, url
-        case returnURL = "return_url"
-        case failureReason = "failure_reason"
+    private enum CodingKeys: String, SnakeKey {
+        case status, url, returnURL, failureReason
     }
 }
 
@@ -70,11 +65,8 @@ public struct SourceRedirectStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Why a redirect failed.
@@ -95,11 +87,8 @@ public struct SourceRedirectFailure: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Where the customer of a receiver Source pushes the money; amounts in the smallest unit.
@@ -120,13 +109,9 @@ public struct SourceReceiver: Codable, Hashable, Sendable, RedactedValue {
     /// Whether refund details are known.
     public let refundAttributesStatus: RefundAttributesStatus?
 
-    private enum CodingKeys: String, CodingKey {
-        case address
-        case amountCharged = "amount_charged"
-        case amountReceived = "amount_received"
-        case amountReturned = "amount_returned"
-        case refundAttributesMethod = "refund_attributes_method"
-        case refundAttributesStatus = "refund_attributes_status"
+    private enum CodingKeys: String, SnakeKey {
+        case address, amountCharged, amountReceived, amountReturned, refundAttributesMethod,
+            refundAttributesStatus
     }
 }
 
@@ -148,11 +133,8 @@ public struct RefundAttributesMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Whether the details of a refund are known.
@@ -173,11 +155,8 @@ public struct RefundAttributesStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// The code a Source with flow `code_verification` waits for.
@@ -187,9 +166,8 @@ public struct SourceVerification: Sendable, Hashable, Codable {
     /// Attempts left; 0 when failed.
     public let attemptsRemaining: Int?
 
-    private enum CodingKeys: String, CodingKey {
-        case status
-        case attemptsRemaining = "attempts_remaining"
+    private enum CodingKeys: String, SnakeKey {
+        case status, attemptsRemaining
     }
 }
 
@@ -211,9 +189,6 @@ public struct SourceVerificationStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

@@ -76,9 +76,8 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
         }
 
         /// Stripe sends no proof back: what is in `online` and `offline` is only ever sent.
-        private enum CodingKeys: String, CodingKey {
-            case status, date, ip, type
-            case userAgent = "user_agent"
+        private enum CodingKeys: String, SnakeKey {
+            case status, date, ip, type, userAgent
         }
     }
 
@@ -97,9 +96,8 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
         self.notificationMethod = notificationMethod
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case acceptance, amount, currency, interval, reference, url
-        case notificationMethod = "notification_method"
+    private enum CodingKeys: String, SnakeKey {
+        case acceptance, amount, currency, interval, reference, url, notificationMethod
     }
 }
 
@@ -142,11 +140,8 @@ public struct MandateStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// How often a mandate is debited.
@@ -165,11 +160,8 @@ public struct MandateInterval: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Who tells the customer before a debit.
@@ -193,9 +185,6 @@ public struct MandateNotificationMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

@@ -43,9 +43,8 @@ public struct StripeShipping: Codable, Hashable, Sendable, RedactedValue {
     /// The carrier's number of the parcel.
     public let trackingNumber: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case address, carrier, name, phone
-        case trackingNumber = "tracking_number"
+    private enum CodingKeys: String, SnakeKey {
+        case address, carrier, name, phone, trackingNumber
     }
 }
 
@@ -90,8 +89,7 @@ public struct StripeAddress: Codable, Hashable, Sendable, RedactedValue {
         ])
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case city, country, line1, line2, state
-        case postalCode = "postal_code"
+    private enum CodingKeys: String, SnakeKey {
+        case city, country, line1, line2, state, postalCode
     }
 }

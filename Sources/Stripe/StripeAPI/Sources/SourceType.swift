@@ -66,9 +66,6 @@ public struct SourceType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

@@ -49,12 +49,6 @@ struct SandboxCustomer: Codable {
         var defaultMethod: ByteBuffer?
     }
 
-    init(id: String, account: String?, created: Int) {
-        self.id = id
-        self.account = account
-        self.created = created
-    }
-
     func json(_ expansion: Expansion = Expansion()) -> ByteBuffer {
         ByteBuffer(
             bytes: JSONWriter.object { writer in

@@ -47,11 +47,11 @@ struct SandboxIntent: ConfirmableObject, Codable {
     var currency: String
     var methodTypes: [String]
     /// Whether Stripe picks the methods, so that any may be used.
-    let isAutomatic: Bool
+    var isAutomatic = false
     var isManualCapture = false
     /// `payment_method_options[card][request_multicapture]`: `if_available` or `never`.
     var multicapture: String?
-    let isManualConfirmation: Bool
+    var isManualConfirmation = false
     var description: String?
     var customer: String?
     var receiptEmail: String?
@@ -78,28 +78,6 @@ struct SandboxIntent: ConfirmableObject, Codable {
     /// What its customer is shown in another currency.
     var presentment: SandboxPresentment?
     var rendered = RenderedJSON()
-
-    init(
-        id: String,
-        account: String?,
-        clientSecret: String,
-        created: Int,
-        amount: Int,
-        currency: String,
-        methodTypes: [String],
-        isAutomatic: Bool = false,
-        isManualConfirmation: Bool = false
-    ) {
-        self.id = id
-        self.account = account
-        self.clientSecret = clientSecret
-        self.created = created
-        self.amount = amount
-        self.currency = currency
-        self.methodTypes = methodTypes
-        self.isAutomatic = isAutomatic
-        self.isManualConfirmation = isManualConfirmation
-    }
 
     /// Whether a capture may leave the rest of the hold for others.
     var mayBeCapturedAgain: Bool { multicapture == "if_available" && method?.type == "card" }

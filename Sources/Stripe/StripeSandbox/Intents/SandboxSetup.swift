@@ -51,25 +51,7 @@ struct SandboxSetup: ConfirmableObject, Codable {
     var lastRedirect: SandboxRedirect?
     var rendered = RenderedJSON()
 
-    init(
-        id: String,
-        account: String?,
-        clientSecret: String,
-        created: Int,
-        methodTypes: [String],
-        isAutomatic: Bool,
-        usage: String
-    ) {
-        self.id = id
-        self.account = account
-        self.clientSecret = clientSecret
-        self.created = created
-        self.methodTypes = methodTypes
-        self.isAutomatic = isAutomatic
-        self.usage = usage
-    }
-
-    /// None: no money is moved.
+    /// Always `nil`: no money is moved.
     var latestCharge: String? { nil }
 
     func follow(from _: String, in state: inout SandboxState) {

@@ -20,11 +20,11 @@ struct SandboxSource: RenderedObject, Codable {
     let type: String
     let flow: String
     let usage: String
+    var amount: Int?
     let currency: String?
     let clientSecret: String
     /// Seconds since 1970.
     let created: Int
-    var amount: Int?
     var statementDescriptor: String?
     /// The hash named after the type, rendered.
     var details: [UInt8]
@@ -37,8 +37,8 @@ struct SandboxSource: RenderedObject, Codable {
     /// What becomes of its charges.
     var outcome = ChargeOutcome.succeeds
     var customer: String?
-    var owner: SandboxOwner
-    var metadata: [String: String]
+    var owner = SandboxOwner()
+    var metadata: [String: String] = [:]
     var redirect: SandboxRedirect?
     var receiver: SandboxReceiver?
     var verification: SandboxVerification?
@@ -51,34 +51,6 @@ struct SandboxSource: RenderedObject, Codable {
     var endMs: Int64?
 
     var rendered = RenderedJSON()
-
-    init(
-        id: String,
-        account: String?,
-        type: String,
-        flow: String,
-        usage: String,
-        amount: Int?,
-        currency: String?,
-        clientSecret: String,
-        created: Int,
-        details: [UInt8],
-        owner: SandboxOwner = SandboxOwner(),
-        metadata: [String: String] = [:]
-    ) {
-        self.id = id
-        self.account = account
-        self.type = type
-        self.flow = flow
-        self.usage = usage
-        self.amount = amount
-        self.currency = currency
-        self.clientSecret = clientSecret
-        self.created = created
-        self.details = details
-        self.owner = owner
-        self.metadata = metadata
-    }
 
     var isReusable: Bool { usage == "reusable" }
 

@@ -29,16 +29,9 @@ public struct SourceCardDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The wallet the number came from, as `apple_pay`.
     public let tokenizationMethod: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case brand, country, fingerprint, funding, last4, name
-        case addressLine1Check = "address_line1_check"
-        case addressZipCheck = "address_zip_check"
-        case cvcCheck = "cvc_check"
-        case dynamicLast4 = "dynamic_last4"
-        case expMonth = "exp_month"
-        case expYear = "exp_year"
-        case threeDSecure = "three_d_secure"
-        case tokenizationMethod = "tokenization_method"
+    private enum CodingKeys: String, SnakeKey {
+        case brand, country, fingerprint, funding, last4, name, addressLine1Check, addressZipCheck,
+            cvcCheck, dynamicLast4, expMonth, expYear, threeDSecure, tokenizationMethod
     }
 }
 
@@ -96,25 +89,12 @@ public struct SourceCardPresentDetails: Codable, Hashable, Sendable, RedactedVal
     /// What was done, as EMV tag 9B.
     public let transactionStatusInformation: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case brand, country, fingerprint, funding, last4, reader
-        case applicationCryptogram = "application_cryptogram"
-        case applicationPreferredName = "application_preferred_name"
-        case authorizationCode = "authorization_code"
-        case authorizationResponseCode = "authorization_response_code"
-        case cvmType = "cvm_type"
-        case dataType = "data_type"
-        case dedicatedFileName = "dedicated_file_name"
-        case emvAuthData = "emv_auth_data"
-        case evidenceCustomerSignature = "evidence_customer_signature"
-        case evidenceTransactionCertificate = "evidence_transaction_certificate"
-        case expMonth = "exp_month"
-        case expYear = "exp_year"
-        case posDeviceID = "pos_device_id"
-        case posEntryMode = "pos_entry_mode"
-        case readMethod = "read_method"
-        case terminalVerificationResults = "terminal_verification_results"
-        case transactionStatusInformation = "transaction_status_information"
+    private enum CodingKeys: String, SnakeKey {
+        case brand, country, fingerprint, funding, last4, reader, applicationCryptogram,
+            applicationPreferredName, authorizationCode, authorizationResponseCode, cvmType,
+            dataType, dedicatedFileName, emvAuthData, evidenceCustomerSignature,
+            evidenceTransactionCertificate, expMonth, expYear, posDeviceID, posEntryMode,
+            readMethod, terminalVerificationResults, transactionStatusInformation
     }
 }
 
@@ -155,16 +135,10 @@ public struct SourceThreeDSecureDetails: Codable, Hashable, Sendable, RedactedVa
     /// The wallet the number came from, as `apple_pay`.
     public let tokenizationMethod: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case authenticated, card, customer, brand, country, fingerprint, funding, last4, name
-        case addressLine1Check = "address_line1_check"
-        case addressZipCheck = "address_zip_check"
-        case cvcCheck = "cvc_check"
-        case dynamicLast4 = "dynamic_last4"
-        case expMonth = "exp_month"
-        case expYear = "exp_year"
-        case threeDSecure = "three_d_secure"
-        case tokenizationMethod = "tokenization_method"
+    private enum CodingKeys: String, SnakeKey {
+        case authenticated, card, customer, brand, country, fingerprint, funding, last4, name,
+            addressLine1Check, addressZipCheck, cvcCheck, dynamicLast4, expMonth, expYear,
+            threeDSecure, tokenizationMethod
     }
 }
 
@@ -189,11 +163,8 @@ public struct CardFunding: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }
 
 /// Whether a card asks for 3D Secure.
@@ -217,9 +188,6 @@ public struct CardThreeDSecure: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-
     /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
-    }
+    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
 }

@@ -15,12 +15,8 @@ public struct SourceSEPADebitDetails: Codable, Hashable, Sendable, RedactedValue
     /// A page with the mandate; it carries the client secret.
     public let mandateURL: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case country, fingerprint, last4
-        case bankCode = "bank_code"
-        case branchCode = "branch_code"
-        case mandateReference = "mandate_reference"
-        case mandateURL = "mandate_url"
+    private enum CodingKeys: String, SnakeKey {
+        case country, fingerprint, last4, bankCode, branchCode, mandateReference, mandateURL
     }
 }
 
@@ -39,10 +35,8 @@ public struct SourceACHDebitDetails: Codable, Hashable, Sendable, RedactedValue 
     /// `individual` or `company`.
     public let type: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case country, fingerprint, last4, type
-        case bankName = "bank_name"
-        case routingNumber = "routing_number"
+    private enum CodingKeys: String, SnakeKey {
+        case country, fingerprint, last4, type, bankName, routingNumber
     }
 }
 
@@ -69,14 +63,11 @@ public struct SourceACSSDebitDetails: Codable, Hashable, Sendable, RedactedValue
     /// The bank's routing number.
     public let routingNumber: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case category, country, fingerprint, last4
-        case bankAddressCity = "bank_address_city"
+    private enum CodingKeys: String, SnakeKey {
+        case category, country, fingerprint, last4, bankAddressCity, bankAddressPostalCode,
+            bankName, routingNumber
         case bankAddressLine1 = "bank_address_line_1"
         case bankAddressLine2 = "bank_address_line_2"
-        case bankAddressPostalCode = "bank_address_postal_code"
-        case bankName = "bank_name"
-        case routingNumber = "routing_number"
     }
 }
 
@@ -89,8 +80,7 @@ public struct SourceAUBECSDebitDetails: Codable, Hashable, Sendable, RedactedVal
     /// The last four digits.
     public let last4: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case fingerprint, last4
-        case bsbNumber = "bsb_number"
+    private enum CodingKeys: String, SnakeKey {
+        case fingerprint, last4, bsbNumber
     }
 }

@@ -53,32 +53,16 @@ public struct SourceKlarnaDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The receiver's last name.
     public let shippingLastName: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case locale
-        case backgroundImageURL = "background_image_url"
-        case clientToken = "client_token"
-        case firstName = "first_name"
-        case lastName = "last_name"
-        case logoURL = "logo_url"
-        case pageTitle = "page_title"
+    private enum CodingKeys: String, SnakeKey {
+        case locale, backgroundImageURL, clientToken, firstName, lastName, logoURL, pageTitle,
+            payLaterName, payLaterRedirectURL, payNowName, payNowRedirectURL, payOverTimeName,
+            payOverTimeRedirectURL, paymentMethodCategories, purchaseCountry, purchaseType,
+            redirectURL, shippingDelay, shippingFirstName, shippingLastName
         case payLaterAssetURLsDescriptive = "pay_later_asset_urls_descriptive"
         case payLaterAssetURLsStandard = "pay_later_asset_urls_standard"
-        case payLaterName = "pay_later_name"
-        case payLaterRedirectURL = "pay_later_redirect_url"
         case payNowAssetURLsDescriptive = "pay_now_asset_urls_descriptive"
         case payNowAssetURLsStandard = "pay_now_asset_urls_standard"
-        case payNowName = "pay_now_name"
-        case payNowRedirectURL = "pay_now_redirect_url"
         case payOverTimeAssetURLsDescriptive = "pay_over_time_asset_urls_descriptive"
         case payOverTimeAssetURLsStandard = "pay_over_time_asset_urls_standard"
-        case payOverTimeName = "pay_over_time_name"
-        case payOverTimeRedirectURL = "pay_over_time_redirect_url"
-        case paymentMethodCategories = "payment_method_categories"
-        case purchaseCountry = "purchase_country"
-        case purchaseType = "purchase_type"
-        case redirectURL = "redirect_url"
-        case shippingDelay = "shipping_delay"
-        case shippingFirstName = "shipping_first_name"
-        case shippingLastName = "shipping_last_name"
     }
 }

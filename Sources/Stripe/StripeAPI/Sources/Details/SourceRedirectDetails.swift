@@ -9,10 +9,8 @@ public struct SourceIdealDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case bank, bic
-        case ibanLast4 = "iban_last4"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case bank, bic, ibanLast4, statementDescriptor
     }
 }
 
@@ -33,13 +31,8 @@ public struct SourceSofortDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case bic, country
-        case bankCode = "bank_code"
-        case bankName = "bank_name"
-        case ibanLast4 = "iban_last4"
-        case preferredLanguage = "preferred_language"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case bic, country, bankCode, bankName, ibanLast4, preferredLanguage, statementDescriptor
     }
 }
 
@@ -58,13 +51,8 @@ public struct SourceBancontactDetails: Codable, Hashable, Sendable, RedactedValu
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case bic
-        case bankCode = "bank_code"
-        case bankName = "bank_name"
-        case ibanLast4 = "iban_last4"
-        case preferredLanguage = "preferred_language"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case bic, bankCode, bankName, ibanLast4, preferredLanguage, statementDescriptor
     }
 }
 
@@ -79,11 +67,8 @@ public struct SourceGiropayDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case bic
-        case bankCode = "bank_code"
-        case bankName = "bank_name"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case bic, bankCode, bankName, statementDescriptor
     }
 }
 
@@ -94,9 +79,8 @@ public struct SourceEPSDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case reference
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case reference, statementDescriptor
     }
 }
 
@@ -119,10 +103,8 @@ public struct SourceAlipayDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case dataString = "data_string"
-        case nativeURL = "native_url"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case dataString, nativeURL, statementDescriptor
     }
 }
 
@@ -137,10 +119,7 @@ public struct SourceWeChatDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The text on the customer's statement, as the bank got it.
     public let statementDescriptor: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case iosNativeURL = "ios_native_url"
-        case prepayID = "prepay_id"
-        case qrCodeURL = "qr_code_url"
-        case statementDescriptor = "statement_descriptor"
+    private enum CodingKeys: String, SnakeKey {
+        case iosNativeURL, prepayID, qrCodeURL, statementDescriptor
     }
 }

@@ -19,16 +19,10 @@ public struct SourceACHCreditTransferDetails: Codable, Hashable, Sendable, Redac
     /// The SWIFT code to pay to.
     public let swiftCode: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case fingerprint
-        case accountNumber = "account_number"
-        case bankName = "bank_name"
-        case refundAccountHolderName = "refund_account_holder_name"
-        case refundAccountHolderType = "refund_account_holder_type"
-        case refundAccountNumber = "refund_account_number"
-        case refundRoutingNumber = "refund_routing_number"
-        case routingNumber = "routing_number"
-        case swiftCode = "swift_code"
+    private enum CodingKeys: String, SnakeKey {
+        case fingerprint, accountNumber, bankName, refundAccountHolderName,
+            refundAccountHolderType, refundAccountNumber, refundRoutingNumber, routingNumber,
+            swiftCode
     }
 }
 
@@ -55,16 +49,11 @@ public struct SourceMultibancoDetails: Codable, Hashable, Sendable, RedactedValu
     /// The account a refund goes to; one of the refund attributes.
     public let refundIBAN: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case entity, reference
-        case refundAccountHolderAddressCity = "refund_account_holder_address_city"
-        case refundAccountHolderAddressCountry = "refund_account_holder_address_country"
-        case refundAccountHolderAddressLine1 = "refund_account_holder_address_line1"
-        case refundAccountHolderAddressLine2 = "refund_account_holder_address_line2"
-        case refundAccountHolderAddressPostalCode = "refund_account_holder_address_postal_code"
-        case refundAccountHolderAddressState = "refund_account_holder_address_state"
-        case refundAccountHolderName = "refund_account_holder_name"
-        case refundIBAN = "refund_iban"
+    private enum CodingKeys: String, SnakeKey {
+        case entity, reference, refundAccountHolderAddressCity, refundAccountHolderAddressCountry,
+            refundAccountHolderAddressLine1, refundAccountHolderAddressLine2,
+            refundAccountHolderAddressPostalCode, refundAccountHolderAddressState,
+            refundAccountHolderName, refundIBAN
     }
 }
 
@@ -95,16 +84,10 @@ public struct SourceSEPACreditTransferDetails: Codable, Hashable, Sendable, Reda
     /// The account a refund goes to; one of the refund attributes.
     public let refundIBAN: String?
 
-    private enum CodingKeys: String, CodingKey {
-        case bic, iban
-        case bankName = "bank_name"
-        case refundAccountHolderAddressCity = "refund_account_holder_address_city"
-        case refundAccountHolderAddressCountry = "refund_account_holder_address_country"
-        case refundAccountHolderAddressLine1 = "refund_account_holder_address_line1"
-        case refundAccountHolderAddressLine2 = "refund_account_holder_address_line2"
-        case refundAccountHolderAddressPostalCode = "refund_account_holder_address_postal_code"
-        case refundAccountHolderAddressState = "refund_account_holder_address_state"
-        case refundAccountHolderName = "refund_account_holder_name"
-        case refundIBAN = "refund_iban"
+    private enum CodingKeys: String, SnakeKey {
+        case bic, iban, bankName, refundAccountHolderAddressCity,
+            refundAccountHolderAddressCountry, refundAccountHolderAddressLine1,
+            refundAccountHolderAddressLine2, refundAccountHolderAddressPostalCode,
+            refundAccountHolderAddressState, refundAccountHolderName, refundIBAN
     }
 }
