@@ -1,0 +1,150 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+/// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
+@Suite("The order of charge, refund and deadline actions")
+struct FollowUpOrderTests: PaymentStories {
+    /// Records the requested actions in order.
+    private struct Actions: Charger, Settler {
+        /// The result of a refund; `nil` when the account does not refund duplicates.
+        let refund: RefundResult?
+        let calls = Shared<[String]>([])
+
+        func standingOrder(for account: AccountID) -> ChargeOrder? { nil }
+
+        func charge(
+            _ watch: Watch,
+            _ order: ChargeOrder,
+            by right: ChargeRight?,
+            object: RawJSON,
+            timeout: Duration
+        ) async -> ChargeResult {
+            .indeterminate("no charge is expected")
+        }
+
+        func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult {
+            calls.change { $0.append("find") }
+            let object = NamedObjects.object("charge")
+            let id = ChargeID(unchecked: "ch_1")
+            return .made(ChargeSeen(id: id, status: .succeeded, object: object))
+        }
+
+        func refundsDuplicates(of account: AccountID) -> Bool { refund != nil }
+
+        func refundDuplicate(
+            _ watch: Watch,
+            charge: ChargeID?,
+            object: RawJSON,
+            timeout: Duration
+        ) async -> RefundResult {
+            calls.change { $0.append(charge.map { "refund \($0)" } ?? "refund") }
+            return refund ?? .refused("no refund is expected")
+        }
+
+        func standing(for account: AccountID) -> DeadlineActs {
+            DeadlineActs(authorisation: .cancel)
+        }
+
+        func settle(_ watch: Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult {
+            calls.change { $0.append(act.rawValue) }
+            return .done
+        }
+    }
+
+    /// Polls the second payment of an order, whose object has not changed since the last poll.
+    ///
+    /// A source was charged, by a charge that the watch does not know. Of the hold of an intent a quarter is
+    /// captured, and the rest ends in a day.
+    private func poll(_ kind: SourceKind, _ actions: Actions) async throws -> WatchChange {
+        var reader = DeadlineActTests().reader
+        reader.known["source"] = source("consumed")
+        reader.known["charge"] = charge(.succeeded)
+        let isSource = kind == .source
+        let status = isSource ? SourceStatus.consumed : .requiresCapture
+        let name = isSource ? "source" : "half"
+        let now = VirtualTime.start + .seconds(9 * 86_400)
+        var facts = try #require(reader.known[name])
+        facts.seenAt = now
+        let watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_2"), kind: kind),
+            policy: .standard,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(30 * 86_400),
+            run: 1,
+            seq: 2,
+            news: .money,
+            order: OrderID(unchecked: "A77"),
+            state: WatchState(status: status),
+            payment: PaymentMemory(packed: PaymentLook(facts, after: nil).memory.packed)
+        )
+        let store = WorkerRig().store
+        var order = Order(key: try #require(OrderKey(of: watch)))
+        let first = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind)
+        for (place, member) in [first, watch.key].enumerated() {
+            let paidAt = VirtualTime.start + .seconds(place)
+            _ = order.note(member, seq: 2, Payment(state: .paid, paidAt: paidAt))
+        }
+        #expect(try await store.store(order, over: 0, telling: []))
+        let orders = OrderBook(store)
+        let object = NamedObjects.object(name)
+        let seen = Observation(status: status, final: isSource, object: object)
+        let handler = PollHandler(
+            upstream: ScriptedUpstream(fallback: .observed(seen)),
+            followUps: [
+                ChargeFollowUp(actions, orders: orders),
+                RefundFollowUp(actions, orders: orders, logger: Sample.quiet),
+                DeadlineFollowUp(actions, orders: orders, logger: Sample.quiet),
+            ],
+            payments: reader,
+            timeout: .seconds(8),
+            logger: Sample.quiet
+        )
+        let lease = Lease(
+            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
+            item: watch,
+            lane: watch.key.lane,
+            due: now,
+            claimedAt: now,
+            endsAt: now + .seconds(30),
+            crashes: 0
+        )
+        let decision = await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
+        return try #require(decision).change
+    }
+
+    @Test("the charge comes before the refund; only a postponed refund discards its result")
+    func chargeAndRefund() async throws {
+        let made = Actions(refund: .made)
+        let charged = try await poll(.source, made)
+        #expect(made.calls.value == ["find", "refund ch_1"])
+        #expect(charged.state.charge == .succeeded(ChargeID(unchecked: "ch_1")))
+        let postponed = Actions(refund: .postponed("429", retryAfter: nil))
+        let change = try await poll(.source, postponed)
+        #expect(postponed.calls.value == made.calls.value)
+        #expect(change.state.charge == .none && change.events.isEmpty)
+        #expect(change.lastError?.contains("paid twice") == true)
+    }
+
+    @Test(
+        "the refund comes before the deadline action, which waits for another poll",
+        arguments: [
+            RefundResult.refused("no"), .failed("no"), .made, .underway(.pending),
+            .postponed("429", retryAfter: nil),
+        ]
+    )
+    func refundAndDeadline(_ result: RefundResult) async throws {
+        let actions = Actions(refund: result)
+        _ = try await poll(.paymentIntent, actions)
+        #expect(actions.calls.value == ["refund"])
+    }
+
+    @Test("without a refund the same poll takes the deadline action")
+    func deadline() async throws {
+        let actions = Actions(refund: nil)
+        _ = try await poll(.paymentIntent, actions)
+        #expect(actions.calls.value == ["release"])
+    }
+}
