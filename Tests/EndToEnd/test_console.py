@@ -234,10 +234,8 @@ def test_the_keyboard_does_what_the_mouse_does(look, front):
     console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
 
 
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-def test_nothing_serious_is_in_the_way_of_anybody(look, front, is_dark):
+def test_nothing_serious_is_in_the_way_of_anybody(look, front):
     console = look("admin")
-    console.browser.dark(is_dark)
     for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
         console.open(page)
         assert console.serious() == [], page

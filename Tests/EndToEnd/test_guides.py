@@ -21,6 +21,10 @@ GUIDES = ROOT / "Sources/Poller/Poller.docc/Guides"
 PAGES = [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]
 
 
+# Its commands simulate 100,000 payments, which takes minutes; test_simulate.py has smaller ones.
+SIMULATES = {"Capacity"}
+
+
 def blocks(page: Path, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", page.read_text(), re.M | re.S)
 
@@ -64,7 +68,11 @@ def shell(tmp_path_factory):
     role.end()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page.stem in SIMULATES else ()) for page in PAGES if blocks(page, "sh")],
+    ids=lambda page: page.stem,
+)
 def test_what_a_page_tells_to_run_runs(page: Path, shell):
     done = shell("\n".join(blocks(page, "sh")))
     assert done.returncode == 0, f"{done.stderr[-1500:]}\n{done.stdout[-1500:]}"

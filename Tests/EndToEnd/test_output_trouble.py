@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -60,15 +61,20 @@ def test_a_stalled_log_reader_blocks_no_probe_and_no_request(chaos):
     made.start().wait_ready()
     os.close(writer)
     url = made.address("api")
-    # Each request writes lines: more than the pipe and the queue hold.
     session = requests.Session()
 
+    # Each request writes lines: more than the pipe and the queue hold. Some thousand are needed, and they are sent without
+    # waiting for the answers, so that the client costs little.
     def full() -> bool:
-        for _ in range(50):
-            session.post(f"{url}/v1/watches", data=b"{", timeout=5)
+        request = b"POST /v1/watches HTTP/1.1\r\nHost: poller\r\nContent-Length: 1\r\n\r\n{"
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(request * 200)
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
         return made.metric("poller_log_lines_dropped_total") > 0
 
-    # Some thousand requests, which take a slow machine more than a minute.
     wait_until(full, 180, "the queue of the log is full", pause_s=0)
     assert made.admin("/livez").status_code == 200
     assert made.admin("/readyz").status_code == 200

@@ -260,7 +260,7 @@ class Cluster:
             watch = self.api.watch(source)
             return watch if watch["status"] == status else None
 
-        return wait_until(look, timeout_s, f"{source} is {status}", pause_s=0.05)
+        return wait_until(look, timeout_s, f"{source} is {status}")
 
     def wait_delivered(self, sources: list[str], timeout_s: float = 30, mail: bool = True) -> None:
         """Waits until the endpoints have got the last event each is told of each source."""

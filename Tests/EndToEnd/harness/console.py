@@ -37,7 +37,7 @@ class Console:
         return answer["result"].get("value")
 
     def wait(self, true, what: str, timeout_s: float = 15):
-        return wait_until(true, timeout_s, what, pause_s=0.05)
+        return wait_until(true, timeout_s, what)
 
     def open(self, fragment: str = "#/") -> "Console":
         """Goes to a page of the console and waits until it is there."""
@@ -103,11 +103,20 @@ class Console:
         return self.js(f"{BUTTONS}.map((one) => one.innerText.trim())")
 
     def serious(self) -> list[str]:
-        """What axe-core finds that is serious or worse, each with where it is."""
+        """What axe-core finds that is serious or worse, each with where it is: all rules in light, the contrast in dark too."""
         self.js(AXE + "; undefined")
-        found = json.loads(self.js("axe.run(document, {resultTypes: ['violations']}).then((told) => JSON.stringify("
-                                   "told.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html)])))"))
+        found = self._violations("{resultTypes: ['violations']}")
+        self.browser.dark(True)
+        try:
+            # Nothing but the colours differs.
+            found += self._violations("{resultTypes: ['violations'], runOnly: ['color-contrast']}")
+        finally:
+            self.browser.dark(False)
         return [f"{name}: {nodes[:3]}" for impact, name, nodes in found if impact in ("serious", "critical")]
+
+    def _violations(self, options: str) -> list:
+        return json.loads(self.js(f"axe.run(document, {options}).then((told) => JSON.stringify("
+                                  "told.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html)])))"))
 
     def overflow(self) -> int:
         """How many pixels the page is wider than what shows it."""
