@@ -230,7 +230,7 @@ swift_build() {
     if [ -d .build ]; then
         step "Building"
     else
-        step "Building (the first time takes 6 to 15 minutes on two cores, then seconds)"
+        step "Building (the first time takes 5 to 25 minutes on two cores, then seconds)"
     fi
     swift build "$@" >&2 || die "the build failed; the compiler's message is above."
     BIN_DIR=$(swift build "$@" --show-bin-path)
