@@ -64,12 +64,13 @@ extension PollerClient {
         try await send(.GET, path, query: query).json
     }
 
-    /// Reads a page of a list, for commands.
+    /// Reads a page of a list, for commands; `isWhole` as in ``Page``.
     package func page<Item: WireObject & Hashable>(
         _ path: String,
-        query: [(String, String?)] = []
+        query: [(String, String?)] = [],
+        isWhole: Bool = false
     ) async throws -> Page<Item> {
-        try Page(try await send(.GET, path, query: query))
+        try Page(try await send(.GET, path, query: query), isWhole: isWhole)
     }
 
     /// Deletes the object at a path; the answer is its last state.

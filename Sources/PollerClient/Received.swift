@@ -92,9 +92,12 @@ public struct Page<Item: Hashable & Sendable>: Hashable, Sendable {
 
 extension Page where Item: WireObject {
     /// Reads a page.
-    init(_ answer: PollerClient.Answer) throws(PollerError) {
+    ///
+    /// A list that is always sent as a whole (`isWhole`) does not say whether there is more.
+    init(_ answer: PollerClient.Answer, isWhole: Bool = false) throws(PollerError) {
         let json = try answer.json
-        guard let items = json.member("data")?.elements else {
+        let hasMore = json.member("has_more")?.bool ?? (isWhole ? false : nil)
+        guard let items = json.member("data")?.elements, let hasMore else {
             throw PollerClient.Answer.isForeign
         }
         self.items = try items.map { item throws(PollerError) in
@@ -106,8 +109,7 @@ extension Page where Item: WireObject {
             }
             return item
         }
-        // A list that is sent as a whole does not say so.
-        hasMore = json.member("has_more")?.bool ?? false
+        self.hasMore = hasMore
         next = json.member("next")?.string
         hasGap = json.member("gap")?.bool ?? false
         looked = json.member("looked")?.number.flatMap { Int(safe: $0) }

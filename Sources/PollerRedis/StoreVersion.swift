@@ -60,8 +60,8 @@ package struct StoreVersion: Hashable, Sendable {
                 "the store has form \(form), and this program reads no form before \(readable): run pollerd "
                     + "migrate apply of the release that was used last, restart its processes, then upgrade"
             case .unreleased:
-                "the store was made by a build from before release 1.0.0, and no release reads it: empty this "
-                    + "database, or set POLLER_REDIS_URL or POLLER_NAMESPACE to another one"
+                "the store was made by a build from before release 1.0.0, and no release reads it: stop every "
+                    + "process of that build and empty this database, or set POLLER_REDIS_URL or POLLER_NAMESPACE to another one"
             }
         }
     }

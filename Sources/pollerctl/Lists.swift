@@ -98,7 +98,7 @@ struct ListRoute<Item: WireObject & Hashable>: Sendable {
         cursor: String?
     ) async throws -> Page<Item> {
         let limits = pageMax.map { [("limit", "\(min(limit, $0))"), ("cursor", cursor)] } ?? []
-        return try await client.page(path, query: filters + limits)
+        return try await client.page(path, query: filters + limits, isWhole: pageMax == nil)
     }
 }
 

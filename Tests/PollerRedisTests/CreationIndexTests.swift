@@ -1,4 +1,3 @@
-import Logging
 import Poller
 import PollerTesting
 import RedisClient

@@ -62,4 +62,37 @@ struct DeliveryMarksTests {
             #expect(third.noted == second.history && third.whole == later)
         }
     }
+
+    @Test("the stored text of a state is read, with and without the values that are nil at its end")
+    func storedTexts() async throws {
+        try await withRedis { client in
+            let layout = try await layout(client)
+            let queue = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
+            let mark = try mark()
+            try await queue.mark([mark])
+            let id = queue.id(of: mark.endpoint, watch)
+            let key = "t:d:w{\(id.partition)}\(id.item)"
+            let since = Timestamp(ms: 1_795_165_200_000)
+            for (text, state) in [
+                ("3|0|4|", DeliveryState(cursor: 3, attempts: 4)),
+                (
+                    "5|1|9|1795165200000|1795165200000|4|2,3|3",
+                    DeliveryState(
+                        cursor: 5,
+                        failures: 1,
+                        attempts: 9,
+                        retryAt: since,
+                        failedSince: since,
+                        escalated: 4,
+                        dead: [2, 3],
+                        again: [3]
+                    )
+                ),
+            ] {
+                let write = RedisCommand("HSET", [.string(key), "v", .string(text)])
+                _ = try await client.send(write)
+                #expect(try await queue.delivery(id)?.delivery.state == state)
+            }
+        }
+    }
 }

@@ -50,8 +50,8 @@ import Testing
 
     @Test("an event that cannot be packed is stored as its JSON, and read back")
     func unpacked() throws {
-        let metadata = #"{"a":"\#(String(repeating: "x", count: 1 << 18))"}"#
-        let large = try event().carrying(metadata: metadata)
+        let name = String(repeating: "x", count: 1 << 18)
+        let large = try #require(Event(json: Self.json.replacing("Jenny Rosen", with: name)))
         #expect(PackedEvent.bytes(of: large).isEmpty)
         #expect(PackedEvent.events(Array(large.json.utf8), of: Self.key) == [large])
     }

@@ -2,7 +2,7 @@ package import Logging
 
 /// Polls a watch: reads from the upstream, runs the follow-ups, and lets the ``PollDecider`` decide.
 ///
-/// One poll is at most one charge or other action, in this order:
+/// In one poll each follow-up acts at most once, in this order:
 /// 1. A watch that has ended its workers too often is not polled: it is put aside.
 /// 2. The upstream is asked about the source, its charge, or both (``UpstreamReads``).
 /// 3. Each ``FollowUp`` acts on the answer if it is time to: it charges, refunds, captures or cancels.

@@ -25,7 +25,7 @@ const state = (row) => badge(upper(plain(row.status)), row.needs_response ? "car
 /** What can be done about a dispute: it is answered at the upstream. */
 function next(row) {
   if (!row.needs_response) return null;
-  const command = `pollerctl dispute answer ${row.id}`;
+  const command = `stripe disputes update ${row.id} -d "evidence[uncategorized_text]=…" -d submit=true`;
   return copyButton(command, "Copy the command", () => {});
 }
 
@@ -34,7 +34,7 @@ export async function disputesPage({ query }) {
   const isAll = query.get("closed") === "1";
   const told = await maybe(at("v1/disputes", { closed: isAll ? true : null }));
   const title = head("Disputes", {
-    note: told ? `Read from the upstream ${ago(told.read_at)}. Those with the nearest deadline come first; answer them with the command line or at the upstream.`
+    note: told ? `Read from the upstream ${ago(told.read_at)}. Those with the nearest deadline come first; answer them with Stripe's command line or at the upstream.`
       : "Customers or banks that want money back.",
   });
   if (!told) return [title, h("p", { class: "empty" }, "This server has no upstream whose disputes it can read. Set STRIPE_API_KEY.")];

@@ -15,7 +15,7 @@ struct DisputeRoutes {
         """
         The newest hundred of each account, those with the nearest deadline first, all in one page; read from the \
         upstream once a minute at most. Accounts that were not read in time are in unread: ask again for them. Answer \
-        a dispute with pollerctl dispute answer, or in the upstream's dashboard.
+        a dispute with Stripe's command line, or in the upstream's dashboard.
         """,
         access: .key(.readWatches),
         input: .all(

@@ -186,7 +186,8 @@ extension Source {
             return Advice(
                 step: "refund_account",
                 text: "money waits to go back: the payer names an account on the return page; "
-                    + "or name it with POST /v1/watches/\(id)/refund_attributes"
+                    + "or name it with POST /v1/watches/\(id)/refund_attributes, which needs a watch (pollerctl "
+                    + "enqueue \(id))"
             )
         }
         switch nextStep {

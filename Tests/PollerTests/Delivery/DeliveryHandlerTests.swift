@@ -309,6 +309,9 @@ struct DeliveryHandlerTests {
                     told: told
                 )
         )
+        // After a rewind nothing is known of the last event.
+        let rewound = try #require(try await handle(channel, DeliveryState(cursor: 2)))
+        #expect(rewound.verdict == .rest && channel.attempts.count == 1)
     }
 
     @Test("a log that cannot be read is tried again in a second")

@@ -193,21 +193,4 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.lookInVain(after: .seconds(100_000)) == ["watch.expired"])
         #expect(story.told.last?.payment?.state == .authorised)
     }
-
-    @Test("an upgrade tells nothing a second time")
-    func upgrade() {
-        let id = ChargeID(unchecked: "ch_1")
-        for (status, progress) in [
-            ("pending", ChargeProgress.none), ("chargeable", .none), ("chargeable", .pending(id)),
-            ("consumed", .succeeded(id)), ("chargeable", .failed),
-        ] {
-            var story = PaymentStory(
-                state: WatchState(status: SourceStatus(unchecked: status), charge: progress),
-                charge: .whole
-            )
-            story.reader.known = ["x": source(status, "sofort")]
-            let told = story.look(status, "x", rank: .leftPending)
-            #expect(told.allSatisfy { !$0.hasPrefix("payment.") }, "\(status) \(progress): \(told)")
-        }
-    }
 }

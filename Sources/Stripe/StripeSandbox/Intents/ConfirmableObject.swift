@@ -119,7 +119,7 @@ extension SandboxState {
         _ object: Object,
         from previous: String
     ) {
-        note(object.id, from: previous, to: object.status)
+        if previous != object.status { note(object.id, from: previous, to: object.status) }
         if let event = Object.events[object.status] {
             emit(event, json(table, object.id), account: object.account)
         }
