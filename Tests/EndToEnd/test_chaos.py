@@ -18,8 +18,8 @@ SHORTAGES = {"redis full", "objects forbidden", "worker killed"}
     "plan",
     [
         Plan("standalone", seed=17, seconds=12, kinds=frozenset(ROLES | REDIS)),
-        Plan("standalone", seed=21, seconds=12, kinds=frozenset(SHORTAGES)),
-        Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
+        pytest.param(Plan("standalone", seed=21, seconds=12, kinds=frozenset(SHORTAGES)), marks=pytest.mark.long),
+        pytest.param(Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)), marks=pytest.mark.long),
         Plan("cluster", seed=13, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
     ],
     ids=lambda plan: plan.store,

@@ -120,6 +120,7 @@ def _is_recorded(api: PollerAPI, source: str) -> bool:
     return answer.ok and bool(answer.json()["data"])
 
 
+@pytest.mark.long
 def test_ways_may_be_slow_stalled_and_cut(chaos):
     # With this seed each of the six is met once before one is met twice.
     plan = Plan("distant", seed=148, seconds=26, kinds=frozenset(TO_REDIS | TO_RECEIVERS))

@@ -27,7 +27,7 @@ def repartition(cluster: Cluster, *words: str) -> subprocess.CompletedProcess:
     "plan",
     [
         pytest.param(Plan(seed=31, seconds=30, kinds=KILLED, partitions=2, split_to=64), marks=pytest.mark.long),
-        Plan("cluster", seed=32, seconds=25, sources=60, kinds=frozenset({"worker killed"}), partitions=4, split_to=32),
+        Plan("cluster", seed=32, seconds=15, sources=60, kinds=frozenset({"worker killed"}), partitions=4, split_to=32),
     ],
     ids=lambda plan: plan.store,
 )
