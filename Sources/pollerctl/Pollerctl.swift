@@ -18,7 +18,7 @@ package struct Pollerctl: AsyncParsableCommand {
             Your shell completes commands and options with what pollerctl \
             --generate-completion-script bash prints (or zsh, fish).
             """,
-        version: "0.4.0",
+        version: "1.0.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Batch.self, EventsCommand.self, Listen.self, Explain.self, Late.self,

@@ -9,7 +9,7 @@ import ProgramOutput
 /// `pollerd`: every role of the cluster in one program.
 package struct PollerdCommand: AsyncParsableCommand {
     /// What a process says of itself in lists of workers.
-    static let version = "0.4.0" + (isOptimised ? "" : "-debug")
+    static let version = "1.0.0" + (isOptimised ? "" : "-debug")
     #if DEBUG
     private static let isOptimised = false
     #else

@@ -35,6 +35,9 @@ def untouched(tmp_path_factory) -> Path:
         git(folder, "config", name, value)
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "what is tried")
+    # As `ops/test long` leaves it.
+    (folder / ".build").mkdir()
+    (folder / ".build/tested-long").write_text(git(folder, "rev-parse", "HEAD^{tree}"))
     return folder
 
 
@@ -105,6 +108,14 @@ def test_what_the_programs_print_may_be_released_once(clone: Path):
 def test_a_version_that_cannot_be_is_refused(untouched: Path, version: str, says: str):
     done = release(untouched, version)
     assert done.returncode == 1 and says in done.stderr
+
+
+def test_what_has_not_passed_the_long_tests_is_not_released(clone: Path):
+    (clone / "README.md").write_text("changed\n")
+    git(clone, "commit", "--quiet", "--all", "--message", "changed")
+    done = release(clone, VERSION, "--do", "--tag-only")
+    assert done.returncode == 1 and "ops/test long" in done.stderr
+    assert not git(clone, "tag", "--list")
 
 
 def test_what_is_not_committed_is_not_released(clone: Path):
