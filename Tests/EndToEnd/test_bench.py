@@ -209,6 +209,7 @@ def test_no_operation_takes_more_commands_where_there_is_more(tmp_path: Path):
     assert picture.count("<polygon") == 2 * len(OPERATIONS) + 1
 
 
+@pytest.mark.long
 def test_six_masters_share_the_work(tmp_path: Path):
     cluster = RedisCluster(tmp_path, tmp_path / "data", masters=6, replicas=0).start()
     try:
@@ -232,6 +233,7 @@ def test_six_masters_share_the_work(tmp_path: Path):
 def test_masters_are_those_of_a_cluster(tmp_path: Path):
     run = bench(tmp_path, "--only", "masters")
     assert run.exit_status == 1 and "Redis Cluster" in run.stderr(), run.tail()
+@pytest.mark.long
 def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
     few = ("--only", "crowd", "--watches", "2000", "--gateways", "3", "--seconds", "5")
     run = bench(tmp_path, "--json", *few, within_s=300)
@@ -250,6 +252,7 @@ def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
     assert crowd["subscribe_us"] > 0 and crowd["one_late_ms"]["p50"] >= 0, crowd
 
 
+@pytest.mark.long
 def test_marks_of_an_event_for_many_are_made_once(tmp_path: Path):
     run = bench(tmp_path, "--json", "--only", "fan_out", within_s=300)
     assert run.exit_status == 0, run.tail()

@@ -10,7 +10,10 @@ pytestmark = pytest.mark.alone
 PAYMENTS, HURRY, DAY_S = 24, 10, 20
 
 
-@pytest.mark.parametrize("mode", MODES)
+# The two between them are in `ops/test long`.
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=pytest.mark.long if mode in ("sweep", "webhooks") else ()) for mode in MODES]
+)
 def test_every_change_is_told_and_its_price_is_known(mode: str):
     run = KnowRun(mode, PAYMENTS, hurry=HURRY, day_s=DAY_S)
     with run.cluster() as cluster:
