@@ -201,7 +201,10 @@ def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
     assert mails(shop, source) == []
     # Whoever asks later is answered why: in the attempts and in the payment's timeline.
     [delivery] = shop.api.get(f"/v1/deliveries?source={source}")["data"]
-    attempts = shop.api.get(f"/v1/deliveries/{delivery['id']}/attempts")["data"]
+    # The log line comes before the attempt is recorded.
+    attempts = wait_until(
+        lambda: shop.api.get(f"/v1/deliveries/{delivery['id']}/attempts")["data"], 10, "the attempt is recorded"
+    )
     assert {one["outcome"] for one in attempts} == {"skipped"}, attempts
     assert "hard_bounce" in attempts[0]["reason"]
     timeline = json.dumps(shop.api.get(f"/v1/watches/{source}/timeline"))

@@ -134,7 +134,7 @@ package struct ChargeFollowUp: FollowUp {
                 case nil: break
                 }
             } catch {
-                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+                return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
             }
         }
         // The store may have taken its time.

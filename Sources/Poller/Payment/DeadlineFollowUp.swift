@@ -66,7 +66,7 @@ package struct DeadlineFollowUp: FollowUp {
                     return .postponed(reason, retryAfter: PollDecider.refusedWait)
                 }
             } catch {
-                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+                return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
             }
         }
         guard let limit = leased.limit(timeout) else {

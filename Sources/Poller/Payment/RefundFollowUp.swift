@@ -33,7 +33,7 @@ package struct RefundFollowUp: FollowUp {
         do throws(StoreError) {
             guard try await orders.duplicates(of: key).contains(watch.key) else { return outcome }
         } catch {
-            return postponed("nobody knows who paid order \(key.order): \(error)")
+            return postponed("order \(key.order) could not be read: \(error)")
         }
         guard let limit = leased.limit(timeout) else {
             return postponed("the lease was about to end")
