@@ -102,26 +102,34 @@ def links_lead_to_types_that_are_there(tree: Tree):
                     yield f"{path}: {name}"
 
 
-@rule({CATALOGUE + "Decisions/Breach.md": "# Nothing is decided\n\nA page.\n"})
-def decisions_are_numbered_and_listed(tree: Tree):
-    listed = dict(re.findall(r"^\| (\d+ \| \d{4}-\d\d-\d\d) \| <doc:(\w+)> \|$", tree[CATALOGUE + "Decisions.md"], re.M))
-    listed = {name: mark.replace(" |", ",") for mark, name in listed.items()}
-    curated = set(re.findall(r"^- <doc:(\w+)>$", tree[CATALOGUE + "Decisions.md"], re.M))
-    folder = re.compile(re.escape(CATALOGUE + "Decisions/") + r"\w+\.md")
-    pages = {Path(path).stem: text for path, text in tree.items() if folder.fullmatch(path)}
+DECISIONS = CATALOGUE + "Decisions/"
+DECISION_SECTIONS = ["Context", "Decision", "Consequences", "Alternatives rejected"]
+DECISION_STATUS = r"^Status: (?:proposed|accepted|superseded by <doc:[\w-]+>), \d{4}-\d\d-\d\d(?:; last changed \d{4}-\d\d-\d\d)?\."
+
+
+@rule({DECISIONS + "0000-breach.md": "# Decide nothing\n\nA page.\n"})
+def decisions_have_one_form_and_are_listed(tree: Tree):
+    index = tree[CATALOGUE + "Decisions.md"]
+    tabled = re.findall(r"^\| <doc:([\w-]+)> \| [^|]+ \|$", index, re.M)
+    curated = re.findall(r"^- <doc:([\w-]+)>$", index, re.M)
+    pages = {Path(path).stem: text for path, text in tree.items() if path.startswith(DECISIONS) and path.endswith(".md")}
     for name, text in pages.items():
-        mark = re.search(r"^Decision (\d+, \d{4}-\d\d-\d\d)\.", text, re.M)
-        if not mark or listed.get(name) != mark[1]:
-            yield f"{name}: {mark and mark[1]} in the page, {listed.get(name)} in the table"
-        if name not in curated:
-            yield f"{name} is under no topic"
-        for part in ("## Context", "## Decision", "## Rejected", "## What would change our mind"):
-            if part not in text and not (name == "WrittenForLackOfALibrary" and part == "## Rejected"):
-                yield f"{name} has no {part}"
-    yield from (f"{name} is listed and is not there" for name in listed.keys() - pages.keys())
-    numbers = sorted(int(mark.split(",")[0]) for mark in listed.values())
+        if not re.fullmatch(r"\d{4}(?:-[a-z0-9]+)+", name):
+            yield f"{name}: name the page NNNN-topic"
+        if not re.search(DECISION_STATUS, text, re.M):
+            yield f"{name} has no line `Status: accepted, YYYY-MM-DD.`"
+        if (sections := re.findall(r"^## (.+)$", text, re.M)) != DECISION_SECTIONS:
+            yield f"{name} has the sections {sections}"
+    for place, listed in (("table", tabled), ("topics", curated)):
+        if listed != sorted(pages):
+            yield f"the {place} and the pages differ: {sorted(set(listed) ^ set(pages)) or 'their order'}"
+    numbers = sorted(int(name[:4]) for name in pages if name[:4].isdecimal())
     if numbers != list(range(1, len(numbers) + 1)):
         yield f"numbers are not consecutive: {numbers}"
+    history = re.findall(r"^\| (\d+) \| \d{4}-\d\d-\d\d \| \w+ \| <doc:([\w-]+)>[^|]*\|$", index, re.M)
+    yield from (f"the history of {number} leads to {name}" for number, name in history if name not in pages)
+    if [int(number) for number, _ in history] != list(range(1, len(history) + 1)) or not history:
+        yield "the history does not list each former number once"
 
 
 CONFORMANCE = "Sources/Stripe/StripeAPI/StripeAPI.docc/Conformance/"
