@@ -48,7 +48,8 @@ def read_tree() -> Tree:
                 try:
                     tree[str(path.relative_to(ROOT))] = path.read_text()
                 except UnicodeDecodeError:
-                    continue
+                    # A picture: documents may link to it.
+                    tree[str(path.relative_to(ROOT))] = ""
     # Subject, first line of the body, and hash of each commit since the rule about them was made.
     log = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%H%x09%s%x09%b%x00", f"{RULE_OF_COMMITS}..HEAD"]
     done = subprocess.run(log, capture_output=True, text=True)
