@@ -1,28 +1,31 @@
 package import Poller
 
-/// A language that payers are spoken to in.
+/// A language in which pages and emails address payers.
 ///
-/// Which one it is decides, in this order: what the shop said of its customer, what the customer's
-/// browser asks for, what the account speaks, English.
+/// The order of precedence is: the language the shop gives for its customer, the languages of the customer's
+/// browser, the account's language, English.
 package enum PayerLanguage: String, Hashable, Sendable, CaseIterable {
     case en, de, fr, nl, es, it, pl, pt
+    /// Simplified Chinese, also for readers of other Chinese scripts, because there is no text in these.
+    case zh
 
-    /// Ranges of a header that are looked at; browsers send a handful.
+    /// The largest number of language ranges read from a header.
+    ///
+    /// Browsers send about five.
     private static let rangesMax = 32
 
-    /// Reads a language tag such as `de-AT`, or a locale such as `pt_BR`; nil for a language we have
-    /// no words in.
+    /// Parses a language tag such as `de-AT` or a locale such as `pt_BR`; `nil` for an unsupported language.
     ///
-    /// *Source*: RFC 5646 §2.1: what stands first is the language.
+    /// *Source*: RFC 5646 §2.1: the first subtag is the language.
     package init?(tag: some StringProtocol) {
         let first = tag.prefix { $0 != "-" && $0 != "_" }
         self.init(rawValue: first.lowercased())
     }
 
-    /// The language a browser likes best of those we have words in; nil when it likes none, or all
-    /// alike.
+    /// The supported language with the highest weight in an `Accept-Language` header; `nil` when there is none
+    /// or when `*` has the highest weight.
     ///
-    /// *Source*: RFC 9110 §12.5.4 (the header) and §12.4.2 (weights): no weight is 1, and 0 refuses.
+    /// *Source*: RFC 9110 §12.5.4 (the header) and §12.4.2 (weights): a missing weight is 1, and 0 excludes.
     package init?(acceptLanguage header: String?) {
         var best: (language: PayerLanguage?, weight: Double)?
         for range in (header ?? "").split(separator: ",").prefix(Self.rangesMax) {
@@ -31,14 +34,16 @@ package enum PayerLanguage: String, Hashable, Sendable, CaseIterable {
             let weight = Self.weight(parts.dropFirst())
             let isAny = tag == "*"
             guard weight > 0, isAny || PayerLanguage(tag: tag) != nil else { continue }
-            // Of equal weights the first counts, as browsers mean it.
+            // Browsers list languages in order of preference, so the first of equal weights wins.
             if weight > best?.weight ?? 0 { best = (PayerLanguage(tag: tag), weight) }
         }
         guard let language = best?.language else { return nil }
         self = language
     }
 
-    /// The weight of a range; 0, so that it does not count, for one that is none.
+    /// The weight of a range.
+    ///
+    /// An invalid weight is 0, so that the range is ignored.
     private static func weight(_ parameters: ArraySlice<String>) -> Double {
         for parameter in parameters where parameter.lowercased().hasPrefix("q=") {
             guard let weight = Double(parameter.dropFirst(2)), (0...1).contains(weight) else {
@@ -50,7 +55,14 @@ package enum PayerLanguage: String, Hashable, Sendable, CaseIterable {
     }
 }
 
+extension PayerLanguage {
+    /// The language tag of HTML documents.
+    ///
+    /// *Source*: RFC 5646; browsers choose the font of Chinese text by its script.
+    package var htmlTag: String { self == .zh ? "zh-Hans" : rawValue }
+}
+
 extension Branding {
-    /// What the shop speaks when nobody says otherwise.
+    /// The account's language; `nil` when it has configured none or an unsupported one.
     package var language: PayerLanguage? { languageTag.flatMap { PayerLanguage(tag: $0) } }
 }

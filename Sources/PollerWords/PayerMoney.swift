@@ -57,6 +57,7 @@ package enum PayerMoney {
             case .it: "it_IT"
             case .pl: "pl_PL"
             case .pt: code == "BRL" ? "pt_BR" : "pt_PT"
+            case .zh: "zh_Hans_CN"
             }
         return Locale(identifier: name)
     }

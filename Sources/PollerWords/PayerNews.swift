@@ -98,12 +98,26 @@ package struct PayerNews: Hashable, Sendable {
         if purchase.isSetup {
             subjects.append("setup.\(payment.state == .cancelled ? "expired" : state)")
         }
+        if payment.state == .authorised, Self.isPush(payment.method) {
+            subjects.append("\(state).transfer")
+        }
         if payment.isPartOfHold { subjects.append("\(state).part") }
         // That the shop must hurry is nothing to its customer.
         if payment.isPartlyCaptured { subjects.append("\(state).\(PaymentReason.held.rawValue)") }
         if let reason = payment.reason { subjects.append("\(state).\(reason.rawValue)") }
         if payment.state == .awaitingCustomer, !isFirst { subjects.append("late") }
         return subjects + [state]
+    }
+
+    /// Whether the payer sends the money, as with a bank transfer, so that an authorised payment has already arrived.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources>: a source of such a type becomes `chargeable` when it has
+    /// received the money.
+    private static func isPush(_ method: PaymentMethod?) -> Bool {
+        let push: Set = [
+            "ach_credit_transfer", "sepa_credit_transfer", "customer_balance", "multibanco",
+        ]
+        return method.map { push.contains($0.name) } ?? false
     }
 
     private static func values(

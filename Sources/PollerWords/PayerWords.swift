@@ -121,6 +121,7 @@ package struct PayerWords: Sendable {
         case .it: PackageResources.it_txt
         case .pl: PackageResources.pl_txt
         case .pt: PackageResources.pt_txt
+        case .zh: PackageResources.zh_txt
         }
     }
 }

@@ -152,8 +152,8 @@ def test_the_payer_names_it_on_our_page(heard: Cluster, page: Browser, width: in
     page.width(width)
     page.languages(language)
     words = {
-        "en": ("Where should your money go?", "This is no IBAN", "Your money goes to this account"),
-        "de": ("Wohin soll Ihr Geld gehen?", "Das ist keine IBAN", "Ihr Geld geht auf dieses Konto"),
+        "en": ("Where should we send your money?", "not a valid IBAN", "send your money to this account"),
+        "de": ("Wohin sollen wir Ihr Geld überweisen?", "Diese IBAN ist ungültig", "das Geld auf dieses Konto"),
     }[language]
     page.open(way(heard, source))
     page.wait_state("action")
@@ -198,7 +198,7 @@ def test_without_scripts_an_american_account_is_named_too(heard: Cluster, page: 
 def test_the_payer_is_written_to_with_the_way_there(heard: Cluster):
     source = asked(heard, metadata={"order": "A77"})
     (mail,) = wait_until(
-        lambda: [mail for mail in mails(heard, source) if "Where should your money go?" in mail["Subject"]], 15,
+        lambda: [mail for mail in mails(heard, source) if "Where should we send your money?" in mail["Subject"]], 15,
         "the payer is written to",
     )
     assert "Order A77" in mail["Subject"]

@@ -92,7 +92,7 @@ def test_a_refund_that_needs_the_customer_says_so_and_its_failure_is_reported(sh
     sale = Payment(shop)
     refund = sale.refund("requires_action", amount=500, instructions_email="payer@example.com")
     sale.wait("refund.requires_action")
-    assert sale.mailed(2) == "Where should your refund of €5.00 go? (card)"
+    assert sale.mailed(2) == "Where should we send your refund of €5.00? (card)"
     sale.move(refund, "pending")
     sale.wait("refund.pending")
     sale.move(refund, "failed", failure_reason="declined")
@@ -129,7 +129,7 @@ def test_a_customer_reads_the_sum_they_were_shown_and_the_shop_its_own(shop: Clu
     sale = Payment(shop, currency="usd", shown=(1634, "jpy"))
     assert sale.mailed(1) == "Payment confirmed – JP¥1,634 (card)"
     text = sale.mails[0].get_body(("plain",)).get_content()
-    assert "JP¥1,634 has arrived" in text and "10.99" not in text
+    assert "your payment of JP¥1,634" in text and "10.99" not in text
     secret = shop.sandbox._stripe("GET", f"/v1/payment_intents/{sale.id}")["client_secret"]
     query = {"payment_intent": sale.id, "payment_intent_client_secret": secret}
     page = requests.get(f"{shop.api.url}/r/{sale.id}", params=query, timeout=5).text

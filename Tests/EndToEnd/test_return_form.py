@@ -40,8 +40,8 @@ def test_two_deposits_are_told_on_the_page(
     page.dark(is_dark)
     page.languages(language)
     words = {
-        "en": ("Two small deposits arrive", "Tries left: 5", "not right", "Tries left: 4", "That is right"),
-        "de": ("zwei kleine Beträge ein", "Versuche: 5", "stimmt nicht", "Versuche: 4", "Das stimmt."),
+        "en": ("two small deposits", "Attempts left: 5", "not correct", "Attempts left: 4", "account is verified"),
+        "de": ("zwei kleine Gutschriften", "Versuche: 5", "nicht richtig", "Versuche: 4", "Konto ist bestätigt"),
     }[language]
     page.open(landing(calm, source))
     page.wait_state("action")
@@ -85,7 +85,7 @@ def test_without_scripts_a_code_is_told_too_and_the_last_try_says_so(page: Brows
     page.wait_state("action")
     fill_in(page, "0,10", "0,11")
     page.wait_state("failed")
-    assert "no tries are left" in page.text and "No money was taken" in page.text
+    assert "no attempts left" in page.text and "You have not been charged" in page.text
     assert not page.evaluate("document.querySelector('#form')")
 
 

@@ -96,7 +96,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     page.wait_state("confirming")
     # The bank has heard nothing of them: they have left off there, and may go on.
     page.wait_state("action", timeout_s=15)
-    assert "Your payment is not finished" in page.text
+    assert "Complete your payment" in page.text
     assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
     assert page.address == f"{calm.api.url}/r/{source['id']}"
     page.press("#links a")
@@ -106,7 +106,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     page.wait_state("action")
     calm.sandbox.set_status(source["id"], "canceled")
     page.wait_state("expired")
-    assert "Nothing was charged" in page.text and "#links" not in page.text
+    assert "You have not been charged" in page.text and "#links" not in page.text
     # There is nowhere to go any more: the way on leads back.
     page.open(f"{calm.api.url}/r/{source['id']}/continue")
     page.wait_state("expired")
@@ -203,7 +203,7 @@ def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
     assert response.status_code == 303, response.text
     page.open(landing(calm, source, "succeeded"))
     page.wait_state("failed")
-    assert "No money was taken" in page.text or "did not go through" in page.text
+    assert "You have not been charged" in page.text
 
 
 def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Cluster):
@@ -215,7 +215,7 @@ def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Clus
     # The shop charges it itself, and its bank does not answer.
     calm.sandbox.charge(source["id"])
     page.wait_state("processing")
-    assert "Do not pay again" in page.text and "arrived" not in page.text
+    assert "Please don't pay again" in page.text and "arrived" not in page.text
 
 
 def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):

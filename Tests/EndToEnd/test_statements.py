@@ -76,7 +76,7 @@ def test_a_mail_is_held_to_subject_and_body(letter: EmailMessage, lies: int):
 
 def test_each_language_is_read_as_it_is_meant():
     assert claims_of("Zahlung fehlgeschlagen", "de") == {"failed"}
-    assert claims_of("€10.99 of €20.00 has arrived", "en") == {"partially_paid"}
+    assert claims_of("€10.99 of €20.00 received", "en") == {"partially_paid"}
     assert claims_of("Remboursement de 10,99\u00a0€", "fr") == {"refunded", "partially_refunded"}
     # What is right in one language is nothing in another.
     with pytest.raises(AssertionError, match="nobody has judged"):

@@ -48,9 +48,9 @@ struct EmailChannelTests {
         #expect(mail["to"]?.array?.map(\.string) == ["kunde+tag@example.org"])
         #expect(mail["type"]?.string == "multipart/alternative")
         #expect(mail["defects"]?.array?.isEmpty == true)
-        #expect(mail["parts"]?["text/plain"]?.string?.contains("Your bank has agreed") == true)
+        #expect(mail["parts"]?["text/plain"]?.string?.contains("Your bank has approved") == true)
         #expect(
-            mail["parts"]?["text/html"]?.string?.contains(">Thank you. Your bank has agreed")
+            mail["parts"]?["text/html"]?.string?.contains(">Thank you. Your bank has approved")
                 == true
         )
         let headers = mail["headers"]
@@ -84,7 +84,7 @@ struct EmailChannelTests {
         #expect(message.digest == result.digest, "it is known for the text that was sent")
         #expect(sent.contains("https://pay.example/u/"))
         #expect(!message.text.contains("/u/"), "\(message.text)")
-        #expect(message.text.contains("Your bank has agreed"))
+        #expect(message.text.contains("Your bank has approved"))
         // Another text has another digest.
         let other = try await self.channel(base: "https://other.example")
         #expect(await other.message(of: event, to: target)?.digest != result.digest)

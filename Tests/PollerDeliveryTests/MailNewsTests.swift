@@ -184,7 +184,7 @@ struct MailNewsTests {
         #expect(mailed(events(.awaitingCustomer, nil, .verifyMicrodeposits(asked))).isEmpty)
     }
 
-    @Test("a voucher's mail has its numbers, and says that no money moves")
+    @Test("an email for a voucher contains its numbers and the test mode notice")
     func voucher() throws {
         var voucher = NextStep.Voucher()
         voucher.entity = "12345"
@@ -194,7 +194,7 @@ struct MailNewsTests {
         let news = try #require(MailNews(event))
         #expect(news.isTest)
         let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
-        #expect(content.subject == "Please pay your voucher – €10.99 (Multibanco)")
+        #expect(content.subject == "Pay your voucher – €10.99 (Multibanco)")
         for part in [content.text, content.html] {
             #expect(part.contains("Entity") && part.contains("12345"))
             #expect(part.contains("999 123 456") && part.contains("https://stripe.example/voucher"))

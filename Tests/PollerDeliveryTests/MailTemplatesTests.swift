@@ -48,7 +48,7 @@ struct MailTemplatesTests {
                     #expect(!part.contains("src_"))
                     // The one status that is a word of ours, too.
                     #expect(status == "failed" || !part.contains(status))
-                    #expect(part.contains("Test mode: no money moves"))
+                    #expect(part.contains("Test mode: no real payment"))
                     #expect(part.contains("Shop GmbH") == (branding != nil))
                     #expect(part.contains(link) == (unsubscribe != nil))
                     #expect(part.contains("help@shop.example") == (branding != nil))
@@ -291,15 +291,15 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("who waited in vain is asked to go on only where no money can be on its way")
+    @Test("an expired payment asks the payer to pay again only when no money can be on its way")
     func expired() throws {
         func text(_ status: String) throws -> String {
             let event = Samples.event("src_1", status, previous: status, closed: .expired)
             return try content(event).text
         }
-        #expect(try text("requires_payment_method").contains("Go back to the shop to pay"))
+        #expect(try text("requires_payment_method").contains("Please return to the shop to pay"))
         for status in ["pending", "chargeable", "consumed", "processing", "requires_action"] {
-            #expect(try text(status).contains("Do not pay again"), "\(status)")
+            #expect(try text(status).contains("Please don't pay again"), "\(status)")
         }
     }
 

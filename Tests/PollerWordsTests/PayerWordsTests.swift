@@ -216,8 +216,8 @@ struct PayerWordsTests {
             )
         }
         let states = Set(PaymentState.allCases.map(\.rawValue))
-        // What is paid in part has words of its own without a reason.
-        let reasons = Set(PaymentReason.allCases.map(\.rawValue)).union(["part"])
+        // Two texts depend on the payment itself instead of a reason.
+        let reasons = Set(PaymentReason.allCases.map(\.rawValue)).union(["part", "transfer"])
         for key in words.keys where key.hasPrefix("page.") && key.hasSuffix(".text") {
             let parts = key.split(separator: ".").dropFirst().dropLast().map(String.init)
             let others = ["step", "refund", "setup", "late", "nothing"]
@@ -226,6 +226,24 @@ struct PayerWordsTests {
                 states.contains(first) && parts.dropFirst().allSatisfy(reasons.contains),
                 "\(key)"
             )
+        }
+    }
+
+    @Test(
+        "an authorised bank transfer is reported as received, a card as approved by the bank",
+        arguments: PayerLanguage.allCases
+    )
+    func transfers(language: PayerLanguage) {
+        func title(_ method: String) -> String {
+            let payment = Payment(state: .authorised, method: PaymentMethod(method))
+            return PayerNews(payment, .none, of: Purchase(), for: .page, in: .in(language)).title
+        }
+        let words = PayerWords.in(language)
+        for method in ["ach_credit_transfer", "sepa_credit_transfer", "multibanco"] {
+            #expect(title(method) == words("page.authorised.transfer.title"))
+        }
+        for method in ["card", "ideal", "sepa_debit"] {
+            #expect(title(method) == words("page.authorised.title"))
         }
     }
 
@@ -309,7 +327,7 @@ struct PayerWordsTests {
         }
         let paid = news(0, shown: nil, .paid)
         #expect(paid.subject == "Payment confirmed – JP¥1,634")
-        #expect(paid.text == "Thank you. JP¥1,634 has arrived.")
+        #expect(paid.text == "Thank you. We have received your payment of JP¥1,634.")
         #expect(paid.facts.map(\.value) == ["JP¥1,634"])
         #expect(news(1099, shown: nil, .refunded).title == "JP¥1,634 refunded")
         #expect(news(500, shown: 743, .partiallyRefunded).title == "JP¥743 refunded")

@@ -147,7 +147,7 @@ enum Examples {
         $0.recipient = "jane@example.com"
         $0.type = "text/plain"
         $0.subject = "We have received your payment"
-        $0.text = "Thank you. We have received €49.90 for your order A77."
+        $0.text = "Thank you. We have received your payment of €49.90."
         $0.sentAt = paid
         $0.isAsSent = true
     }

@@ -150,7 +150,7 @@ struct ReturnPage {
 
     private func text(_ values: [String: String], in words: PayerWords) -> String {
         let ofAll = [
-            "language": words.language.rawValue, "seq": "0",
+            "language": words.language.htmlTag, "seq": "0",
             "lateTitle": escaped(words, "page.late.title"),
             "lateText": escaped(words, "page.late.text"),
             "logo": logo, "footer": footer(words),

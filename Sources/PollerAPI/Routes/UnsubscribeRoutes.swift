@@ -226,7 +226,7 @@ struct UnsubscribePage: Sendable {
             <button>\(said("question.button"))</button></form>
             """
         let places = [
-            "language": words.language.rawValue, "title": said("\(news.rawValue).title"),
+            "language": words.language.htmlTag, "title": said("\(news.rawValue).title"),
             "text": said("\(news.rawValue).text"), "form": news == .question ? form : "",
             "shop": masthead,
         ]

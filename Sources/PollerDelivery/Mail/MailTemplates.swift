@@ -102,7 +102,7 @@ package struct MailTemplates: Sendable {
         let colour = branding?.colour ?? Self.colour
         let support = branding?.support?.description
         var values: [String: Any] = [
-            "language": words.language.rawValue, "title": line(said.title), "text": line(said.text),
+            "language": words.language.htmlTag, "title": line(said.title), "text": line(said.text),
             "tone": news.tone.colour, "mark": news.tone.mark,
             "colour": colour, "ink": PayerColour.ink(on: colour),
             "footer": support.map { words("mail.support", ["support": $0]) }

@@ -1,205 +1,214 @@
-"""What the words that payers read claim of their money, in each language they are spoken to in.
+"""What each headline for payers claims about their money, in every language.
 
-Judged by somebody who reads them, and not by the keys they are kept under: a headline in the wrong place,
-or in the wrong language, is seen. `#` stands for a sum or a time.
+The list is written independently of the keys of the product, so that it detects a headline in the wrong place or
+in the wrong language. `#` stands for an amount or a time.
 """
 
 import re
 
-LANGUAGES = ("en", "de", "fr", "nl", "es", "it", "pl", "pt")
+LANGUAGES = ("en", "de", "fr", "nl", "es", "it", "pl", "pt", "zh")
 
 # What is claimed, and the headlines that claim it, in the order of LANGUAGES.
 _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("", (
         "Confirming your payment", "Ihre Zahlung wird bestätigt", "Confirmation de votre paiement",
         "Uw betaling wordt bevestigd", "Confirmando su pago", "Conferma del pagamento in corso",
-        "Potwierdzamy płatność", "A confirmar o seu pagamento",
+        "Potwierdzamy płatność", "A confirmar o seu pagamento", "正在确认您的付款",
     )),
     ("", (
         "Confirming your payment method", "Ihre Zahlungsart wird bestätigt",
         "Confirmation de votre moyen de paiement", "Uw betaalmethode wordt bevestigd", "Confirmando su medio de pago",
         "Conferma del metodo di pagamento in corso", "Potwierdzamy metodę płatności",
-        "A confirmar o seu meio de pagamento",
+        "A confirmar o seu meio de pagamento", "正在确认您的付款方式",
     )),
     ("", (
         "Order received", "Bestellung eingegangen", "Commande reçue", "Bestelling ontvangen", "Pedido recibido",
-        "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida",
+        "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida", "已收到订单",
     )),
     ("", (
         "Payment not confirmed yet", "Zahlung noch nicht bestätigt", "Paiement pas encore confirmé",
         "Betaling nog niet bevestigd", "Pago aún sin confirmar", "Pagamento non ancora confermato",
-        "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado",
+        "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado", "付款尚未确认",
     )),
     ("", (
-        "Where should your money go?", "Wohin soll Ihr Geld gehen?", "Où envoyer votre argent ?",
-        "Waar moet uw geld naartoe?", "¿Adónde enviamos su dinero?", "Dove deve andare il suo denaro?",
-        "Dokąd mają trafić pieniądze?", "Para onde deve ir o seu dinheiro?",
+        "Where should we send your money?", "Wohin sollen wir Ihr Geld überweisen?",
+        "Où devons-nous envoyer votre argent ?", "Waar mogen we uw geld naartoe sturen?", "¿Adónde enviamos su dinero?",
+        "Dove dobbiamo inviare il suo denaro?", "Dokąd wysłać pieniądze?", "Para onde devemos enviar o seu dinheiro?",
+        "您的款项应退至哪个账户？",
     )),
     ("awaiting_customer", (
-        "Your payment is not finished", "Ihre Zahlung ist noch nicht abgeschlossen",
-        "Votre paiement n'est pas terminé", "Uw betaling is nog niet klaar", "Su pago no está terminado",
-        "Il pagamento non è concluso", "Płatność nie jest dokończona", "O seu pagamento não está concluído",
+        "Complete your payment", "Schließen Sie Ihre Zahlung ab", "Finalisez votre paiement", "Rond uw betaling af",
+        "Complete su pago", "Completi il pagamento", "Dokończ płatność", "Conclua o seu pagamento", "请完成付款",
     )),
     ("awaiting_customer", (
-        "Please pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Veuillez régler votre bon de paiement",
+        "Pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Veuillez régler votre bon de paiement",
         "Betaal uw betaalbewijs", "Pague su comprobante", "Paghi il suo bollettino", "Prosimy opłacić blankiet",
-        "Pague a sua referência",
+        "Pague a sua referência", "请支付您的付款单",
     )),
     ("awaiting_customer", (
         "Scan the code to pay", "Zum Bezahlen den Code scannen", "Scannez le code pour payer",
         "Scan de code om te betalen", "Escanee el código para pagar", "Inquadri il codice per pagare",
-        "Zeskanuj kod, aby zapłacić", "Leia o código para pagar",
+        "Zeskanuj kod, aby zapłacić", "Leia o código para pagar", "请扫码付款",
     )),
     ("awaiting_customer partially_paid", (
         "Please transfer #", "Bitte überweisen Sie #", "Veuillez virer #", "Maak # over", "Transfiera #",
-        "Effettui un bonifico di #", "Prosimy przelać #", "Transfira #",
+        "Effettui un bonifico di #", "Prosimy przelać #", "Transfira #", "请转账 #",
     )),
     ("awaiting_customer partially_paid", (
-        "Please transfer the money", "Bitte überweisen Sie den Betrag", "Veuillez virer le montant",
+        "Please make your bank transfer", "Bitte überweisen Sie den Betrag", "Veuillez effectuer le virement",
         "Maak het bedrag over", "Transfiera el importe", "Effettui il bonifico", "Prosimy wykonać przelew",
-        "Faça a transferência",
+        "Faça a transferência", "请完成银行转账",
     )),
     ("partially_paid", (
-        "# of # has arrived", "# von # ist angekommen", "Reçu : # sur #", "# van # is binnengekomen",
-        "Recibido: # de #", "Ricevuti # di #", "Wpłynęło # z #", "Recebido: # de #",
+        "# of # received", "# von # eingegangen", "Reçu : # sur #", "# van # ontvangen",
+        "Recibido: # de #", "Ricevuti # di #", "Wpłynęło # z #", "Recebido: # de #", "已收到 #（共 #）",
     )),
     ("processing", (
         "Payment being processed", "Zahlung wird ausgeführt", "Paiement en cours", "Betaling wordt verwerkt",
         "Pago en curso", "Pagamento in lavorazione", "Płatność w toku", "Pagamento em processamento",
+        "付款处理中",
     )),
     ("authorised", (
         "Payment authorised", "Zahlung autorisiert", "Paiement autorisé", "Betaling geautoriseerd",
-        "Pago autorizado", "Pagamento autorizzato", "Płatność zatwierdzona", "Pagamento autorizado",
+        "Pago autorizado", "Pagamento autorizzato", "Płatność zatwierdzona", "Pagamento autorizado", "付款已获授权",
+    )),
+    # For a transfer that has arrived and that the shop has not charged yet.
+    ("authorised", (
+        "Payment received", "Zahlung eingegangen", "Paiement reçu", "Betaling ontvangen", "Pago recibido",
+        "Pagamento ricevuto", "Płatność wpłynęła", "Pagamento recebido", "已收到付款",
     )),
     # Of a way to pay that is kept for later, which is all that was agreed to.
     ("authorised", (
         "Payment method saved", "Zahlungsart gespeichert", "Moyen de paiement enregistré", "Betaalmethode opgeslagen",
         "Medio de pago guardado", "Metodo di pagamento salvato", "Metoda płatności zapisana",
-        "Meio de pagamento guardado",
+        "Meio de pagamento guardado", "付款方式已保存",
     )),
     ("paid", (
         "Payment confirmed", "Zahlung bestätigt", "Paiement confirmé", "Betaling bevestigd", "Pago confirmado",
-        "Pagamento confermato", "Płatność potwierdzona", "Pagamento confirmado",
+        "Pagamento confermato", "Płatność potwierdzona", "Pagamento confirmado", "付款已确认",
     )),
     ("paid", (
         "Payment confirmed: # of #", "Zahlung bestätigt: # von #", "Paiement confirmé : # sur #",
         "Betaling bevestigd: # van #", "Pago confirmado: # de #", "Pagamento confermato: # di #",
-        "Płatność potwierdzona: # z #", "Pagamento confirmado: # de #",
+        "Płatność potwierdzona: # z #", "Pagamento confirmado: # de #", "付款已确认：#（共 #）",
     )),
     ("partially_paid", (
         "# of # charged", "# von # abgebucht", "# sur # débités", "# van # afgeschreven", "Cobrado: # de #",
-        "Addebitati # di #", "Pobrano # z #", "Cobrado: # de #",
+        "Addebitati # di #", "Pobrano # z #", "Cobrado: # de #", "已扣款 #（共 #）",
     )),
     ("partially_paid", (
-        "Part of your payment was charged", "Ein Teil Ihrer Zahlung wurde abgebucht",
+        "You were charged part of your payment", "Ein Teil Ihrer Zahlung wurde abgebucht",
         "Une partie de votre paiement a été débitée", "Een deel van uw betaling is afgeschreven",
         "Se ha cobrado una parte de su pago", "Una parte del pagamento è stata addebitata",
-        "Pobrano część płatności", "Foi cobrada uma parte do seu pagamento",
+        "Pobrano część płatności", "Foi cobrada uma parte do seu pagamento", "已扣取您的部分付款",
     )),
     ("failed", (
-        "Payment failed", "Zahlung fehlgeschlagen", "Échec du paiement", "Betaling mislukt", "Pago fallido",
-        "Pagamento non riuscito", "Płatność nie powiodła się", "Pagamento falhado",
+        "Payment failed", "Zahlung fehlgeschlagen", "Échec du paiement", "Betaling mislukt",
+        "El pago ha fallado", "Pagamento non riuscito", "Płatność nie powiodła się", "O pagamento falhou", "付款失败",
     )),
     ("failed", (
-        "Your bank wants you to confirm", "Ihre Bank bittet um Ihre Bestätigung",
+        "Your bank needs you to confirm this payment", "Ihre Bank bittet um Ihre Bestätigung",
         "Votre banque vous demande de confirmer", "Uw bank vraagt om uw bevestiging",
         "Su banco le pide que confirme", "La sua banca le chiede di confermare", "Bank prosi o potwierdzenie",
-        "O seu banco pede a sua confirmação",
+        "O seu banco pede a sua confirmação", "您的银行需要您确认付款",
     )),
     # Of the payer, who went back, as of the shop.
     ("cancelled failed", (
         "Payment cancelled", "Zahlung abgebrochen", "Paiement annulé", "Betaling geannuleerd", "Pago cancelado",
-        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado",
+        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado", "付款已取消",
     )),
     ("cancelled", (
         "Payment cancelled", "Zahlung storniert", "Paiement annulé", "Betaling geannuleerd", "Pago cancelado",
-        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado",
+        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado", "付款已取消",
     )),
     ("expired", (
-        "Time ran out", "Die Zeit ist abgelaufen", "Le délai est écoulé", "De tijd is verstreken",
-        "Se acabó el tiempo", "Tempo scaduto", "Czas upłynął", "O tempo acabou",
+        "Payment not completed", "Zahlung nicht abgeschlossen", "Paiement non finalisé", "Betaling niet afgerond",
+        "Pago no completado", "Pagamento non completato", "Płatność niezakończona", "Pagamento não concluído",
+        "付款未完成",
     )),
     ("expired", (
         "Payment returned", "Zahlung zurückgegeben", "Paiement restitué", "Betaling teruggegeven",
-        "Pago devuelto", "Pagamento restituito", "Płatność zwrócona", "Pagamento devolvido",
+        "Pago devuelto", "Pagamento restituito", "Płatność zwrócona", "Pagamento devolvido", "付款已退回",
     )),
     ("expired cancelled", (
         "Payment released", "Zahlung freigegeben", "Paiement libéré", "Betaling vrijgegeven", "Pago liberado",
-        "Pagamento sbloccato", "Płatność zwolniona", "Pagamento libertado",
+        "Pagamento sbloccato", "Płatność zwolniona", "Pagamento libertado", "付款已解除",
     )),
     ("refunded partially_refunded", (
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
-        "Zwrócono #", "Reembolso de #",
+        "Zwrócono #", "Reembolso de #", "已退款 #",
     )),
     # Of a refund that has not succeeded: they say nothing of what became of the payment.
     ("", (
         "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",
         "Votre remboursement de # est en cours de traitement", "Uw terugbetaling van # wordt verwerkt",
         "Su reembolso de # se está procesando", "Il suo rimborso di # è in lavorazione", "Zwrot # jest w toku",
-        "O seu reembolso de # está a ser processado",
+        "O seu reembolso de # está a ser processado", "您的退款 # 正在处理",
     )),
     ("", (
         "Your refund is being processed", "Ihre Erstattung wird bearbeitet",
         "Votre remboursement est en cours de traitement", "Uw terugbetaling wordt verwerkt",
         "Su reembolso se está procesando", "Il suo rimborso è in lavorazione", "Zwrot jest w toku",
-        "O seu reembolso está a ser processado",
+        "O seu reembolso está a ser processado", "您的退款正在处理",
     )),
     ("", (
-        "Where should your refund of # go?", "Wohin soll Ihre Erstattung von # gehen?",
-        "Où envoyer votre remboursement de # ?", "Waar moet uw terugbetaling van # naartoe?",
-        "¿Adónde enviamos su reembolso de #?", "Dove deve andare il suo rimborso di #?", "Dokąd wysłać zwrot #?",
-        "Para onde deve ir o seu reembolso de #?",
+        "Where should we send your refund of #?", "Wohin sollen wir Ihre Erstattung von # überweisen?",
+        "Où devons-nous envoyer votre remboursement de # ?", "Waar mogen we uw terugbetaling van # naartoe sturen?",
+        "¿Adónde enviamos su reembolso de #?", "Dove dobbiamo inviare il suo rimborso di #?", "Dokąd wysłać zwrot #?",
+        "Para onde devemos enviar o seu reembolso de #?", "您的退款 # 应退至哪个账户？",
     )),
     ("", (
-        "Where should your refund go?", "Wohin soll Ihre Erstattung gehen?", "Où envoyer votre remboursement ?",
-        "Waar moet uw terugbetaling naartoe?", "¿Adónde enviamos su reembolso?", "Dove deve andare il suo rimborso?",
-        "Dokąd wysłać zwrot?", "Para onde deve ir o seu reembolso?",
+        "Where should we send your refund?", "Wohin sollen wir Ihre Erstattung überweisen?",
+        "Où devons-nous envoyer votre remboursement ?", "Waar mogen we uw terugbetaling naartoe sturen?",
+        "¿Adónde enviamos su reembolso?", "Dove dobbiamo inviare il suo rimborso?",
+        "Dokąd wysłać zwrot?", "Para onde devemos enviar o seu reembolso?", "您的退款应退至哪个账户？",
     )),
     ("", (
         "Your refund of # did not go through", "Ihre Erstattung von # ist fehlgeschlagen",
         "Votre remboursement de # n'a pas abouti", "Uw terugbetaling van # is mislukt",
         "Su reembolso de # no se ha podido realizar", "Il suo rimborso di # non è riuscito",
-        "Zwrot # nie powiódł się", "O seu reembolso de # não foi concluído",
+        "Zwrot # nie powiódł się", "O seu reembolso de # não foi concluído", "您的退款 # 未成功",
     )),
     ("", (
         "Your refund did not go through", "Ihre Erstattung ist fehlgeschlagen", "Votre remboursement n'a pas abouti",
         "Uw terugbetaling is mislukt", "Su reembolso no se ha podido realizar", "Il suo rimborso non è riuscito",
-        "Zwrot nie powiódł się", "O seu reembolso não foi concluído",
+        "Zwrot nie powiódł się", "O seu reembolso não foi concluído", "您的退款未成功",
     )),
     ("", (
         "Your refund of # was cancelled", "Ihre Erstattung von # wurde storniert",
         "Votre remboursement de # a été annulé", "Uw terugbetaling van # is geannuleerd",
         "Su reembolso de # se ha cancelado", "Il suo rimborso di # è stato annullato", "Zwrot # został anulowany",
-        "O seu reembolso de # foi cancelado",
+        "O seu reembolso de # foi cancelado", "您的退款 # 已取消",
     )),
     ("", (
         "Your refund was cancelled", "Ihre Erstattung wurde storniert", "Votre remboursement a été annulé",
         "Uw terugbetaling is geannuleerd", "Su reembolso se ha cancelado", "Il suo rimborso è stato annullato",
-        "Zwrot został anulowany", "O seu reembolso foi cancelado",
+        "Zwrot został anulowany", "O seu reembolso foi cancelado", "您的退款已取消",
     )),
     ("disputed", (
         "Payment under review", "Zahlung wird geprüft", "Paiement en cours d'examen",
         "Betaling wordt onderzocht", "Pago en revisión", "Pagamento in verifica", "Płatność jest wyjaśniana",
-        "Pagamento em análise",
+        "Pagamento em análise", "付款审核中",
     )),
     ("reversed", (
         "Payment returned by your bank", "Zahlung von Ihrer Bank zurückgeholt",
         "Paiement repris par votre banque", "Betaling teruggehaald door uw bank",
         "Pago devuelto por su banco", "Pagamento ritirato dalla sua banca", "Płatność cofnięta przez bank",
-        "Pagamento devolvido pelo seu banco",
+        "Pagamento devolvido pelo seu banco", "付款已被银行退回",
     )),
 ]
 
 # That nothing was taken.
 _DENIALS = {
-    "en": r"no money was taken|nothing was (charged|taken)",
+    "en": r"you have not been charged",
     "de": r"es wurde nichts abgebucht",
-    "fr": r"(aucun montant|rien) n'a été débité",
+    "fr": r"aucun montant n'a été débité",
     "nl": r"er is niets afgeschreven",
     "es": r"no se ha cobrado nada",
-    "it": r"non è stato (addebitato|prelevato) nulla",
+    "it": r"non è stato addebitato nulla",
     "pl": r"nic nie pobrano",
     "pt": r"nada foi cobrado",
+    "zh": r"未扣取任何款项",
 }
 
 _NUMBER = r"\d[\d.,\u00a0\u202f]*"

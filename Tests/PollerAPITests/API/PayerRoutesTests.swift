@@ -203,15 +203,15 @@ struct PayerRoutesTests {
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
             #expect(
                 page.text.contains("action=\"/r/src_1/verify\"")
-                    && page.text.contains("Tries left: 3")
+                    && page.text.contains("Attempts left: 3")
             )
             #expect(!page.text.contains("http-equiv=\"refresh\""), "nobody's typing is thrown away")
             payers.answer(.refused(attemptsLeft: 1))
             let wrong = try await type(api, "value=+sm44dd%20", cookie)
             #expect(
-                wrong.status == 200 && wrong.text.contains("That is not right. Please look again.")
+                wrong.status == 200 && wrong.text.contains("That is not correct. Please check and try again.")
             )
-            #expect(wrong.text.contains("Tries left: 1") && wrong.text.contains("<form"))
+            #expect(wrong.text.contains("Attempts left: 1") && wrong.text.contains("<form"))
             #expect(payers.told == [["sm44dd"]])
         }
     }
@@ -219,9 +219,9 @@ struct PayerRoutesTests {
     @Test("right and exhausted end the form; no answer keeps it")
     func ends() async throws {
         for (result, words, hasForm) in [
-            (VerificationResult.accepted, "That is right.", false),
-            (.exhausted, "no tries are left", false),
-            (.unknown("down"), "it counts as one try", true),
+            (VerificationResult.accepted, "Your account is verified.", false),
+            (.exhausted, "no attempts left", false),
+            (.unknown("down"), "It counts as one attempt", true),
         ] {
             try await run { api, payers in
                 payers.answer(result)
@@ -240,7 +240,7 @@ struct PayerRoutesTests {
         try await run(.verifyMicrodeposits(deposits)) { api, payers in
             let cookie = try await cookie(api)
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
-            #expect(page.text.contains("First amount") && page.text.contains("Tries left: 5"))
+            #expect(page.text.contains("First amount") && page.text.contains("Attempts left: 5"))
             #expect(page.text.contains("placeholder=\"0.32\""))
             let german = ["Cookie": cookie, "Accept-Language": "de"]
             let other = try await api.request(.GET, "/r/src_1", headers: german)

@@ -99,7 +99,7 @@ struct RefundAccountRoutesTests {
             let cookie = try await cookie(api)
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
             #expect(page.text.contains("action=\"/r/src_1/refund_account\""), "\(page.text)")
-            #expect(page.text.contains("Where should your money go?"))
+            #expect(page.text.contains("Where should we send your money?"))
             #expect(!page.text.contains("id=\"links\""), "the way here is not shown here")
             let taken = try await type(
                 api,
@@ -107,7 +107,7 @@ struct RefundAccountRoutesTests {
                 cookie
             )
             #expect(taken.status == 200 && !taken.text.contains("<form"))
-            #expect(taken.text.contains("Your money goes to this account"))
+            #expect(taken.text.contains("send your money to this account"))
             let wanted = try RefundAccount(holder: "Zoë Rosen", place: .iban(Self.iban))
             #expect(payers.given == [wanted])
         }
@@ -118,8 +118,8 @@ struct RefundAccountRoutesTests {
         try await run { api, payers in
             let cookie = try await cookie(api)
             for (body, words) in [
-                ("holder=%22%3E%3Cb%3E&iban=DE88370400440532013000", "This is no IBAN"),
-                ("holder=+&iban=\(Self.iban)", "name of the account"), ("", "name of the account"),
+                ("holder=%22%3E%3Cb%3E&iban=DE88370400440532013000", "not a valid IBAN"),
+                ("holder=+&iban=\(Self.iban)", "name on the account"), ("", "name on the account"),
             ] {
                 let page = try await type(api, body, cookie)
                 #expect(page.status == 200 && page.text.contains(words), "\(page.text)")
@@ -153,8 +153,8 @@ struct RefundAccountRoutesTests {
     @Test("what the upstream refuses, and what nobody knows, keeps the form")
     func refused() async throws {
         for (result, words) in [
-            (RefundAccountResult.refused("invalid_iban"), "This account is not taken"),
-            (.unknown("down"), "We do not know yet"),
+            (RefundAccountResult.refused("invalid_iban"), "We cannot use this account"),
+            (.unknown("down"), "We could not save your account details yet"),
         ] {
             try await run { api, payers in
                 payers.answer(result)
@@ -186,7 +186,7 @@ struct RefundAccountRoutesTests {
                 let cookie = try await cookie(api)
                 let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
                 #expect(!page.text.contains("<form") && !page.text.contains("id=\"links\""))
-                if step != .none { #expect(page.text.contains("Please tell the shop")) }
+                if step != .none { #expect(page.text.contains("Please give the shop")) }
                 #expect(payers.given.isEmpty)
             }
         }

@@ -71,7 +71,7 @@ struct ReturnRowsTests {
         }
         let german = html(.partiallyPaid, Self.transfer, language: .de).text
         #expect(german.contains(#"<html lang="de">"#) && german.contains("Verwendungszweck"))
-        #expect(german.contains("5,99\u{A0}€ von 10,99\u{A0}€ ist angekommen"))
+        #expect(german.contains("5,99\u{A0}€ von 10,99\u{A0}€ eingegangen"))
         // Paid, nothing of it is to be done any more.
         let paid = html(.paid, Self.transfer).text
         #expect(!paid.contains("DE89") && !paid.contains("<svg"))
@@ -86,7 +86,7 @@ struct ReturnRowsTests {
         voucher.stores = [.init(name: "lawson", paymentCode: "1-2", confirmationNumber: "3")]
         let page = html(.awaitingCustomer, .payVoucher(voucher)).text
         #expect(page.contains("999 123 456") && page.contains(#"data-copy="999123456""#))
-        #expect(page.contains("Lawson: Payment code") && page.contains("Show the voucher"))
+        #expect(page.contains("Lawson: Payment code") && page.contains("View voucher"))
         #expect(page.contains(#"href="https://stripe.example/voucher" rel="noreferrer""#))
     }
 
