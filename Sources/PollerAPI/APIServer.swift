@@ -111,7 +111,7 @@ package struct APIServer: Service {
             deliveries: backend.deliveries,
             orders: OrderBook(backend.orders)
         )
-        let desk = PayerDesk(
+        let submissions = PayerSubmissions(
             upstream: backend.payers,
             watches: backend.watches,
             polls: polls,
@@ -159,7 +159,7 @@ package struct APIServer: Service {
                 archives: backend.archives,
                 reader: reader
             ).routes,
-            PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
+            PayerRoutes(watches: backend.watches, submissions: submissions, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls, scans: scans).routes,
             TimelineRoutes(backend: backend).routes,
@@ -194,7 +194,7 @@ package struct APIServer: Service {
                 watches: backend.watches,
                 // Their own, so that customers take no place from operators.
                 polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
-                desk: desk,
+                submissions: submissions,
                 reader: reader,
                 branding: backend.branding,
                 words: backend.words,

@@ -281,7 +281,7 @@ package struct WebhookResult: WireObject, Hashable {
 }
 
 /// What the page that customers come back to tells them.
-package struct ReturnNews: WireObject, Hashable {
+package struct ReturnUpdate: WireObject, Hashable {
     /// How their payment stands.
     package enum State: String, Word {
         case confirming, waiting, action, authorised, processing, confirmed, failed, expired
@@ -299,7 +299,7 @@ package struct ReturnNews: WireObject, Hashable {
 
     package init() {}
 
-    package static let shape = Shape<ReturnNews>("ReturnNews") {
+    package static let shape = Shape<ReturnUpdate>("ReturnUpdate") {
         Field("state", \.state)
         Field("seq", \.seq)
         Field("title", \.title)
@@ -329,7 +329,7 @@ package enum Components {
             named(DepartedWorker.self), named(Page<DepartedWorker>.self),
             named(WatchExplanation.self), named(ProblemReport.self), named(WebhookResult.self),
             named(Verification.self), named(VerificationResult.self), named(RefundAccount.self),
-            named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),
+            named(ReturnUpdate.self), named(StreamTokenRequest.self), named(StreamToken.self),
             named(NewAccessKey.self), named(AccessKey.self), named(Page<AccessKey>.self),
             named(AuditEntry.self), named(Page<AuditEntry>.self),
             named(TimelineEntry.self), named(Page<TimelineEntry>.self),

@@ -26,7 +26,7 @@ extension Components {
             eventKind,
             named(AccessKey.Role.self), named(StreamTokenRequest.View.self),
             named(Bounce.Kind.self), named(Suppression.Reason.self),
-            named(WebhookResult.Result.self), named(ReturnNews.State.self),
+            named(WebhookResult.Result.self), named(ReturnUpdate.State.self),
             named(HealthReport.Check.Status.self), named(WatchExplanation.Position.self),
             named(Delivery.State.self), named(DeliveryAttempt.Outcome.self),
             named(DeliveryAttempt.Class.self), named(Replay.State.self),

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A shop's colour, where words stand on it.
+/// The text colour for a shop's brand colour.
 package enum PayerColour {
-    /// The colour of text that can be read on `colour`, `#rrggbb`.
+    /// Returns the text colour for the background `colour`, in the form `#rrggbb`.
     ///
-    /// White wherever its contrast is 4.5 : 1 (WCAG 2.2, 1.4.3), black on what is lighter.
+    /// It is white when the contrast is at least 4.5 : 1 (WCAG 2.2, 1.4.3), otherwise black.
     package static func ink(on colour: String) -> String {
         1.05 / (luminance(of: colour) + 0.05) >= 4.5 ? "#ffffff" : "#000000"
     }
 
-    /// How light a colour is, from 0 to 1.
+    /// The relative luminance of a colour, from 0 to 1.
     ///
     /// *Source*: WCAG 2.2, "relative luminance".
     private static func luminance(of colour: String) -> Double {
@@ -24,11 +24,11 @@ package enum PayerColour {
 
 /// Escapes text for HTML.
 ///
-/// A browser reads code points, so the escaper must too. A Swift `Character` is a grapheme: a quote
-/// followed by a combining accent is one `Character` that is not equal to a quote, and an escaper that
-/// compares characters leaves it as it is. All five special characters are ASCII, so bytes are enough.
+/// Browsers parse code points, so the escaper must too. A Swift `Character` is a grapheme cluster: a quote followed by
+/// a combining accent is one `Character` that does not equal a quote, so an escaper that compares characters would miss
+/// it. All five special characters are ASCII, so comparing bytes is sufficient.
 package enum HTMLText {
-    /// Text for HTML, in elements and in quoted attributes.
+    /// Escapes text for element content and quoted attributes.
     package static func escaped(_ text: String) -> String {
         var html: [UInt8] = []
         html.reserveCapacity(text.utf8.count)

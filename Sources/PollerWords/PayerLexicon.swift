@@ -1,21 +1,21 @@
 import Foundation
 package import Poller
 
-/// The words in all languages, ours or with an operator's in place of some.
+/// The texts for payers in every language, with the operator's replacements.
 package struct PayerLexicon: Sendable {
-    /// The words this program was built with.
+    /// The built-in texts.
     package static let standard = PayerLexicon()
 
     private var words = PayerWords.standard
 
     private init() {}
 
-    /// Words with an operator's own in place of some: files such as `de.txt` that name the keys they
-    /// replace.
+    /// Replaces built-in texts by those of the operator's files, such as `de.txt`.
     ///
-    /// Files of other names are passed over, so that a folder may hold more than words.
+    /// A file contains only the keys it replaces. Files with other names are ignored, so the folder may contain
+    /// other files.
     ///
-    /// Errors: ``InvalidInput`` with the file and what is wrong in it.
+    /// Errors: ``InvalidInput`` with the file and the reason.
     package init(replacing files: [String: String]) throws(InvalidInput) {
         for (name, text) in files {
             guard name.hasSuffix(".txt"),
@@ -25,9 +25,9 @@ package struct PayerLexicon: Sendable {
         }
     }
 
-    /// The texts of a folder by their names, of which none may be larger than a mail should be.
+    /// Reads the `.txt` and `.html` files of a folder, by file name.
     ///
-    /// Errors: ``InvalidInput`` when the folder or a text in it cannot be read.
+    /// Errors: ``InvalidInput`` when the folder or a file cannot be read, is not UTF-8 or is larger than 256 KiB.
     package static func files(in folder: String) throws(InvalidInput) -> [String: String] {
         var files: [String: String] = [:]
         do {
@@ -35,7 +35,7 @@ package struct PayerLexicon: Sendable {
             where name.hasSuffix(".txt") || name.hasSuffix(".html") {
                 let data = try Data(contentsOf: URL(filePath: folder).appending(path: name))
                 guard data.count <= bytesMax, let text = String(bytes: data, encoding: .utf8) else {
-                    throw InvalidInput(field: name, message: "is no UTF-8, or larger than 256 KiB")
+                    throw InvalidInput(field: name, message: "must be UTF-8 and at most 256 KiB")
                 }
                 files[name] = text
             }
@@ -47,10 +47,12 @@ package struct PayerLexicon: Sendable {
         return files
     }
 
-    /// Programs that show mails cut longer ones: Gmail at some 100 KiB.
+    /// The largest template file, in bytes.
+    ///
+    /// Gmail truncates emails above about 100 KiB.
     private static let bytesMax = 262_144
 
-    /// The words in a language.
+    /// The texts in a language.
     package subscript(_ language: PayerLanguage) -> PayerWords {
         words[language] ?? PayerWords.in(language)
     }

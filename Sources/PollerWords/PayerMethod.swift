@@ -1,16 +1,16 @@
 package import Poller
 
 extension PayerWords {
-    /// A way to pay by the name people know it by: its brand, or what it is called in their language.
+    /// Returns the name of a payment method: its brand, or a generic term in this language.
     ///
-    /// Nil for one we have no name for: the upstream's own word for it is not for payers.
+    /// It is `nil` for an unknown method, because the upstream's identifier is not meant for payers.
     package func name(of method: PaymentMethod?) -> String? {
         guard let name = method?.name else { return nil }
         if let brand = Self.brands[name] { return brand }
         return Self.kinds[name].map { self("method.\($0)") }
     }
 
-    /// What is called by what it is, each in its language.
+    /// The methods with a generic term in every language.
     static let kinds = [
         "card": "card", "card_present": "card", "interac_present": "card", "kr_card": "card",
         "three_d_secure": "card", "sepa_debit": "sepa_debit",
@@ -20,7 +20,7 @@ extension PayerWords {
         "nz_bank_account": "debit",
     ]
 
-    /// Names that are the same everywhere.
+    /// The brand names, which are the same in every language.
     ///
     /// *Source*: <https://docs.stripe.com/payments/payment-methods/overview>.
     private static let brands = [

@@ -2,13 +2,12 @@ import Foundation
 package import Poller
 import PollerWire
 
-/// Sums and dates as people write them in their language.
+/// Formats amounts and dates for payers.
 ///
-/// The separators, signs and names of months are Foundation's, from the tables of the Unicode
-/// consortium. How many decimals a sum has says ``CurrencyUnit``, because Stripe counts some currencies
-/// differently from those tables.
+/// Separators, currency symbols and month names come from Foundation (Unicode CLDR). The number of decimals comes from
+/// ``CurrencyUnit``, because Stripe counts some currencies differently.
 package enum PayerMoney {
-    /// A sum in the smallest unit, such as `10,99 €`; nil when that is no currency.
+    /// Formats an amount in the smallest unit, such as `10,99 €`; `nil` for an unknown currency.
     package static func text(
         _ amount: Amount,
         _ currency: String?,
@@ -28,7 +27,7 @@ package enum PayerMoney {
         )
     }
 
-    /// An instant to the minute, with its zone: that of its reader if it is known, else UTC.
+    /// Formats an instant to the minute in the reader's time zone, or in UTC when the zone is unknown.
     package static func time(
         _ time: Timestamp,
         in language: PayerLanguage,
@@ -45,7 +44,9 @@ package enum PayerMoney {
         return date.formatted(style.timeZone(.specificName(.short)))
     }
 
-    /// The place that a language is written as in; Brazil's for sums in its own money.
+    /// The locale for a language.
+    ///
+    /// Brazilian reais use the Brazilian form of Portuguese, and US dollars the US form of English.
     private static func locale(_ language: PayerLanguage, _ code: String) -> Locale {
         let name =
             switch language {
@@ -63,14 +64,16 @@ package enum PayerMoney {
     }
 }
 
-/// The time zone in which a payer reads times.
+/// The time zone of a payer.
 package struct PayerZone: Hashable, Sendable {
-    /// Longer than any name of the time zone database.
+    /// The largest length of a name, in bytes.
+    ///
+    /// No name of the time zone database is longer.
     private static let nameMax = 64
 
     let zone: TimeZone
 
-    /// Reads a name of the time zone database, `Europe/Berlin`; nil for any other text.
+    /// Parses a name of the time zone database such as `Europe/Berlin`; `nil` for other text.
     package init?(_ name: String) {
         // Offsets and abbreviations are ambiguous: the name of a place also determines summer time.
         guard name.utf8.count <= Self.nameMax, name.contains("/"),

@@ -1,14 +1,14 @@
 package import Poller
 
 extension NextStep {
-    /// What the payer copies out: an account, numbers of a voucher.
+    /// The values that the payer copies: bank account details or voucher numbers.
     ///
-    /// `payee` is the name for a transfer where the upstream gives none: banks require a name, and compare it with the
-    /// account's.
+    /// `payee` is the account holder of a transfer when the upstream names none. Banks require a name and compare it
+    /// with the account's.
     func details(_ words: PayerWords, payee: String?) -> [PayerFact] {
         switch self {
         case .transfer(let transfer):
-            // Any of the accounts will do, and the first is the one the upstream shows first.
+            // Every account receives the payment. The upstream lists its preferred one first.
             let account = transfer.accounts.first?.details(words, payee: payee) ?? []
             let reference = transfer.reference.map {
                 PayerFact(words("label.reference"), $0, copied: $0)
@@ -25,7 +25,7 @@ extension NextStep {
         }
     }
 
-    /// Where the payer goes on.
+    /// The links for the next step.
     func links(_ words: PayerWords) -> [PayerLink] {
         let all: [(key: String, url: String?)] =
             switch self {
@@ -40,15 +40,16 @@ extension NextStep {
             }
         return all.compactMap { key, url in
             url.flatMap { url in
-                // Our own page that leads on, or where the upstream says.
+                // A path of our page, or the upstream's URL.
                 let isShown = url.hasPrefix("/r/") || Self.isSafe(url)
                 return isShown ? PayerLink(words("action.\(key)"), url) : nil
             }
         }
     }
 
-    /// Whether a link may be followed by somebody who trusts us: a page over TLS, one of this machine,
-    /// or an app; never what a browser would run or read from the disk.
+    /// Whether a link may be shown to a payer: an HTTPS page, a page on this machine, or a known payment app.
+    ///
+    /// Schemes that run code or read local files are rejected.
     package static func isSafe(_ url: String) -> Bool {
         guard let colon = url.firstIndex(of: ":"),
             url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Set("\"'<>\\`".utf8).contains($0) })
@@ -88,7 +89,7 @@ extension NextStep.BankAccount {
         }
     }
 
-    /// An IBAN in groups of four, as it is printed.
+    /// Formats an IBAN in groups of four.
     ///
     /// *Source*: ISO 13616-1.
     private static func grouped(_ iban: String) -> String {
@@ -119,7 +120,7 @@ extension NextStep.Voucher {
         }
         let numbers = rows.compactMap { key, value in
             value.map { value in
-                // Printed in groups, and typed without.
+                // Vouchers print the numbers in groups. Payers type them without spaces.
                 PayerFact(
                     words("label.\(key)"),
                     value,

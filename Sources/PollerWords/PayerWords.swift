@@ -1,21 +1,20 @@
 package import Poller
 
-/// The words for payers in one language.
+/// The texts for payers in one language.
 ///
-/// *Shape* (`Locales/<language>.txt`): lines `key = words`, comments from `#`; the words are a
-/// ``WordPattern``. A key is `<channel>.<subject>.<part>`: the channel is `page` or `mail`, the subject a
-/// state with its reason (`failed.insufficient_funds`) or a step (`step.transfer`), the part `title` or
-/// `text`. Labels, buttons and methods have keys of their own.
-/// *What is found*: the narrowest subject that has words, and of that the channel's before the page's.
-/// Each payment there can be has words in each language, which a test proves: nobody is ever shown a key,
-/// an id or a status.
+/// *Shape* (`Locales/<language>.txt`): lines `key = text`, and comments that start with `#`. The text is a
+/// ``WordPattern``. A key is `<channel>.<subject>.<part>`: the channel is `page` or `mail`, the subject a state with an
+/// optional reason (`failed.insufficient_funds`) or a step (`step.transfer`), the part `title` or `text`. Labels,
+/// buttons and payment methods have separate keys.
+/// *Lookup*: the most specific subject that has a text, for the channel if present, otherwise for the page. A test
+/// checks that every possible payment has a text in every language, so payers never see a key, an ID or a status.
 package struct PayerWords: Sendable {
-    /// Who the words are for.
+    /// The medium that shows the texts.
     package enum Channel: String, Sendable, CaseIterable {
         case page, mail
     }
 
-    /// The words this program was built with, in every language.
+    /// The built-in texts of every language.
     package static let standard: [PayerLanguage: PayerWords] = {
         var all: [PayerLanguage: PayerWords] = [:]
         for language in PayerLanguage.allCases {
@@ -24,7 +23,7 @@ package struct PayerWords: Sendable {
                 let patterns = try read(text, file: "\(language.rawValue).txt")
                 all[language] = PayerWords(language: language, patterns: patterns)
             } catch {
-                preconditionFailure("words this program was built with are broken: \(error)")
+                preconditionFailure("the built-in texts are invalid: \(error)")
             }
         }
         return all
@@ -33,32 +32,34 @@ package struct PayerWords: Sendable {
     package let language: PayerLanguage
     private var patterns: [String: WordPattern]
 
-    /// The words in a language.
+    /// The built-in texts of a language.
     package static func `in`(_ language: PayerLanguage) -> PayerWords {
         guard let words = standard[language] else {
-            preconditionFailure("every language has words")
+            preconditionFailure("every language has texts")
         }
         return words
     }
 
-    /// These words, with an operator's own in place of some: a text of the same shape that names the
-    /// keys it replaces.
+    /// Replaces some of these texts by an operator's file of the same shape.
     ///
-    /// Errors: ``InvalidInput`` with the file and what is wrong in it: a line that is none, a key we do
-    /// not have, a value that may not be known there.
+    /// Errors: ``InvalidInput`` with the file and the reason: an invalid line, an unknown key, or a value that is not
+    /// always known there.
     package func replacing(_ text: String) throws(InvalidInput) -> PayerWords {
         let file = "\(language.rawValue).txt"
         var words = self
         for (key, pattern) in try Self.read(text, file: file) {
             guard let ours = patterns[key] else {
-                throw InvalidInput(field: file, message: "names \(key), for which we have no words")
+                throw InvalidInput(
+                    field: file,
+                    message: "names the unknown key \(key). Use the keys of the built-in texts."
+                )
             }
             guard pattern.required.isSubset(of: ours.required),
                 pattern.values.isSubset(of: ours.values.union(Self.values))
             else {
                 throw InvalidInput(
                     field: file,
-                    message: "uses at \(key) a value that may not be known there: set it in [ ]"
+                    message: "uses a value that may be unknown in \(key). Put it between [ and ]."
                 )
             }
             words.patterns[key] = pattern
@@ -66,17 +67,17 @@ package struct PayerWords: Sendable {
         return words
     }
 
-    /// Values that may stand in brackets anywhere.
+    /// The values that every text may use between brackets.
     static let values: Set<String> = [
         "amount", "received", "returned", "missing", "method", "shop", "about", "order",
     ]
 
-    /// The words of a key; empty for one that there is not.
+    /// Returns the text of a key; empty for an unknown key.
     package func callAsFunction(_ key: String, _ values: [String: String] = [:]) -> String {
         patterns[key]?.text(values) ?? ""
     }
 
-    /// What is said of the first of these subjects that has words for it.
+    /// Returns the text of the first subject that has one.
     func pattern(_ channel: Channel, _ subjects: [String], _ part: String) -> WordPattern? {
         subjects.lazy.compactMap { subject in
             patterns["\(channel.rawValue).\(subject).\(part)"]
@@ -84,7 +85,7 @@ package struct PayerWords: Sendable {
         }.first
     }
 
-    /// Every key with its words, for tests.
+    /// All texts by key, for tests.
     var all: [String: WordPattern] { patterns }
 
     private static func read(

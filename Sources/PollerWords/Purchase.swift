@@ -1,31 +1,33 @@
 package import JSONText
 package import Poller
 
-/// What a payment is for, and who is told of it, as far as the shop has said.
+/// The order behind a payment, from the shop's metadata and branding.
 package struct Purchase: Hashable, Sendable {
-    /// The shop's number of the order.
+    /// The shop's order number.
     package let order: String?
-    /// What the shop calls it, where there is no number.
+    /// The shop's description, used when there is no order number.
     package let note: String?
     package let shop: String?
-    /// Where its payer goes back to, where the shop has said so of this one.
-    package let home: PayerHome?
-    /// Nothing is paid: a way to pay is being kept.
+    /// The return link of this payment, if the shop gave one.
+    package let returnLink: ShopReturnLink?
+    /// Whether a payment method is saved and nothing is paid.
     package let isSetup: Bool
-    /// The time zone of its payer: from the metadata, else the shop's own; nil for UTC.
+    /// The payer's time zone from the metadata, or the shop's; `nil` for UTC.
     package let zone: PayerZone?
-    /// The payee of a transfer, where the upstream names none.
+    /// The payee of a transfer when the upstream names none.
     package let payee: String?
 
-    /// Of a subject, and of a row on a phone.
+    /// The largest length of a text, in characters: it must fit an email subject and a row on a phone.
     private static let charactersMax = 80
 
-    /// Describes a purchase; what ends a line or turns its direction is taken out, and a long one is cut.
+    /// Creates a purchase.
+    ///
+    /// Line breaks and direction marks are removed, and long texts are truncated.
     package init(
         order: String? = nil,
         note: String? = nil,
         shop: String? = nil,
-        home: PayerHome? = nil,
+        returnLink: ShopReturnLink? = nil,
         isSetup: Bool = false,
         zone: PayerZone? = nil,
         payee: String? = nil
@@ -33,48 +35,48 @@ package struct Purchase: Hashable, Sendable {
         self.order = Self.line(order)
         self.note = Self.line(note)
         self.shop = Self.line(shop)
-        self.home = home
+        self.returnLink = returnLink
         self.isSetup = isSetup
         self.zone = zone
         self.payee = Self.line(payee)
     }
 
-    /// Reads what a shop has said of a watch.
+    /// Reads the order data of a watch.
     ///
     /// - Parameters:
-    ///   - order: the watch's own order; without it `order` or `order_id` of the metadata.
-    ///   - metadata: of the watch, a JSON object; its `return_url` is the payer's way back, its `time_zone`
-    ///     the payer's zone.
-    ///   - object: the upstream's, whose description is told where there is no order.
-    ///   - branding: the shop; nil for a shop without branding.
-    ///   - kind: what is watched.
+    ///   - order: the order of the watch; if `nil`, `order` or `order_id` of the metadata.
+    ///   - metadata: the JSON object of the watch. `return_url` is the payer's return link, `time_zone` the payer's
+    ///     time zone.
+    ///   - object: the upstream's object. Its description is used when there is no order.
+    ///   - branding: the shop's branding; `nil` when it has none.
+    ///   - kind: the kind of the watched object.
     package init(
         order: String? = nil,
         metadata: RawJSON?,
-        object: SeenObject,
+        object: UpstreamObject,
         branding: Branding?,
         kind: SourceKind
     ) {
-        func said(_ name: String) -> String? {
+        func value(_ name: String) -> String? {
             metadata?.member(name).flatMap { $0.string ?? $0.number }
         }
         self.init(
-            order: order ?? [said("order"), said("order_id")].compactMap(Self.line).first,
-            note: said("description") ?? object.note,
+            order: order ?? [value("order"), value("order_id")].compactMap(Self.line).first,
+            note: value("description") ?? object.note,
             shop: branding?.name,
-            home: said("return_url").flatMap(PayerHome.init),
+            returnLink: value("return_url").flatMap(ShopReturnLink.init),
             isSetup: kind == .setupIntent,
-            zone: said("time_zone").flatMap(PayerZone.init)
+            zone: value("time_zone").flatMap(PayerZone.init)
                 ?? branding?.timeZone.flatMap(PayerZone.init),
             payee: branding?.accountHolder ?? branding?.name
         )
     }
 
-    /// The language a shop has said that its customer speaks: `locale` or `language` of a watch's
-    /// metadata, else what it has told the upstream; nil when it has not.
-    package static func language(metadata: RawJSON?, object: SeenObject) -> PayerLanguage? {
-        let said = ["locale", "language"].lazy.compactMap { metadata?.member($0)?.string }.first
-        return (said ?? object.locale).flatMap { PayerLanguage(tag: $0) }
+    /// The customer's language: `locale` or `language` of the metadata, otherwise the locale of the upstream's object;
+    /// `nil` when neither is set.
+    package static func language(metadata: RawJSON?, object: UpstreamObject) -> PayerLanguage? {
+        let given = ["locale", "language"].lazy.compactMap { metadata?.member($0)?.string }.first
+        return (given ?? object.locale).flatMap { PayerLanguage(tag: $0) }
     }
 
     private static func line(_ text: String?) -> String? {
@@ -90,28 +92,30 @@ package struct Purchase: Hashable, Sendable {
     }
 }
 
-/// What an upstream's object says that a payer may be told, wherever that stands in it.
+/// The fields of an upstream's object that payers may see.
 ///
-/// The payment's word and its step are not read here: those are ``Payment`` and ``NextStep``. This is the
-/// rest, and the substitute for a payment where an event has none.
-package struct SeenObject: Hashable, Sendable {
+/// The payment's state and next step come from ``Payment`` and ``NextStep``. These fields supplement them, and replace
+/// the payment when an event has none.
+package struct UpstreamObject: Hashable, Sendable {
     package let amount: Amount?
     package let currency: String?
     package let method: PaymentMethod?
-    /// Whether real money is meant; nil when the object does not say.
+    /// Whether the object is in live mode; `nil` when it does not say.
     package let isLive: Bool?
-    /// Whether there was an object at all.
+    /// Whether the event has an object.
     package let hasObject: Bool
-    /// Why a redirect failed.
+    /// The failure reason of the redirect.
     package let failure: String?
-    /// Whether the last try of an intent has failed.
+    /// Whether the last attempt of an intent failed.
     package let hasFailed: Bool
-    /// Where a customer is sent, with secrets blanked.
+    /// The redirect URL, with secrets redacted.
     package let redirect: String?
     let note: String?
     let locale: String?
 
-    /// Reads the object of an event; without one nothing is known.
+    /// Reads the object of an event.
+    ///
+    /// Without an object all fields are unknown.
     package init(_ event: Event?) {
         let object = event.flatMap { RawJSON(unchecked: $0.json).member("object") }
         func text(_ name: String, in parent: RawJSON?) -> String? {
@@ -138,13 +142,13 @@ package struct SeenObject: Hashable, Sendable {
     }
 }
 
-/// One thing to know, with what it is called.
+/// A labelled value.
 package struct PayerFact: Hashable, Sendable {
     package let label: String
     package let value: String
-    /// What is copied for a form of the bank's; nil for what is only read.
+    /// The text that the copy button copies; `nil` without a button.
     package let copied: String?
-    /// Whether the value stays on one line, because a person compares it with another: an IBAN.
+    /// Whether the value stays on one line, such as an IBAN, which people compare digit by digit.
     package let isUnbroken: Bool
 
     init(_ label: String, _ value: String, copied: String? = nil, isUnbroken: Bool = false) {
@@ -155,12 +159,12 @@ package struct PayerFact: Hashable, Sendable {
     }
 }
 
-/// A place to go on at.
+/// A labelled link.
 package struct PayerLink: Hashable, Sendable {
     package let label: String
     package let url: String
 
-    /// A link with its words.
+    /// Creates a link.
     package init(_ label: String, _ url: String) {
         self.label = label
         self.url = url

@@ -1,16 +1,16 @@
-/// Words with places for values, of which some may not be known.
+/// A text template whose values may be unknown.
 ///
-/// *Shape*: `{name}` is a value. `[a|b|c]` is the first of the three whose values are all known, and
-/// nothing when there is none: `Thank you. [{amount} has arrived.|The payment has arrived.]`. So each
-/// sentence is whole in each language, whatever is known. What a value holds is never read again.
+/// *Shape*: `{name}` is a value. `[a|b|c]` is the first alternative whose values are all known, and empty when there
+/// is none, as in `Thank you. [We received {amount}.|We received your payment.]`. Every sentence is therefore complete
+/// in every language. Inserted values are not parsed again.
 struct WordPattern: Hashable, Sendable {
-    /// A piece of words.
+    /// A piece of an alternative.
     private enum Piece: Hashable, Sendable {
         case text(String)
         case value(String)
     }
 
-    /// What stands between two brackets, or outside of them.
+    /// The text between two brackets, or between a closing and an opening bracket.
     private struct Section: Hashable, Sendable {
         let isChoice: Bool
         let alternatives: [[Piece]]
@@ -23,12 +23,14 @@ struct WordPattern: Hashable, Sendable {
     }
 
     private let sections: [Section]
-    /// The values that are named anywhere.
+    /// The names of all values.
     let values: Set<String>
-    /// Those that stand outside brackets, and so must always be known.
+    /// The names outside brackets.
+    ///
+    /// These values must always be known.
     let required: Set<String>
 
-    /// Reads words; nil when a bracket or a brace is left open or stands within another.
+    /// Parses a template; `nil` when a bracket or a brace is unbalanced or nested.
     init?(_ words: String) {
         var sections: [Section] = []
         var rest = words[...]
@@ -53,7 +55,7 @@ struct WordPattern: Hashable, Sendable {
         required = Set(sections.filter { !$0.isChoice }.flatMap(\.names))
     }
 
-    /// The words with these values.
+    /// Returns the text with these values inserted.
     func text(_ values: [String: String]) -> String {
         sections.map { section in
             let shown = section.alternatives.first { pieces in

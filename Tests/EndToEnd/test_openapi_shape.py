@@ -53,7 +53,7 @@ def test_every_operation_has_one_tag_that_is_described(description: dict):
 
 def test_pages_for_people_are_left_out(calm: Cluster, description: dict):
     assert [path for path in description["paths"] if not path.startswith("/v1/")] == ["/openapi.json"]
-    assert "ReturnNews" not in description["components"]["schemas"]
+    assert "ReturnUpdate" not in description["components"]["schemas"]
     whole = calm.api.get("/openapi.json?pages=true")
     assert {"/", "/r/{source}", "/openapi.json"} <= set(whole["paths"])
 

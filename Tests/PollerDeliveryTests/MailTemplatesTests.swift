@@ -16,7 +16,7 @@ struct MailTemplatesTests {
         templates: MailTemplates = .standard
     ) throws -> MailContent {
         templates.content(
-            try #require(MailNews(event)),
+            try #require(PaymentMail(event)),
             branding: branding,
             unsubscribe: unsubscribe
         )
@@ -109,7 +109,7 @@ struct MailTemplatesTests {
                     )
                 )
             )
-            let news = try #require(MailNews(bare, of: snapshot))
+            let news = try #require(PaymentMail(bare, of: snapshot))
             let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
             #expect(content.subject == subject)
         }

@@ -67,7 +67,7 @@ struct PayerMoneyTests {
                     + #""observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}"#
             )
         )
-        #expect(SeenObject(event).amount == nil)
+        #expect(UpstreamObject(event).amount == nil)
     }
 
     @Test("an instant is said with its zone, in its language")

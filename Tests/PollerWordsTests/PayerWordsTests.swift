@@ -47,7 +47,7 @@ struct PayerWordsTests {
             for (channel, isFirst) in [
                 (PayerWords.Channel.mail, false), (.page, false), (.page, true),
             ] {
-                let news = PayerNews(
+                let news = PayerMessage(
                     payment,
                     step,
                     of: purchase,
@@ -88,7 +88,7 @@ struct PayerWordsTests {
                 method: PaymentMethod("card"),
                 reason: reason
             )
-            let news = PayerNews(payment, .none, of: Purchase(), for: .mail, in: words)
+            let news = PayerMessage(payment, .none, of: Purchase(), for: .mail, in: words)
             for part in [600, 1000] as [Amount] {
                 #expect(news.subject.contains(sum(part)), "\(news.subject)")
             }
@@ -105,7 +105,7 @@ struct PayerWordsTests {
         }
         // All of it was captured: one sum.
         let whole = Payment(state: .paid, amount: 1000, amountReceived: 1000, currency: "eur")
-        let news = PayerNews(whole, .none, of: Purchase(), for: .mail, in: words)
+        let news = PayerMessage(whole, .none, of: Purchase(), for: .mail, in: words)
         #expect(news.title == PayerWords.in(language)("page.paid.title"))
     }
 
@@ -128,7 +128,7 @@ struct PayerWordsTests {
             (full, Purchase(order: "A77", shop: "Shop GmbH")), (full, Purchase()),
             (confirmed, Purchase(shop: "Shop GmbH")), (MandateNotice(id: "srcmn_2"), Purchase()),
         ] {
-            let news = PayerNews(notice, shownAt: page, of: purchase, in: words)
+            let news = PayerMessage(notice, shownAt: page, of: purchase, in: words)
             for text in [news.title, news.text, news.subject] + news.links.map(\.label) {
                 let isWhole =
                     !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
@@ -236,7 +236,7 @@ struct PayerWordsTests {
     func transfers(language: PayerLanguage) {
         func title(_ method: String) -> String {
             let payment = Payment(state: .authorised, method: PaymentMethod(method))
-            return PayerNews(payment, .none, of: Purchase(), for: .page, in: .in(language)).title
+            return PayerMessage(payment, .none, of: Purchase(), for: .page, in: .in(language)).title
         }
         let words = PayerWords.in(language)
         for method in ["ach_credit_transfer", "sepa_credit_transfer", "multibanco"] {
@@ -254,7 +254,7 @@ struct PayerWordsTests {
         for state in PaymentState.allCases where state != .paid {
             for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
                 for (payment, purchase) in Self.payments(state, reason) {
-                    let news = PayerNews(payment, .none, of: purchase, for: .page, in: words)
+                    let news = PayerMessage(payment, .none, of: purchase, for: .page, in: words)
                     #expect(news.title != paid, "\(state)")
                 }
             }
@@ -269,7 +269,7 @@ struct PayerWordsTests {
             _ purchase: Purchase
         ) -> String {
             let payment = Self.payments(state, nil)[0].0
-            return PayerNews(payment, .none, of: purchase, for: .mail, in: .in(language)).subject
+            return PayerMessage(payment, .none, of: purchase, for: .mail, in: .in(language)).subject
         }
         let full = Purchase(order: "A77", shop: "Shop GmbH")
         #expect(
@@ -292,7 +292,7 @@ struct PayerWordsTests {
     func refunds(language: PayerLanguage) {
         let words = PayerWords.in(language)
         let purchase = Purchase(order: "A77", shop: "Shop GmbH")
-        func news(_ state: PaymentState, _ refund: RefundProgress?) -> PayerNews {
+        func news(_ state: PaymentState, _ refund: RefundProgress?) -> PayerMessage {
             let payment = Payment(
                 state: state,
                 amount: 1099,
@@ -301,7 +301,7 @@ struct PayerWordsTests {
                 currency: "eur",
                 refund: refund
             )
-            return PayerNews(payment, .none, of: purchase, for: .mail, in: words)
+            return PayerMessage(payment, .none, of: purchase, for: .mail, in: words)
         }
         let back = news(.refunded, nil)
         var said = Set([back.title])
@@ -314,7 +314,7 @@ struct PayerWordsTests {
 
     @Test("a payer reads the sum they were shown, and never a part of it that nobody has said")
     func presented() {
-        func news(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerNews {
+        func news(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerMessage {
             let payment = Payment(
                 state: state,
                 amount: 1099,
@@ -323,7 +323,7 @@ struct PayerWordsTests {
                 currency: "usd",
                 presentment: Presentment(amount: 1634, currency: "jpy", returned: shown)
             )
-            return PayerNews(payment, .none, of: Purchase(), for: .mail, in: .in(.en))
+            return PayerMessage(payment, .none, of: Purchase(), for: .mail, in: .in(.en))
         }
         let paid = news(0, shown: nil, .paid)
         #expect(paid.subject == "Payment confirmed – JP¥1,634")

@@ -15,7 +15,7 @@ struct PayerZoneTests {
         let branding = try Branding(name: "Shop", timeZone: shop)
         return Purchase(
             metadata: metadata.flatMap { RawJSON(#"{"time_zone":"\#($0)"}"#) },
-            object: SeenObject(nil),
+            object: UpstreamObject(nil),
             branding: branding,
             kind: .source
         ).zone

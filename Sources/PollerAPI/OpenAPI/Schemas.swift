@@ -8,7 +8,7 @@ import PollerWire
 /// described. Two are of the API alone.
 enum Schemas {
     /// Schemas of pages, which clients do not use.
-    private static let ofPages: Set = ["ReturnNews", "ReturnNewsState"]
+    private static let ofPages: Set = ["ReturnUpdate", "ReturnUpdateState"]
 
     /// Every schema, by its name among the components; those of pages only if these are described.
     static func all(withPages: Bool) -> SchemaNode {

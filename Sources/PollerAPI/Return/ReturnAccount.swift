@@ -164,7 +164,7 @@ extension ReturnPageRoutes {
                 return shown(snapshot, after: .account(.init(error), typed), to: request)
             }
             do {
-                switch try await desk.give(account, for: snapshot) {
+                switch try await submissions.give(account, for: snapshot) {
                 case .taken: return shown(snapshot, after: .accountTaken, to: request)
                 case .refused:
                     return shown(snapshot, after: .account(.refused, typed), to: request)

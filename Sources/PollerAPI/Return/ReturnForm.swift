@@ -191,7 +191,7 @@ extension ReturnPageRoutes {
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
             guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
             else { return page.neutral(in: spoken(to: request)) }
-            if let form = desk.form(of: snapshot),
+            if let form = submissions.form(of: snapshot),
                 let answer = try await tell(form, body, snapshot)
             {
                 await note(PayerAct(form), of: key)
@@ -219,7 +219,7 @@ extension ReturnPageRoutes {
         }
         let result: VerificationResult
         do {
-            result = try await desk.verify(snapshot, with: values)
+            result = try await submissions.verify(snapshot, with: values)
         } catch let problem as Problem where problem.code == .tooManyTries {
             var answer = shown(snapshot, after: .unclear, to: request)
             answer.status = .tooManyRequests

@@ -24,7 +24,7 @@ struct ReturnLink: Hashable {
             case .followLink(let link) = event.nextStep
         else { return nil }
         let secret = snapshot.watch.clientSecret?.reveal
-        let recorded = SeenObject(event).redirect.flatMap { url -> String? in
+        let recorded = UpstreamObject(event).redirect.flatMap { url -> String? in
             guard url.contains("client_secret=redacted") else { return url }
             guard snapshot.watch.key.kind == .source, let secret else { return nil }
             return url.replacing("client_secret=redacted", with: "client_secret=\(secret)")

@@ -51,7 +51,7 @@ struct ReturnPage {
     /// `path` has the page's own clean address, `loads` is how often it was loaded without a script, and
     /// `notice` what is told at once of what was filled in.
     func response(
-        _ news: ReturnNews,
+        _ update: ReturnUpdate,
         in words: PayerWords,
         seq: Int,
         isLive: Bool?,
@@ -61,7 +61,7 @@ struct ReturnPage {
     ) -> Response {
         page.response(
             text(
-                news,
+                update,
                 in: words,
                 seq: seq,
                 isLive: isLive,
@@ -75,7 +75,7 @@ struct ReturnPage {
 
     /// The page of a payment, as text.
     func text(
-        _ news: ReturnNews,
+        _ update: ReturnUpdate,
         in words: PayerWords,
         seq: Int,
         isLive: Bool?,
@@ -85,35 +85,36 @@ struct ReturnPage {
     ) -> String {
         var refresh = ""
         // Nobody's typing is thrown away.
-        if !news.state.isFinal, news.form == nil, loads < Self.refreshesMax {
+        if !update.state.isFinal, update.form == nil, loads < Self.refreshesMax {
             let next = path.page + (path.page.contains("?") ? "&" : "?") + "n=\(loads + 1)"
             refresh =
                 "<noscript><meta http-equiv=\"refresh\" "
                 + "content=\"\(Self.refreshSeconds);url=\(HTMLText.escaped(next))\"></noscript>"
         }
         let rows = ReturnRows(words)
-        let onward = onward(news, words)
-        let code = news.step.codeText.flatMap { news.said.details.isEmpty ? nil : QRCode($0) }
+        let onward = onward(update, words)
+        let code = update.step.codeText.flatMap { update.said.details.isEmpty ? nil : QRCode($0) }
         return text(
             [
                 "refresh": refresh,
-                "state": news.state.rawValue,
-                "title": HTMLText.escaped(news.said.title),
-                "text": HTMLText.escaped(news.said.text),
+                "state": update.state.rawValue,
+                "title": HTMLText.escaped(update.said.title),
+                "text": HTMLText.escaped(update.said.text),
                 "seq": String(seq),
-                "watch": news.state.isFinal ? "" : HTMLText.escaped(path.state),
+                "watch": update.state.isFinal ? "" : HTMLText.escaped(path.state),
                 "page": HTMLText.escaped(path.page),
-                "view": news.view,
-                "late": news.leadsOn ? "load" : "words",
+                "view": update.view,
+                "late": update.leadsOn ? "load" : "words",
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
                 "notice": rows.notice(notice, words),
-                "form": news.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
-                "details": rows.details(news.said.details),
+                "form": update.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
+                "details": rows.details(update.said.details),
                 // What is filled in here needs no way to here.
-                "links": news.form == nil ? rows.links(onward.map { [$0] } ?? news.said.links) : "",
-                "facts": rows.facts(news.said.facts),
-                "footer": footer(words, news.home, hasWay: onward == nil),
+                "links": update.form == nil
+                    ? rows.links(onward.map { [$0] } ?? update.said.links) : "",
+                "facts": rows.facts(update.said.facts),
+                "footer": footer(words, update.returnLink, hasWay: onward == nil),
             ],
             in: words
         )
@@ -183,27 +184,31 @@ struct ReturnPage {
     /// The link to the shop as a button, for a page without further steps: paid, failed, expired.
     ///
     /// On earlier pages a button would lead the payer away from the next step, so the link is in the footer.
-    private func onward(_ news: ReturnNews, _ words: PayerWords) -> PayerLink? {
-        guard news.state.isFinal, news.form == nil, news.said.links.isEmpty else { return nil }
-        return wayBack(words, news.home)
+    private func onward(_ update: ReturnUpdate, _ words: PayerWords) -> PayerLink? {
+        guard update.state.isFinal, update.form == nil, update.said.links.isEmpty else {
+            return nil
+        }
+        return wayBack(words, update.returnLink)
     }
 
-    /// The link to the shop; `home` is this payment's own.
-    private func wayBack(_ words: PayerWords, _ home: PayerHome?) -> PayerLink? {
+    /// The link to the shop; `returnLink` is this payment's own.
+    private func wayBack(_ words: PayerWords, _ returnLink: ShopReturnLink?) -> PayerLink? {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
-        return (home?.url ?? branding?.homeURL).map { PayerLink(words("action.back", shop), $0) }
+        return (returnLink?.url ?? branding?.homeURL).map {
+            PayerLink(words("action.back", shop), $0)
+        }
     }
 
     /// The footer: the link to the shop unless the page has a button for it, and the support address.
     ///
-    /// `home` is the return link of this payment.
+    /// `returnLink` is the return link of this payment.
     private func footer(
         _ words: PayerWords,
-        _ home: PayerHome? = nil,
+        _ returnLink: ShopReturnLink? = nil,
         hasWay: Bool = true
     ) -> String {
         let name = branding.map { HTMLText.escaped($0.name) }
-        let way = (hasWay ? wayBack(words, home) : nil).map { link in
+        let way = (hasWay ? wayBack(words, returnLink) : nil).map { link in
             "<a href=\"\(HTMLText.escaped(link.url))\" rel=\"noreferrer\">"
                 + "\(HTMLText.escaped(link.label))</a>"
         }

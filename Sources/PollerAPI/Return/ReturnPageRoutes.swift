@@ -12,7 +12,7 @@ import SafeNumbers
 /// ```
 /// GET /r?source=src_…&client_secret=…&redirect_status=…   what Stripe adds to the return URL
 ///   └─ secret right ─▶ cookie, hint, 303 ─▶ GET /r/src_…      the page, without any secret
-///                                           ├─ GET /r/src_…/state?after_seq=…&wait=…  its news
+///                                           ├─ GET /r/src_…/state?after_seq=…&wait=…  its state as JSON
 ///                                           ├─ GET /r/src_…/continue   on to the bank, once more
 ///                                           ├─ POST /r/src_…/verify   the code the customer typed
 ///                                           └─ POST /r/src_…/refund_account   and the account
@@ -45,7 +45,7 @@ struct ReturnPageRoutes {
         .get,
         "/r/{source}/state",
         "returnState",
-        "The news of a return page",
+        "The current state of a return page",
         access: .anybody,
         input: .all(
             .payment,
@@ -57,7 +57,7 @@ struct ReturnPageRoutes {
             RouteAnswer(
                 status: 200,
                 description: "More than the page had.",
-                content: ("application/json", .shape("ReturnNews"))
+                content: ("application/json", .shape("ReturnUpdate"))
             ),
             .notModified("Nothing new."),
         ],
@@ -76,7 +76,7 @@ struct ReturnPageRoutes {
 
     let watches: any WatchStore
     let polls: LongPolls
-    let desk: PayerDesk
+    let submissions: PayerSubmissions
     let reader: BodyReader
     private let pages: ShopPages<ReturnPage>
     private let lexicon: PayerLexicon
@@ -87,7 +87,7 @@ struct ReturnPageRoutes {
     init(
         watches: any WatchStore,
         polls: LongPolls,
-        desk: PayerDesk,
+        submissions: PayerSubmissions,
         reader: BodyReader,
         branding: @escaping @Sendable () -> [AccountID: Branding],
         words: PayerLexicon,
@@ -95,7 +95,7 @@ struct ReturnPageRoutes {
     ) {
         self.watches = watches
         self.polls = polls
-        self.desk = desk
+        self.submissions = submissions
         self.reader = reader
         pages = ShopPages(of: branding) { ReturnPage($0) }
         lexicon = words
@@ -193,29 +193,29 @@ struct ReturnPageRoutes {
         let words = spoken(to: request, about: snapshot)
         return pages[key.account].response(
             // Three loads without a script are ten seconds and more.
-            news(of: snapshot, isFirst: loads < 3, after: notice, in: words),
+            update(of: snapshot, isFirst: loads < 3, after: notice, in: words),
             in: words,
             seq: snapshot.watch.seq,
-            isLive: SeenObject(snapshot.lastEvent).isLive,
+            isLive: UpstreamObject(snapshot.lastEvent).isLive,
             path: ReturnPaths(key),
             loads: loads,
             notice: notice
         )
     }
 
-    private func news(
+    private func update(
         of snapshot: WatchSnapshot,
         isFirst: Bool,
         after notice: PayerNotice? = nil,
         in words: PayerWords
-    ) -> ReturnNews {
+    ) -> ReturnUpdate {
         let key = snapshot.watch.key
-        return ReturnNews(
+        return ReturnUpdate(
             snapshot,
             isFirst: isFirst,
             shop: pages.shops[key.account],
             onward: ReturnPaths(key).onward,
-            form: desk.form(of: snapshot),
+            form: submissions.form(of: snapshot),
             after: notice,
             in: words
         )
@@ -251,16 +251,16 @@ struct ReturnPageRoutes {
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
-        let news = news(of: found, isFirst: true, in: spoken(to: request, about: found))
-        var answer = PollerWire.ReturnNews()
-        answer.state = Open(rawValue: news.state.rawValue)
+        let update = update(of: found, isFirst: true, in: spoken(to: request, about: found))
+        var answer = PollerWire.ReturnUpdate()
+        answer.state = Open(rawValue: update.state.rawValue)
         answer.seq = found.watch.seq
-        answer.title = news.said.title
-        answer.text = news.said.text
-        answer.view = news.view
-        answer.payment = news.payment.wire
-        answer.nextStep = news.step == .none ? nil : news.step.wire
-        answer.isDone = news.state.isFinal
+        answer.title = update.said.title
+        answer.text = update.said.text
+        answer.view = update.view
+        answer.payment = update.payment.wire
+        answer.nextStep = update.step == .none ? nil : update.step.wire
+        answer.isDone = update.state.isFinal
         return Response(answer)
     }
 
@@ -272,7 +272,7 @@ struct ReturnPageRoutes {
         let told = snapshot.flatMap { snapshot in
             Purchase.language(
                 metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
-                object: SeenObject(snapshot.lastEvent)
+                object: UpstreamObject(snapshot.lastEvent)
             )
         }
         let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
@@ -298,7 +298,9 @@ struct ReturnPageRoutes {
 
     /// Whether an address's `livemode` agrees with the object seen; it must when both are known.
     private static func isSameMode(_ livemode: String?, _ snapshot: WatchSnapshot) -> Bool {
-        guard let livemode, let isLive = SeenObject(snapshot.lastEvent).isLive else { return true }
+        guard let livemode, let isLive = UpstreamObject(snapshot.lastEvent).isLive else {
+            return true
+        }
         return livemode == String(isLive)
     }
 

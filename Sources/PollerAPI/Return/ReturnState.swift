@@ -41,7 +41,7 @@ enum ReturnState: String, CaseIterable {
         switch payment.state {
         case .awaitingCustomer:
             let isToDo =
-                PayerNews.asks(payment, step) && !(isFirst && PayerNews.sendsAway(step))
+                PayerMessage.asks(payment, step) && !(isFirst && PayerMessage.sendsAway(step))
             self = isToDo ? .action : isFirst ? .confirming : .waiting
         case .partiallyPaid: self = .action
         case .processing: self = .processing
@@ -67,11 +67,11 @@ enum ReturnState: String, CaseIterable {
 }
 
 /// What a customer who comes back is told: only what was really seen, in their language.
-struct ReturnNews: Hashable {
+struct ReturnUpdate: Hashable {
     let state: ReturnState
     let payment: Payment
     let step: NextStep
-    let said: PayerNews
+    let said: PayerMessage
     /// Changes when the page shows other rows, links or codes, and so must be loaded anew.
     let view: String
     /// Whether the customer is to go on where they come from, if nothing has come after some seconds.
@@ -79,7 +79,7 @@ struct ReturnNews: Hashable {
     /// What the customer fills in on the page itself.
     let form: PayerForm?
     /// Where they go back to, where that is another place than the shop's usual one.
-    let home: PayerHome?
+    let returnLink: ShopReturnLink?
 
     /// What is told of a payment.
     ///
@@ -93,15 +93,15 @@ struct ReturnNews: Hashable {
         form: PayerForm? = nil,
         in words: PayerWords
     ) {
-        func news(isFirst: Bool) -> PayerNews {
-            PayerNews(payment, step, of: purchase, for: .page, in: words, isFirst: isFirst)
+        func message(isFirst: Bool) -> PayerMessage {
+            PayerMessage(payment, step, of: purchase, for: .page, in: words, isFirst: isFirst)
         }
         (self.payment, self.step) = (payment, step)
-        home = purchase.home
+        returnLink = purchase.returnLink
         state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
-        said = news(isFirst: isFirst)
-        let later = isFirst ? news(isFirst: false) : said
-        self.form = PayerNews.asks(payment, step) ? form : nil
+        said = message(isFirst: isFirst)
+        let later = isFirst ? message(isFirst: false) : said
+        self.form = PayerMessage.asks(payment, step) ? form : nil
         let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
         // In final states the link to the shop is a button.
         let shown =
@@ -127,7 +127,7 @@ struct ReturnNews: Hashable {
         after notice: PayerNotice? = nil,
         in words: PayerWords
     ) {
-        let object = SeenObject(snapshot.lastEvent)
+        let object = UpstreamObject(snapshot.lastEvent)
         var (payment, step) = Self.payment(of: snapshot, object)
         if let notice { (payment, step) = notice.applied(to: payment, step) }
         if case .followLink = step {
@@ -149,7 +149,7 @@ struct ReturnNews: Hashable {
     /// The payment of a watch and its step, by its last status where nothing better was recorded.
     private static func payment(
         of snapshot: WatchSnapshot,
-        _ object: SeenObject
+        _ object: UpstreamObject
     ) -> (Payment, NextStep) {
         if let event = snapshot.lastEvent, let payment = event.payment {
             // Nobody looks any more, and what was seen last may have gone on.
@@ -172,7 +172,7 @@ struct ReturnNews: Hashable {
     /// The state and reason that follow from the last status, where its event has no payment.
     private static func inherited(
         _ snapshot: WatchSnapshot,
-        _ object: SeenObject
+        _ object: UpstreamObject
     ) -> (PaymentState, PaymentReason?) {
         let watch = snapshot.watch
         let status = watch.state.status?.description

@@ -6,7 +6,7 @@ import PollerWire
 /// What a service hands in for a payer whom it has asked on a page of its own.
 ///
 /// Everything may be repeated: the same values are the same try at the upstream. What is shown on the return
-/// page is the same, by the same desk.
+/// page is the same, through the same `PayerSubmissions`.
 struct PayerRoutes {
     private static let verify = Route(
         .post,
@@ -43,7 +43,7 @@ struct PayerRoutes {
     )
 
     let watches: any WatchStore
-    let desk: PayerDesk
+    let submissions: PayerSubmissions
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
@@ -64,7 +64,7 @@ struct PayerRoutes {
             throw Problem.watchNotFound(key)
         }
         var answer = PollerWire.VerificationResult()
-        switch try await desk.verify(snapshot, with: values) {
+        switch try await submissions.verify(snapshot, with: values) {
         case .accepted: answer.result = Open(.accepted)
         case .refused(let left):
             answer.result = Open(.refused)
@@ -108,7 +108,7 @@ struct PayerRoutes {
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
-        switch try await desk.give(account, for: snapshot) {
+        switch try await submissions.give(account, for: snapshot) {
         case .taken: break
         case .refused(let word):
             throw Problem(.invalidValue, "The upstream does not take this account: \(word).")

@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// Tells a customer by mail, handed to a relay over SMTP.
 ///
-/// *Who is told what*: what ``MailNews`` finds in an event, unless the ``SuppressionList`` names the
+/// *Who is told what*: what ``PaymentMail`` finds in an event, unless the ``SuppressionList`` names the
 /// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
 /// that knows no such mailbox on two days (``MailboxRefusal``) puts the recipient on that list, for this account.
 /// What it refuses otherwise is tried again, and noted for operators (``RelayTrouble``). Operators are told of
@@ -99,7 +99,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     }
 
     package func wants(_ event: Event) -> Bool {
-        MailNews(event) != nil || Incident(event) != nil
+        PaymentMail(event) != nil || Incident(event) != nil
     }
 
     package func deliver(
@@ -132,14 +132,14 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .failed("the suppression list cannot be read: \(error)", .local)
         }
         // Recorded before it was decided that such events are not mailed.
-        guard let news = MailNews(event, of: target.snapshot, publicURL: publicURL)
+        guard let mail = PaymentMail(event, of: target.snapshot, publicURL: publicURL)
         else {
             return .skipped("there is nothing to tell a payer")
         }
-        let content = content(news, of: account, unsubscribe: link(recipient, account, news))
+        let content = content(mail, of: account, unsubscribe: link(recipient, account, mail))
         let message = message(
             event,
-            news,
+            mail,
             content,
             to: recipient,
             endpoint: target.id(account: account)
@@ -157,12 +157,12 @@ package struct EmailChannel: DeliveryChannel, Service {
             let content = IncidentMail.content(incident, publicURL: publicURL)
             return content.message(to: recipient, shown: content.text)
         }
-        guard let news = MailNews(event, of: target.snapshot, publicURL: publicURL),
-            let hidden = MailNews(event, of: target.snapshot)
+        guard let mail = PaymentMail(event, of: target.snapshot, publicURL: publicURL),
+            let hidden = PaymentMail(event, of: target.snapshot)
         else { return nil }
-        let link = link(recipient, account, news)
+        let link = link(recipient, account, mail)
         let shown = content(hidden, of: account, unsubscribe: link.map { _ in Self.hiddenLink })
-        return content(news, of: account, unsubscribe: link).message(
+        return content(mail, of: account, unsubscribe: link).message(
             to: recipient,
             shown: shown.text
         )
@@ -224,26 +224,26 @@ package struct EmailChannel: DeliveryChannel, Service {
     private func link(
         _ recipient: MailAddress,
         _ account: AccountID,
-        _ news: MailNews
+        _ mail: PaymentMail
     ) -> String? {
         unsubscribeLinks?.url(
             for: recipient,
             of: account,
-            in: news.language ?? branding()[account]?.language ?? .en
+            in: mail.language ?? branding()[account]?.language ?? .en
         )
     }
 
     private func content(
-        _ news: MailNews,
+        _ mail: PaymentMail,
         of account: AccountID,
         unsubscribe: String?
     ) -> MailContent {
-        templates.content(news, branding: branding()[account], unsubscribe: unsubscribe)
+        templates.content(mail, branding: branding()[account], unsubscribe: unsubscribe)
     }
 
     private func message(
         _ event: Event,
-        _ news: MailNews,
+        _ mail: PaymentMail,
         _ content: MailContent,
         to recipient: MailAddress,
         endpoint: EndpointID
@@ -257,7 +257,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             from: sender.sender(of: shop),
             endpoint: endpoint,
             replyTo: shop?.support,
-            unsubscribe: link(recipient, account, news)
+            unsubscribe: link(recipient, account, mail)
         )
     }
 

@@ -80,7 +80,7 @@ enum MailOccasion: String, CaseIterable, Sendable {
         case (_, "requires_payment_method"):
             let before = event.previousStatus
             let hasFallenBack = before.map { $0 != event.status } ?? (event.closed != nil)
-            return hasFallenBack || SeenObject(event).hasFailed ? .failed : nil
+            return hasFallenBack || UpstreamObject(event).hasFailed ? .failed : nil
         default: return event.closed == nil ? nil : .update
         }
     }

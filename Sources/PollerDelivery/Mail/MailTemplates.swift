@@ -3,7 +3,7 @@ import Mustache
 package import Poller
 package import PollerWords
 
-/// Writes mails: the words of ``PayerNews`` in one template for text and one for HTML.
+/// Writes mails: the words of ``PayerMessage`` in one template for text and one for HTML.
 ///
 /// Every value is text: the HTML template escapes it, the text template takes it as it is, and what could
 /// end a line is taken out before. An operator's own templates and words take the place of ours.
@@ -64,17 +64,17 @@ package struct MailTemplates: Sendable {
     /// What a mail says.
     ///
     /// `unsubscribe` is where the customer stops such mails, if they can.
-    func content(_ news: MailNews, branding: Branding?, unsubscribe: String?) -> MailContent {
-        let words = words[news.language ?? branding?.language ?? .en]
-        let purchase = news.purchase(of: branding)
+    func content(_ mail: PaymentMail, branding: Branding?, unsubscribe: String?) -> MailContent {
+        let words = words[mail.language ?? branding?.language ?? .en]
+        let purchase = mail.purchase(of: branding)
         let said =
-            news.notice.map { PayerNews($0, shownAt: news.mandateURL, of: purchase, in: words) }
-            ?? PayerNews(news.payment, news.step, of: purchase, for: .mail, in: words)
-        var values = Self.values(news, said, words, branding, unsubscribe)
-        let time = PayerMoney.time(news.time, in: words.language, at: purchase.zone)
+            mail.notice.map { PayerMessage($0, shownAt: mail.mandateURL, of: purchase, in: words) }
+            ?? PayerMessage(mail.payment, mail.step, of: purchase, for: .mail, in: words)
+        var values = Self.values(mail, said, words, branding, unsubscribe)
+        let time = PayerMoney.time(mail.time, in: words.language, at: purchase.zone)
         values["facts"] =
             Self.rows(said.facts) + [["label": words("label.time"), "value": time]]
-        if let home = purchase.home, home.isOnTheWeb {
+        if let home = purchase.returnLink, home.opensInAnyBrowser {
             values["home"] = home.url
             values["back"] = values["back"] ?? words("action.back")
         }
@@ -93,8 +93,8 @@ package struct MailTemplates: Sendable {
     }
 
     private static func values(
-        _ news: MailNews,
-        _ said: PayerNews,
+        _ mail: PaymentMail,
+        _ said: PayerMessage,
         _ words: PayerWords,
         _ branding: Branding?,
         _ unsubscribe: String?
@@ -103,7 +103,7 @@ package struct MailTemplates: Sendable {
         let support = branding?.support?.description
         var values: [String: Any] = [
             "language": words.language.htmlTag, "title": line(said.title), "text": line(said.text),
-            "tone": news.tone.colour, "mark": news.tone.mark,
+            "tone": mail.tone.colour, "mark": mail.tone.mark,
             "colour": colour, "ink": PayerColour.ink(on: colour),
             "footer": support.map { words("mail.support", ["support": $0]) }
                 ?? words("mail.no_answers"),
@@ -112,7 +112,7 @@ package struct MailTemplates: Sendable {
         values["links"] = said.links.map { ["label": line($0.label), "url": $0.url] }
         if !said.details.isEmpty { values["hasDetails"] = true }
         if !said.links.isEmpty { values["hasLinks"] = true }
-        if news.isTest { values["test"] = words("test") }
+        if mail.isTest { values["test"] = words("test") }
         if let unsubscribe {
             values["unsubscribe"] = unsubscribe
             values["unsubscribeLabel"] = words("mail.unsubscribe")

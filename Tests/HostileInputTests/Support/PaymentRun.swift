@@ -48,7 +48,7 @@ struct PaymentRun {
         func insert(_ event: Poller.Event, _ languages: [PayerLanguage]) -> Bool {
             let key = [
                 event.type, event.payment?.wire.json ?? "", event.nextStep.wire.json,
-                event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)", "\(SeenObject(event))",
+                event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)", "\(UpstreamObject(event))",
                 "\(languages.count) \(languages.count == 1 ? 0 : 1)",
             ]
             return keys.withLock { $0.insert(key).inserted }
@@ -178,12 +178,12 @@ struct PaymentRun {
         _ event: Poller.Event,
         in language: PayerLanguage
     ) throws {
-        if let news = MailNews(event, of: snapshot, publicURL: "https://pay.example") {
+        if let news = PaymentMail(event, of: snapshot, publicURL: "https://pay.example") {
             let mail = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
             #expect(!mail.subject.isEmpty)
         }
         for isFirst in [true, false] {
-            let news = PollerAPI.ReturnNews(snapshot, isFirst: isFirst, in: PayerWords.in(language))
+            let news = PollerAPI.ReturnUpdate(snapshot, isFirst: isFirst, in: PayerWords.in(language))
             #expect(!news.said.title.isEmpty)
             _ = news.step.codeText
         }

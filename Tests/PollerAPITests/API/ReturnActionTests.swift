@@ -20,9 +20,9 @@ struct ReturnActionTests {
         _ state: PaymentState,
         _ step: NextStep = .none,
         branding: Branding?
-    ) -> (html: String, news: ReturnNews) {
+    ) -> (html: String, news: ReturnUpdate) {
         let words = PayerWords.in(.en)
-        let news = ReturnNews(
+        let news = ReturnUpdate(
             Payment(state: state, amount: 1099, currency: "eur"),
             step,
             of: Purchase(

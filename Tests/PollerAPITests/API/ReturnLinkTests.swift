@@ -53,7 +53,7 @@ struct ReturnLinkTests {
         #expect(snapshot.lastEvent?.json.contains("src_secret") == false)
         let link = try #require(ReturnLink(snapshot, path: "/r/src_1/continue"))
         #expect(link.target == "https://hooks.example/r?client_secret=src_secret&x=1")
-        let news = ReturnNews(
+        let news = ReturnUpdate(
             snapshot,
             isFirst: false,
             onward: "/r/src_1/continue",
@@ -65,7 +65,7 @@ struct ReturnLinkTests {
 
     @Test("who has just come back is not sent away, and is led on when nothing has come")
     func first() throws {
-        let news = ReturnNews(
+        let news = ReturnUpdate(
             try snapshot(),
             isFirst: true,
             onward: "/r/src_1/continue",
@@ -82,7 +82,7 @@ struct ReturnLinkTests {
             try snapshot(url: "javascript:alert(1)?client_secret=src_secret"),
         ] {
             #expect(ReturnLink(unknown, path: "/r") == nil)
-            let news = ReturnNews(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
+            let news = ReturnUpdate(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
             #expect(news.said.links.isEmpty && !news.leadsOn)
             #expect(news.state == (unknown.closed == nil ? .waiting : .unknown))
         }
@@ -93,7 +93,7 @@ struct ReturnLinkTests {
     @Test("what was told last is no longer said once nobody looks, unless it is the end")
     func over() throws {
         func state(_ state: PaymentState, _ closed: ClosedReason?) throws -> ReturnState {
-            let news = ReturnNews(
+            let news = ReturnUpdate(
                 try snapshot(state: state, closed: closed),
                 isFirst: false,
                 in: .in(.en)

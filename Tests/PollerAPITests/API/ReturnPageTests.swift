@@ -266,7 +266,7 @@ struct ReturnPageTests {
         for _ in 0..<50 {
             var payment = PaymentWalk(using: &chance)
             while payment.next(using: &chance) != nil {
-                let news = ReturnNews(payment.snapshot, isFirst: false, in: .in(.en))
+                let news = ReturnUpdate(payment.snapshot, isFirst: false, in: .in(.en))
                 let isConfirmed =
                     news.said.title == "Payment confirmed" || news.said.text.contains("arrived")
                 #expect(payment.isPaid || !isConfirmed, "\(chance): \(payment.snapshot)")

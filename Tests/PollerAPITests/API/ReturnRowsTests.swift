@@ -23,7 +23,7 @@ struct ReturnRowsTests {
             method: PaymentMethod("sepa_credit_transfer")
         )
         let words = PayerWords.in(language)
-        let news = ReturnNews(
+        let news = ReturnUpdate(
             payment,
             step,
             of: Purchase(order: "A77", shop: branding?.name),

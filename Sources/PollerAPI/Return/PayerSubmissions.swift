@@ -9,7 +9,7 @@ import Synchronization
 /// seconds, and this process 32 at a time. What came of a code is read by the watch's own poll, which is
 /// due at once and keeps within the limits all polls share; it is waited for where the upstream's answer
 /// left something open.
-struct PayerDesk {
+struct PayerSubmissions {
     /// For the upstream's answer; somebody waits in front of a page.
     private static let timeout = Duration.seconds(10)
     /// For the poll after it, which comes within a second unless its lane is full.
@@ -79,7 +79,7 @@ struct PayerDesk {
 
     /// How a payment is paid, as far as was seen.
     private static func method(of event: Event) -> PaymentMethod? {
-        SeenObject(event).method ?? event.payment?.method
+        UpstreamObject(event).method ?? event.payment?.method
     }
 
     private static let tooSoon = Problem(

@@ -1,11 +1,10 @@
 package import Poller
 
-extension PayerNews {
-    /// Finds the words that announce a debit, or that one is allowed from now on.
+extension PayerMessage {
+    /// Creates the message that announces a debit or confirms a mandate.
     ///
-    /// *Source*: the fields that a notice must have, by
-    /// <https://docs.stripe.com/sources/sepa-debit>: the end of the account's number, the mandate's
-    /// reference, the sum, the creditor's identifier and how to reach the creditor.
+    /// *Source*: <https://docs.stripe.com/sources/sepa-debit> lists the required fields: the last digits of the
+    /// account, the mandate reference, the amount, the creditor identifier and the creditor's contact.
     package init(
         _ notice: MandateNotice,
         shownAt url: String?,
@@ -23,7 +22,7 @@ extension PayerNews {
             purchase.order.map { words("mail.about", ["order": $0]) } ?? purchase.note
         title = words("mail.\(subject).title", values)
         text = words("mail.\(subject).text", values)
-        // The headline names the sum.
+        // The title already contains the amount and the shop.
         var line = values
         line["headline"] = title
         line["amount"] = nil

@@ -1,20 +1,22 @@
-/// Where the payer of one payment goes when they have read what became of it.
+/// The link that leads a payer from our page back to the shop.
 ///
-/// *Shape*: `https://shop.example/orders/A77`, which may be a universal link, or an address with a scheme
-/// of the shop's own app, such as `acme-shop://orders/A77`. *Limits*: 2048 printable characters of
-/// ASCII. What a browser runs, reads from the machine or sends in clear text is no such address.
-package struct PayerHome: Hashable, Sendable {
-    /// The address, as the shop has given it.
+/// *Shape*: `https://shop.example/orders/A77`, which may be a universal link, or a link to the shop's app, such as
+/// `acme-shop://orders/A77`. *Limits*: 2048 printable ASCII characters. Schemes that run code, read local files or send
+/// unencrypted data are rejected.
+package struct ShopReturnLink: Hashable, Sendable {
+    /// The link as the shop gave it.
     package let url: String
 
     private static let bytesMax = 2048
-    /// What is no app's, whoever says so; `intent` names any app and what to do with it.
+    /// Schemes that never belong to the shop's app.
+    ///
+    /// `intent` could start any app with any action.
     private static let foreign: Set<Substring> = [
         "about", "blob", "data", "file", "filesystem", "ftp", "http", "intent", "javascript",
         "mailto", "sms", "tel", "vbscript", "view-source", "ws", "wss",
     ]
 
-    /// Takes an address; nil when it is none, or none that a payer may be sent to.
+    /// Validates a link; `nil` when it is malformed or its scheme is rejected.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard bytes.count <= Self.bytesMax,
@@ -22,7 +24,7 @@ package struct PayerHome: Hashable, Sendable {
             let mark = text.firstRange(of: "://"), mark.upperBound < text.endIndex
         else { return nil }
         let scheme = text[..<mark.lowerBound]
-        // RFC 3986 §3.1; as a program compares it, whatever its case.
+        // RFC 3986 §3.1: schemes are compared without regard to case.
         guard let first = scheme.utf8.first, Self.isLetter(first),
             scheme.utf8.allSatisfy({ Self.isLetter($0) || Self.others.contains($0) }),
             !Self.foreign.contains(Substring(scheme.lowercased()))
@@ -30,8 +32,10 @@ package struct PayerHome: Hashable, Sendable {
         url = text
     }
 
-    /// Whether any browser leads there: a mail is read on other machines than the one with the app.
-    package var isOnTheWeb: Bool { url.lowercased().hasPrefix("https://") }
+    /// Whether every browser can open the link.
+    ///
+    /// Emails may be read on a device without the shop's app.
+    package var opensInAnyBrowser: Bool { url.lowercased().hasPrefix("https://") }
 
     private static let forbidden = Set("\"'<>\\`{}|^".utf8)
     private static let others = Set("0123456789+-.".utf8)

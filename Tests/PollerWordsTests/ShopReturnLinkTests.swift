@@ -5,7 +5,7 @@ import Testing
 @testable import PollerWords
 
 @Suite("Where a payer goes back to")
-struct PayerHomeTests {
+struct ShopReturnLinkTests {
     @Test(
         "a page over TLS, and a screen of the shop's own app",
         arguments: [
@@ -13,9 +13,9 @@ struct PayerHomeTests {
             ("acme-shop://orders/A77", false), ("com.acme.shop://A77", false),
         ]
     )
-    func addresses(text: String, isOnTheWeb: Bool) throws {
-        let home = try #require(PayerHome(text))
-        #expect(home.url == text && home.isOnTheWeb == isOnTheWeb)
+    func addresses(text: String, opensInAnyBrowser: Bool) throws {
+        let home = try #require(ShopReturnLink(text))
+        #expect(home.url == text && home.opensInAnyBrowser == opensInAnyBrowser)
     }
 
     @Test(
@@ -30,15 +30,16 @@ struct PayerHomeTests {
         ]
     )
     func refused(text: String) {
-        #expect(PayerHome(text) == nil)
+        #expect(ShopReturnLink(text) == nil)
     }
 
     @Test("a shop says it of one payment with `return_url`")
     func metadata() throws {
         func home(_ json: String) throws -> String? {
             let metadata = try #require(RawJSON(json))
-            let object = SeenObject(nil)
-            return Purchase(metadata: metadata, object: object, branding: nil, kind: .source).home?
+            let object = UpstreamObject(nil)
+            return Purchase(metadata: metadata, object: object, branding: nil, kind: .source)
+                .returnLink?
                 .url
         }
         #expect(try home(#"{"return_url":"acme://A77"}"#) == "acme://A77")

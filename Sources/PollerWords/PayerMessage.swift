@@ -1,22 +1,23 @@
 package import Poller
 
-/// What a payer is told of a payment, in words: by a page, by a mail, and nothing else than what
-/// ``Payment`` and ``NextStep`` say.
-package struct PayerNews: Hashable, Sendable {
+/// The message about a payment that a page or an email shows to its payer.
+///
+/// It depends on ``Payment``, ``NextStep`` and ``Purchase`` only.
+package struct PayerMessage: Hashable, Sendable {
     package let title: String
     package let text: String
-    /// One line that says all of it: for the subject of a mail.
+    /// The email subject, which summarises the message in one line.
     package let subject: String
-    /// What is paid, and for what.
+    /// The amount, order and payment method.
     package let facts: [PayerFact]
-    /// What the payer needs for the next step: an account, the numbers of a voucher.
+    /// The values for the next step: bank account details or voucher numbers.
     package let details: [PayerFact]
-    /// Where the next step leads.
+    /// The links for the next step.
     package let links: [PayerLink]
 
-    /// Finds the words.
+    /// Creates the message in the given language.
     ///
-    /// `isFirst`: the payer has just come back, so the bank may still be at work.
+    /// `isFirst`: whether the payer has just returned, so that the bank may still be processing.
     package init(
         _ payment: Payment,
         _ step: NextStep,
@@ -30,7 +31,7 @@ package struct PayerNews: Hashable, Sendable {
         let headline = words.pattern(channel, subjects, "title")
         title = headline?.text(values) ?? ""
         text = words.pattern(channel, subjects, "text")?.text(values) ?? ""
-        // A headline that names a sum needs no other beside it.
+        // The subject repeats no amount that the title already contains.
         let sums: Set<String> = ["amount", "received", "returned", "missing", "refund"]
         var line = values
         line["headline"] = title
@@ -48,7 +49,7 @@ package struct PayerNews: Hashable, Sendable {
         links = isAsked && !(isFirst && Self.sendsAway(step)) ? step.links(words) : []
     }
 
-    /// Whether the payer is to do the step now.
+    /// Whether the payer must complete the step now.
     package static func asks(_ payment: Payment, _ step: NextStep) -> Bool {
         if step.asksForAccount { return true }
         return switch payment.state {
@@ -58,8 +59,9 @@ package struct PayerNews: Hashable, Sendable {
         }
     }
 
-    /// Whether the step leads away from where the payer is: who has just come back from there is not sent
-    /// there again at once.
+    /// Whether the step leads to another site.
+    ///
+    /// A payer who has just returned from there is not sent back immediately.
     package static func sendsAway(_ step: NextStep) -> Bool {
         switch step {
         case .followLink, .returnToShop, .chooseMethod: true
@@ -69,7 +71,7 @@ package struct PayerNews: Hashable, Sendable {
         }
     }
 
-    /// What may be said of a payment, from the narrowest to the widest.
+    /// The subjects that apply to a payment, from the most to the least specific.
     static func subjects(
         _ payment: Payment,
         _ step: NextStep,
@@ -102,7 +104,7 @@ package struct PayerNews: Hashable, Sendable {
             subjects.append("\(state).transfer")
         }
         if payment.isPartOfHold { subjects.append("\(state).part") }
-        // That the shop must hurry is nothing to its customer.
+        // The shop's capture deadline does not concern the payer, so both reasons use the same text.
         if payment.isPartlyCaptured { subjects.append("\(state).\(PaymentReason.held.rawValue)") }
         if let reason = payment.reason { subjects.append("\(state).\(reason.rawValue)") }
         if payment.state == .awaitingCustomer, !isFirst { subjects.append("late") }
@@ -169,11 +171,10 @@ package struct PayerNews: Hashable, Sendable {
     }
 }
 
-/// The sums of a payment in the currency that its payer was shown.
+/// The amounts of a payment in the currency that was presented to the payer.
 ///
-/// With Adaptive Pricing a payer has agreed to a sum in their own currency and knows no other, so the shop's is
-/// never shown to them. A part of it is known only where the upstream says so: what was not shown is not
-/// calculated.
+/// With Adaptive Pricing the payer agreed to an amount in their currency, so the shop's currency is never shown. Partial
+/// amounts are known only when the upstream reports them. They are not calculated from an exchange rate.
 private struct PayerSums {
     let amount: Amount?
     let received: Amount?

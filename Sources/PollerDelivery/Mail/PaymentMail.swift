@@ -2,8 +2,8 @@ import JSONText
 import Poller
 import PollerWords
 
-/// What a mail tells a payer of an event: a payment and a step, in words that ``PayerNews`` finds.
-struct MailNews: Hashable, Sendable {
+/// What a mail tells a payer of an event: a payment and a step, in words that ``PayerMessage`` finds.
+struct PaymentMail: Hashable, Sendable {
     let payment: Payment
     let step: NextStep
     /// The debit that is announced, and nothing else; nil in other mails.
@@ -19,7 +19,7 @@ struct MailNews: Hashable, Sendable {
     /// What the shop calls that which is paid.
     private let order: String?
     private let metadata: RawJSON?
-    private let object: SeenObject
+    private let object: UpstreamObject
     private let kind: SourceKind
 
     /// What an event is told as; nil for one that a payer is not written about.
@@ -31,7 +31,7 @@ struct MailNews: Hashable, Sendable {
     /// the event has none. `publicURL` is where payers reach us: an address that leads to the form for an
     /// account stands in the payer's own mail alone, for whoever follows it says where money goes.
     init?(_ event: Event, of snapshot: WatchSnapshot? = nil, publicURL: String? = nil) {
-        let seen = SeenObject(event)
+        let seen = UpstreamObject(event)
         guard let told = Self.told(event, seen) else { return nil }
         payment = told.0
         if told.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret,
@@ -43,7 +43,7 @@ struct MailNews: Hashable, Sendable {
         }
         notice = event.mandate
         mandateURL = snapshot.flatMap { Mandate($0)?.url }
-        object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)
+        object = seen.hasObject ? seen : UpstreamObject(snapshot?.lastEvent)
         metadata = snapshot.flatMap { $0.metadata.isEmpty ? nil : RawJSON($0.metadata) }
         kind = event.key.kind
         order = event.order?.description
@@ -52,7 +52,7 @@ struct MailNews: Hashable, Sendable {
         language = Purchase.language(metadata: metadata, object: object)
     }
 
-    private static func told(_ event: Event, _ seen: SeenObject) -> (Payment, NextStep)? {
+    private static func told(_ event: Event, _ seen: UpstreamObject) -> (Payment, NextStep)? {
         if event.mandate != nil { return (event.payment ?? Payment(state: .processing), .none) }
         guard let payment = event.payment, event.key.kind.isOfPayments || event.key.kind == .http
         else {
@@ -171,7 +171,7 @@ struct MailNews: Hashable, Sendable {
 
 extension MailOccasion {
     /// The payment that an event without one tells of, as far as its status says.
-    func payment(of event: Event, _ object: SeenObject) -> (Payment, NextStep) {
+    func payment(of event: Event, _ object: UpstreamObject) -> (Payment, NextStep) {
         var state = PaymentState.unknown
         var reason: PaymentReason?
         var step = NextStep.none

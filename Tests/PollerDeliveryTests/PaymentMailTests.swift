@@ -7,7 +7,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite("What a payer is written to about")
-struct MailNewsTests {
+struct PaymentMailTests {
     /// What one look records of a payment: its word, the step, the status.
     func events(
         _ state: PaymentState,
@@ -51,7 +51,7 @@ struct MailNewsTests {
     }
 
     func mailed(_ events: [Event]) -> [String] {
-        events.filter { MailNews($0) != nil }.map(\.type)
+        events.filter { PaymentMail($0) != nil }.map(\.type)
     }
 
     static let steps: [NextStep] = [
@@ -159,13 +159,13 @@ struct MailNewsTests {
         let waits = NextStep.giveRefundAccount(url: nil)
         #expect(mailed(refund(progress, .paid, waits)).isEmpty, "that is told by its step")
         let event = try #require(refund(progress).last)
-        let news = try #require(MailNews(event))
+        let news = try #require(PaymentMail(event))
         let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
         #expect(content.subject.contains("refund of €7.00"))
         for part in [content.subject, content.text, content.html] {
             #expect(!part.contains("refunded") && !part.contains("5 to 10 days"), "\(part)")
         }
-        let part = try #require(MailNews(refund(progress, .partiallyRefunded)[0]))
+        let part = try #require(PaymentMail(refund(progress, .partiallyRefunded)[0]))
         let told = MailTemplates.standard.content(part, branding: nil, unsubscribe: nil)
         #expect(told.subject.hasPrefix("€3.00 refunded"))
     }
@@ -191,7 +191,7 @@ struct MailNewsTests {
         voucher.reference = "999 123 456"
         voucher.url = "https://stripe.example/voucher"
         let event = events(.awaitingCustomer, nil, .payVoucher(voucher))[1]
-        let news = try #require(MailNews(event))
+        let news = try #require(PaymentMail(event))
         #expect(news.isTest)
         let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
         #expect(content.subject == "Pay your voucher – €10.99 (Multibanco)")
