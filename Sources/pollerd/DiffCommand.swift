@@ -5,7 +5,7 @@ import ProgramOutput
 /// `pollerd diff FILE`: what a process would do differently, were FILE its configuration file.
 ///
 /// It stands here and not in `pollerctl`, because only a program with the variables and secret files of a process
-/// can read a configuration as that process does (<doc:OneTableReadsEverySource>).
+/// can read a configuration as that process does (<doc:0036-upstreams>).
 struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",

@@ -177,7 +177,7 @@ OPERATIONS = {
     "list", "list_closed", "lanes", "accounts", "search_order", "search_source", "outbox", "bounds", "mark",
     "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "fade", "trim", "purge",
 }
-# It asks for a source in every lane there is, because nobody knows its account: *SearchIsAnIndexBesideTheRecord*.
+# It asks for a source in every lane there is, because nobody knows its account: *0038-search*.
 # Deliveries of one endpoint are read from the index by creation of all of them, of which a leaf of 100 is one command.
 GROWS = {"lanes": {"search_source", "fallback"}, "watches": set(), "processes": set()}
 

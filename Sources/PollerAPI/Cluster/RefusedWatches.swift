@@ -3,7 +3,7 @@ import Poller
 /// Open watches whose last poll was refused for our credentials, by their lanes.
 ///
 /// A lane stops only for refusals of ten different objects in a row, since one key may well see some
-/// objects and others not (<doc:SlowingAndCircuits>). So a lane may flow, and nothing of it be seen: that is
+/// objects and others not (<doc:0005-rate-limits-and-circuits>). So a lane may flow, and nothing of it be seen: that is
 /// found here, by looking at what is open.
 ///
 /// *Cost*: some pages of open watches, so no more than the first 2,000; of more, what is told is told of

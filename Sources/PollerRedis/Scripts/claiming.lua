@@ -12,7 +12,7 @@
 -- holder that dies leaves a lease that ends; the next claim puts the item back where it was taken
 -- from. A reply that gets lost leaves the same, so a claim is never repeated to get its answer.
 --
--- The decisions: UrgentItemsHaveTheirOwnWheel, LeasesLiveInOneHash, ClaimsRecoverExpiredLeases.
+-- The decisions: 0003-schedule, 0002-leases, 0002-leases.
 
 -- How old `seen` may be, ms: what a step back may cost; more often, an idle store would write for it.
 local SEEN_PACE = 2000

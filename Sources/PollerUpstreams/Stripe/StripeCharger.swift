@@ -24,7 +24,7 @@ import StripeAPI
 /// charges are looked through for one of the same order (``isOf(_:_:_:_:)``). A search that has not
 /// seen the end says so, and the charge is put off (``ChargeSearch``).
 /// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
-/// <https://docs.stripe.com/sources/best-practices>; see <doc:OneChargeForAnOrder>.
+/// <https://docs.stripe.com/sources/best-practices>; see <doc:0024-orders>.
 package struct StripeCharger: Charger {
     /// Codes with which Stripe asks to try again later.
     private static let codesToRepeat: Set<String> = [

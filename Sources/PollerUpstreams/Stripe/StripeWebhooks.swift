@@ -8,7 +8,7 @@ import StripeAPI
 /// Stripe's webhooks: signed on the raw bytes, and no more than a hint.
 ///
 /// The intake uses the ids and the type of an event, to poll its objects. It records nothing else of the event, and
-/// nothing else reaches a payer; a debit that the event announces is read from Stripe (<doc:WebhooksActForTheirSigner>).
+/// nothing else reaches a payer; a debit that the event announces is read from Stripe (<doc:0027-hints>).
 ///
 /// An event with its object and a thin event, which only names it, are handled alike (``SignedEvent``).
 ///
