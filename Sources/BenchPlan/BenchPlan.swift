@@ -31,7 +31,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
         /// WebSockets: memory, latency, and the way back after a crash.
         case live
         /// What a hundred thousand listeners cost the gateways they share.
-        case crowd
+        case subscribers = "crowd"
         /// Finding watches among all there are.
         case search
         /// How the price of a poll grows; it takes minutes, so only when it is named.
@@ -156,8 +156,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
     /// Partitions of each store of ``Stage/masters``.
     package var mastersPartitions: [Int] { Self.numbers(parts) ?? [] }
 
-    /// Gateways of each run of ``Stage/crowd``.
-    package var crowdGateways: [Int] { Self.numbers(gateways) ?? [] }
+    /// Gateways of each run of ``Stage/subscribers``.
+    package var subscriberGateways: [Int] { Self.numbers(gateways) ?? [] }
 
     /// The loads of ``Stage/real``; a name that is none is refused before.
     package var realLoads: [RealLoad] {

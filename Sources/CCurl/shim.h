@@ -114,31 +114,31 @@ typedef struct {
     char error[CURL_ERROR_SIZE];
 } ccurl_words;
 
-static inline size_t ccurl_hear(char *line, size_t size, size_t count, void *context) {
-    ccurl_words *words = (ccurl_words *)context;
+static inline size_t ccurl_keep_reply(char *line, size_t size, size_t count, void *context) {
+    ccurl_words *diagnostics = (ccurl_words *)context;
     size_t length = size * count;
     if (length > 0 && (line[0] == '4' || line[0] == '5')) {
-        size_t used = words->is_continued ? strlen(words->reply) : 0;
-        size_t room = sizeof(words->reply) - 1 - used;
+        size_t used = diagnostics->is_continued ? strlen(diagnostics->reply) : 0;
+        size_t room = sizeof(diagnostics->reply) - 1 - used;
         size_t kept = length < room ? length : room;
-        memcpy(words->reply + used, line, kept);
-        words->reply[used + kept] = 0;
-        words->is_continued = length > 3 && line[3] == '-';
+        memcpy(diagnostics->reply + used, line, kept);
+        diagnostics->reply[used + kept] = 0;
+        diagnostics->is_continued = length > 3 && line[3] == '-';
     }
     return length;
 }
 
 /// Keeps what is said in `words`, which must be zeroed and outlive the transfer.
-static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *words) {
-    CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_ERRORBUFFER, words->error);
-    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERFUNCTION, ccurl_hear);
-    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERDATA, words);
+static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *diagnostics) {
+    CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_ERRORBUFFER, diagnostics->error);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERFUNCTION, ccurl_keep_reply);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERDATA, diagnostics);
     return code;
 }
 
 /// The reply and libcurl's account as C strings.
-static inline const char *ccurl_reply(const ccurl_words *words) { return words->reply; }
-static inline const char *ccurl_error(const ccurl_words *words) { return words->error; }
+static inline const char *ccurl_reply(const ccurl_words *diagnostics) { return diagnostics->reply; }
+static inline const char *ccurl_error(const ccurl_words *diagnostics) { return diagnostics->error; }
 
 /// Asks `callback` about once a second whether to go on; non-zero ends the transfer.
 static inline CURLcode ccurl_set_progress(

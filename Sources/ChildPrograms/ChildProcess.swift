@@ -81,17 +81,17 @@ package final class ChildProcess: Sendable {
     package func output(until words: String, within limit: Duration) -> String? {
         guard let output = running.withLock({ $0?.output.fileHandleForReading }) else { return nil }
         let end = ContinuousClock.now + limit
-        var said = ""
+        var text = ""
         while true {
-            if let found = said.range(of: words), said[found.upperBound...].contains("\n") { break }
+            if let found = text.range(of: words), text[found.upperBound...].contains("\n") { break }
             guard let data = Self.next(of: output, until: end) else { return nil }
-            said += String(decoding: data, as: UTF8.self)
+            text += String(decoding: data, as: UTF8.self)
         }
         // Read on and forget: a full pipe would stop the program.
         output.readabilityHandler = { output in
             if output.availableData.isEmpty { output.readabilityHandler = nil }
         }
-        return said
+        return text
     }
 
     /// What comes next of a pipe; nil when it has ended or the time is up.
@@ -119,7 +119,7 @@ package final class ChildProcess: Sendable {
     ///   - lines: What it reads; a program that takes its time reads on meanwhile.
     ///   - limit: How long to wait for the answer.
     /// - Returns: The answer; nil when the program has ended or the time is up.
-    package func ask(_ lines: [String], within limit: Duration) -> String? {
+    package func request(_ lines: [String], within limit: Duration) -> String? {
         let ends = running.withLock { running in
             running.map { ($0.input.fileHandleForWriting, $0.output.fileHandleForReading) }
         }
@@ -128,12 +128,12 @@ package final class ChildProcess: Sendable {
         // One that has ended reads nothing, and answers nothing.
         guard (try? input.write(contentsOf: Data(text.utf8))) != nil else { return nil }
         let end = ContinuousClock.now + limit
-        var said = Data()
-        while said.last != UInt8(ascii: "\n") {
+        var reply = Data()
+        while reply.last != UInt8(ascii: "\n") {
             guard let data = Self.next(of: output, until: end) else { return nil }
-            said += data
+            reply += data
         }
-        return String(decoding: said.dropLast(), as: UTF8.self)
+        return String(decoding: reply.dropLast(), as: UTF8.self)
     }
 
     /// Asks it to end (SIGTERM), waits, and kills what is still there then.

@@ -75,7 +75,7 @@ package final class EmbeddedRedis: Sendable {
     private func awaitStart(log path: String) throws {
         let end = ContinuousClock.now + Self.startTimeout
         while ContinuousClock.now < end, !hasDied {
-            // No file yet reads as nothing said yet.
+            // No file yet reads as nothing output yet.
             let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             if log.contains("eady to accept connections") { return }
             usleep(5000)

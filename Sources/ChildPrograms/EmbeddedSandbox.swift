@@ -14,7 +14,7 @@ package struct EmbeddedSandbox: Sendable {
     /// - Throws: ``ProgramError`` when stripe-sandbox is nowhere.
     package init(otherwise: String = "") throws(ProgramError) {
         process = try ChildProcess(
-            try Programs.own("stripe-sandbox", otherwise: otherwise),
+            try Programs.locate("stripe-sandbox", otherwise: otherwise),
             ["--bind", "127.0.0.1:0", "--until-stdin-ends"]
         )
     }
@@ -23,9 +23,9 @@ package struct EmbeddedSandbox: Sendable {
     ///
     /// - Throws: ``ProgramError`` when it has ended or does not say it in time.
     package func port() throws(ProgramError) -> Int {
-        let said = process.output(until: "listening on", within: Self.startTimeout) ?? ""
+        let output = process.output(until: "listening on", within: Self.startTimeout) ?? ""
         guard
-            let port = said.split(separator: ":").last.flatMap({
+            let port = output.split(separator: ":").last.flatMap({
                 Int($0.prefix(while: \.isNumber), radix: 10)
             }
             )

@@ -22,7 +22,7 @@ enum PrivateFolder {
             )
             return try restrict(path, to: folderMode)
         }
-        guard isOwn(path) else { return }
+        guard isOwnedByUser(path) else { return }
         let names = Set(try files.contentsOfDirectory(atPath: path))
         if names.isEmpty || !names.isDisjoint(with: known) { try restrict(path, to: folderMode) }
     }
@@ -42,7 +42,7 @@ enum PrivateFolder {
     }
 
     /// Whether a folder is this user's, and no other user can have put the names in it.
-    private static func isOwn(_ path: String) -> Bool {
+    private static func isOwnedByUser(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_uid == getuid()
             && status.st_mode & (S_IWGRP | S_IWOTH) == 0

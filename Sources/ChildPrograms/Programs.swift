@@ -22,16 +22,16 @@ package enum Programs {
     ///   - otherwise: What else the operator may do when it is missing; the end of a sentence.
     /// - Returns: The path of its file.
     /// - Throws: ``ProgramError`` when it is nowhere.
-    package static func own(
+    package static func locate(
         _ name: String,
         otherwise: String = ""
     ) throws(ProgramError) -> String {
         let named = ProcessInfo.processInfo.environment["POLLER_BIN_DIR"]
-        if let file = first(name, in: [ownFolder] + (named.map { [$0] } ?? []) + path) {
+        if let file = first(name, in: [executableFolder] + (named.map { [$0] } ?? []) + path) {
             return file
         }
         throw ProgramError(
-            "\(name) is not in \(ownFolder), in POLLER_BIN_DIR or on PATH: build it "
+            "\(name) is not in \(executableFolder), in POLLER_BIN_DIR or on PATH: build it "
                 + "(swift build --product \(name)) or install it beside this program\(otherwise)"
         )
     }
@@ -42,8 +42,8 @@ package enum Programs {
     /// Becomes another program in this very process, which keeps its id, its terminal and its environment.
     ///
     /// - Throws: ``ProgramError`` when the system refuses; otherwise nothing of this program is left.
-    package static func become(
-        _ file: String,
+    package static func replaceProcess(
+        with file: String,
         _ arguments: [String]
     ) throws(ProgramError) -> Never {
         var words = unsafe ([file] + arguments).map { unsafe strdup($0) }
@@ -53,7 +53,7 @@ package enum Programs {
     }
 
     /// Where this program's file is; links are followed, for a link may stand without the others.
-    private static var ownFolder: String {
+    private static var executableFolder: String {
         let file =
             Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments.first ?? "")
         return file.resolvingSymlinksInPath().deletingLastPathComponent().path

@@ -248,7 +248,7 @@ package struct EndpointBackend: Sendable {
 
     /// Refuses a URL that can never be told, whoever asks for it: its deliveries would only fail.
     func check(_ url: NotifyURL, field: String) throws(InvalidInput) {
-        guard let objection = guarding?.objection(to: url) else { return }
+        guard let objection = guarding?.rejectionReason(for: url) else { return }
         throw InvalidInput(field: field, message: objection)
     }
 }

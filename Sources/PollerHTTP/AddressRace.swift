@@ -22,11 +22,11 @@ final class AddressRace {
     private let tls: NIOSSLContext?
     private let eventLoop: any EventLoop
     /// Where connections really lead: a test leads them astray.
-    private let leads: @Sendable (SocketAddress) -> SocketAddress
+    private let connectAddress: @Sendable (SocketAddress) -> SocketAddress
     private let end: NIODeadline
-    /// Attempts that have begun, and those of them without an outcome.
-    private var begun = 0
-    private var underWay = 0
+    /// Attempts that have started, and those of them without an outcome.
+    private var started = 0
+    private var pending = 0
     /// The channels of attempts without an outcome, by the number of the attempt.
     private var channels: [Int: any Channel] = [:]
     private var isDecided = false
@@ -39,14 +39,14 @@ final class AddressRace {
         for owner: HTTPExchange?,
         tls: NIOSSLContext?,
         openMs: Int64,
-        leads: @escaping @Sendable (SocketAddress) -> SocketAddress,
+        connectAddress: @escaping @Sendable (SocketAddress) -> SocketAddress,
         on eventLoop: any EventLoop
     ) {
         self.addresses = addresses
         self.origin = origin
         self.owner = owner
         self.tls = tls
-        self.leads = leads
+        self.connectAddress = connectAddress
         self.eventLoop = eventLoop
         end = .now() + .milliseconds(openMs)
     }
@@ -55,13 +55,13 @@ final class AddressRace {
     func advance() {
         next?.cancel()
         next = nil
-        guard !isDecided, begun < addresses.count else { return }
-        let number = begun
-        begun += 1
-        underWay += 1
+        guard !isDecided, started < addresses.count else { return }
+        let number = started
+        started += 1
+        pending += 1
         connect(number)
-        // An attempt may fail at once, and then the next one has begun already.
-        guard !isDecided, next == nil, begun < addresses.count else { return }
+        // An attempt may fail at once, and then the next one has started already.
+        guard !isDecided, next == nil, started < addresses.count else { return }
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         next = eventLoop.scheduleTask(in: Self.delay) { bound.value.advance() }
     }
@@ -76,9 +76,9 @@ final class AddressRace {
                     try bound.value.prepare(channel, number)
                 }
             }
-            .connect(to: leads(addresses[number]))
+            .connect(to: connectAddress(addresses[number]))
         connecting.assumeIsolated().whenComplete { connected in
-            self.underWay -= 1
+            self.pending -= 1
             self.channels[number] = nil
             switch connected {
             case .success(let channel): self.connected(channel, self.addresses[number])
@@ -111,9 +111,9 @@ final class AddressRace {
     private func failed(_ address: SocketAddress, _ error: any Error) {
         guard !isDecided else { return }
         origin.missed(address)
-        if begun < addresses.count {
+        if started < addresses.count {
             advance()
-        } else if underWay == 0 {
+        } else if pending == 0 {
             decide()
             origin.failedToOpen(for: owner, HTTPFailure(connecting: error))
         }

@@ -33,13 +33,13 @@ struct ConnectionState {
         /// Free for a request.
         case idle
         /// A request went out; at most 1xx heads have come.
-        case asked
+        case awaitingHead
         /// The head has come, the body comes.
-        case answering
+        case readingBody
         /// The whole answer has come; what came with it is not looked at yet.
-        case answered
+        case complete
         /// Of no more use.
-        case over
+        case closed
     }
 
     /// What is to be done.
@@ -84,9 +84,9 @@ struct ConnectionState {
     }
 
     /// A request goes out; only an idle connection may be asked.
-    mutating func ask(_ expectation: Expectation) {
+    mutating func begin(_ expectation: Expectation) {
         precondition(phase == .idle, "one request at a time, or answers could be mixed up")
-        phase = .asked
+        phase = .awaitingHead
         self.expectation = expectation
         reply = nil
         status = nil
@@ -96,32 +96,32 @@ struct ConnectionState {
     }
 
     /// The body has been handed to the system.
-    mutating func wrote() {
+    mutating func bodyWritten() {
         isWritten = true
     }
 
     /// Bytes came, before they are decoded.
-    mutating func heard(bytes: Int) -> Action {
-        guard bytes > 0 else { return .none }
+    mutating func received(byteCount: Int) -> Action {
+        guard byteCount > 0 else { return .none }
         switch phase {
-        case .opening, .over: return .none
+        case .opening, .closed: return .none
         case .idle:
-            phase = .over
+            phase = .closed
             return .close
-        case .answered: hasSurplus = true
-        case .asked, .answering: wireBytes += bytes
+        case .complete: hasSurplus = true
+        case .awaitingHead, .readingBody: wireBytes += byteCount
         }
         return .none
     }
 
     /// A whole status line came; that of a 1xx is none of an answer.
-    mutating func heard(status: Int) {
-        if phase == .asked, status >= 200 { self.status = status }
+    mutating func received(status: Int) {
+        if phase == .awaitingHead, status >= 200 { self.status = status }
     }
 
     /// The bytes that came are decoded: whether more came than an answer can need.
     mutating func decoded() -> Action {
-        guard phase == .asked || phase == .answering,
+        guard phase == .awaitingHead || phase == .readingBody,
             wireBytes > Self.headBytesMax + Self.framingRatio * (reply?.body.readableBytes ?? 0)
         else { return .none }
         return broken(.notHTTP("more than 64 KiB that are no body"))
@@ -130,13 +130,13 @@ struct ConnectionState {
     /// A part of an answer was decoded.
     mutating func receive(_ part: HTTPClientResponsePart) -> Action {
         switch (part, phase) {
-        case (.head(let head), .asked): return receive(head)
-        case (.body(let bytes), .answering): return receive(bytes)
-        case (.end, .answering): phase = .answered
-        case (_, .answered): hasSurplus = true
-        case (_, .opening), (_, .idle), (_, .asked), (_, .answering):
+        case (.head(let head), .awaitingHead): return receive(head)
+        case (.body(let bytes), .readingBody): return receive(bytes)
+        case (.end, .readingBody): phase = .complete
+        case (_, .complete): hasSurplus = true
+        case (_, .opening), (_, .idle), (_, .awaitingHead), (_, .readingBody):
             return broken(.notHTTP("an answer out of turn"))
-        case (_, .over): break
+        case (_, .closed): break
         }
         return .none
     }
@@ -157,7 +157,7 @@ struct ConnectionState {
         }
         isKeptAlive = head.isKeepAlive
         reply = HTTPReply(status: status, headers: head.headers)
-        phase = .answering
+        phase = .readingBody
         return .none
     }
 
@@ -175,7 +175,7 @@ struct ConnectionState {
 
     /// Everything that came has been looked at; `isClean` says that no part of a message is left over.
     mutating func readComplete(isClean: Bool) -> Action {
-        guard phase == .answered else { return .none }
+        guard phase == .complete else { return .none }
         return handOver(isReusable: isKeptAlive && isWritten && isClean && !hasSurplus)
     }
 
@@ -186,8 +186,8 @@ struct ConnectionState {
         case .closed, .reset: wasLost = true
         default: wasLost = false
         }
-        if phase == .asked, wasLost, wireBytes == 0, served > 0, expectation.isRepeatable {
-            phase = .over
+        if phase == .awaitingHead, wasLost, wireBytes == 0, served > 0, expectation.isRepeatable {
+            phase = .closed
             return .repeatElsewhere(failure)
         }
         return broken(failure)
@@ -201,26 +201,26 @@ struct ConnectionState {
     private mutating func handOver(isReusable: Bool) -> Action {
         guard let reply = reply.take() else { return .none }
         served += 1
-        phase = isReusable ? .idle : .over
+        phase = isReusable ? .idle : .closed
         return .finish(.answered(reply), isReusable: isReusable)
     }
 
     private mutating func broken(_ failure: HTTPFailure) -> Action {
-        defer { phase = .over }
+        defer { phase = .closed }
         switch phase {
         case .opening: return .refuse(failure)
         case .idle: return .close
-        case .asked:
+        case .awaitingHead:
             let line = status.map {
                 HTTPResult.Outcome.cutShort(HTTPReply(statusLine: $0), failure)
             }
             return .finish(line ?? .failed(failure), isReusable: false)
-        case .answering:
+        case .readingBody:
             guard let reply = reply.take() else { return .close }
             return .finish(.cutShort(reply, failure), isReusable: false)
         // It is whole, whatever came after it.
-        case .answered: return handOver(isReusable: false)
-        case .over: return .none
+        case .complete: return handOver(isReusable: false)
+        case .closed: return .none
         }
     }
 }

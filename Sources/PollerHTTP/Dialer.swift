@@ -29,14 +29,14 @@ final class Dialer: ConnectionMaker {
     private let tls: TLSConfiguration
     private let openMs: Int64
     /// Where connections really lead: a test leads them astray.
-    private let leads: @Sendable (SocketAddress) -> SocketAddress
+    private let connectAddress: @Sendable (SocketAddress) -> SocketAddress
     private let context = Mutex<EventLoopFuture<NIOSSLContext>?>(nil)
 
     init(
         trustRoots: NIOSSLTrustRoots,
         authorities: [NIOSSLCertificate],
         openMs: Int64,
-        leads: @escaping @Sendable (SocketAddress) -> SocketAddress
+        connectAddress: @escaping @Sendable (SocketAddress) -> SocketAddress
     ) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = trustRoots
@@ -44,7 +44,7 @@ final class Dialer: ConnectionMaker {
         tls.applicationProtocols = ["http/1.1"]
         self.tls = tls
         self.openMs = openMs
-        self.leads = leads
+        self.connectAddress = connectAddress
     }
 
     func dial(
@@ -84,7 +84,7 @@ final class Dialer: ConnectionMaker {
             for: owner,
             tls: tls,
             openMs: openMs,
-            leads: leads,
+            connectAddress: connectAddress,
             on: eventLoop
         ).advance()
     }

@@ -173,7 +173,7 @@ package enum HTTPFailure: Error, Hashable, Sendable {
     /// What came is no answer of HTTP/1.1, or a head without end.
     case notHTTP(String)
     /// Too many requests wait for a connection to this origin.
-    case crowded
+    case tooManyWaiting
     /// The task was cancelled, or the client was closed.
     case cancelled
     /// Anything else, in the words of the library that said it.
@@ -182,7 +182,7 @@ package enum HTTPFailure: Error, Hashable, Sendable {
 
 extension HTTPFailure {
     /// What the system calls an error number, as NIO's own words tell a refusal as a reset.
-    package static func words(_ number: CInt) -> String {
+    package static func systemMessage(_ number: CInt) -> String {
         unsafe String(cString: strerror(number))
     }
 }

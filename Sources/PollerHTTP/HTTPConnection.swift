@@ -11,19 +11,19 @@ import TLSWords
 /// event loop.
 class HTTPExchange {
     /// Where a request is.
-    enum Place {
+    enum Location {
         /// In line, or waiting for a connection of its own.
         case waiting(OriginConnections)
         case on(HTTPConnection)
-        case over
+        case finished
     }
 
     /// Tells it from all others of its client.
     let id: UInt64
     let call: HTTPCall
-    var place = Place.over
+    var location = Location.finished
     /// Where it stands in the list of all, see ``LoopConnections``.
-    var slot = 0
+    var index = 0
     var sentAt: NIODeadline?
     var headAt: NIODeadline?
     /// The address it was sent to last.
@@ -35,7 +35,7 @@ class HTTPExchange {
     }
 
     /// Tells whoever waits for it what became of it; called once.
-    func tell(_ result: HTTPResult) {}
+    func complete(with result: HTTPResult) {}
 }
 
 /// A channel's last handler: tells a ``ConnectionState`` what happens and does what it says.
@@ -56,18 +56,18 @@ final class HTTPConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var decoder: ResponseDecoder?
     /// When it was made, and when it was free last.
-    private var began: NIODeadline
-    private var freed: NIODeadline
-    private var handshakeEnd: Scheduled<Void>?
+    private var openedAt: NIODeadline
+    private var idleSince: NIODeadline
+    private var handshakeTimer: Scheduled<Void>?
     /// Whether this is the attempt that led to its host; those that did not tell nobody.
-    private var isAdopted = false
+    private var isSelected = false
 
     init(_ origin: OriginConnections, for owner: HTTPExchange?) {
         self.origin = origin
         self.owner = owner
         isSecure = origin.origin.isSecure
-        began = origin.now
-        freed = began
+        openedAt = origin.now
+        idleSince = openedAt
     }
 
     /// Adds what a connection is made of to a new channel's pipeline.
@@ -87,10 +87,10 @@ final class HTTPConnection: ChannelInboundHandler {
         guard let context else { preconditionFailure("only an open connection is in a pool") }
         let call = exchange.call
         self.exchange = exchange
-        exchange.place = .on(self)
+        exchange.location = .on(self)
         exchange.sentAt = origin.now
         exchange.peer = peer
-        state.ask(
+        state.begin(
             ConnectionState.Expectation(
                 isRepeatable: call.isRepeatable,
                 hasBody: call.body != nil,
@@ -106,7 +106,7 @@ final class HTTPConnection: ChannelInboundHandler {
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { [self] in
             // Late news of an earlier request would be false: each ends before the next begins.
-            if self.exchange === exchange { state.wrote() }
+            if self.exchange === exchange { state.bodyWritten() }
         }
         context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: written)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
@@ -122,20 +122,20 @@ final class HTTPConnection: ChannelInboundHandler {
 
     /// Whether it is idle for too long, or was made too long ago.
     func isOld(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
-        freed + .milliseconds(limits.idleMs) <= now || isWorn(at: now, limits)
+        idleSince + .milliseconds(limits.idleMs) <= now || isExpired(at: now, limits)
     }
 
-    private func isWorn(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
-        began + .milliseconds(limits.ageMs) <= now
+    private func isExpired(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
+        openedAt + .milliseconds(limits.ageMs) <= now
     }
 
     // MARK: - What happens
 
     /// The socket is connected, and where it was meant to be: `peer`.
     func connected(to peer: SocketAddress) {
-        isAdopted = true
+        isSelected = true
         self.peer = peer
-        began = origin.now
+        openedAt = origin.now
         guard let context, context.channel.isActive else {
             perform(state.fail(.closed))
             return
@@ -152,14 +152,14 @@ final class HTTPConnection: ChannelInboundHandler {
             return
         }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        handshakeEnd = context.eventLoop.scheduleTask(
+        handshakeTimer = context.eventLoop.scheduleTask(
             in: .milliseconds(origin.limits.openMs)
         ) {
-            bound.value.handshakeIsLate()
+            bound.value.handshakeTimedOut()
         }
     }
 
-    private func handshakeIsLate() {
+    private func handshakeTimedOut() {
         perform(state.fail(.handshakeTimeout))
     }
 
@@ -174,21 +174,21 @@ final class HTTPConnection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
-            handshakeEnd?.cancel()
-            handshakeEnd = nil
+            handshakeTimer?.cancel()
+            handshakeTimer = nil
             perform(state.opened())
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     /// Bytes came, which the decoder looks at next.
-    func heard(bytes: Int) {
-        perform(state.heard(bytes: bytes))
+    func received(byteCount: Int) {
+        perform(state.received(byteCount: byteCount))
     }
 
     /// The status line of an answer came, whatever comes of its head.
-    func heard(status: Int) {
-        state.heard(status: status)
+    func received(status: Int) {
+        state.received(status: status)
     }
 
     /// The decoder has looked at them.
@@ -203,18 +203,18 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        guard state.phase == .answered else { return }
-        let isClean = decoder?.isBetweenAnswers(context) ?? false
+        guard state.phase == .complete else { return }
+        let isClean = decoder?.isBetweenResponses(context) ?? false
         perform(state.readComplete(isClean: isClean))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard isAdopted else { return }
+        guard isSelected else { return }
         perform(state.fail(HTTPFailure(error)))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if isAdopted { perform(state.fail(.closed)) }
+        if isSelected { perform(state.fail(.closed)) }
         context.fireChannelInactive()
     }
 
@@ -224,20 +224,20 @@ final class HTTPConnection: ChannelInboundHandler {
         switch action {
         case .none: break
         case .serve:
-            freed = origin.now
+            idleSince = origin.now
             origin.opened(self)
         case .refuse(let failure):
-            note(isWell: false, unless: failure)
+            recordAddress(isWorking: false, unless: failure)
             close()
             origin.failedToOpen(for: owner, failure)
         case .finish(let outcome, let isReusable):
             switch outcome {
-            case .answered, .cutShort: note(isWell: true)
-            case .failed(let failure): note(isWell: false, unless: failure)
+            case .answered, .cutShort: recordAddress(isWorking: true)
+            case .failed(let failure): recordAddress(isWorking: false, unless: failure)
             }
             if let exchange = exchange.take() { origin.finish(exchange, outcome) }
-            freed = origin.now
-            if isReusable, !isWorn(at: freed, origin.limits), origin.isStillThere(self) {
+            idleSince = origin.now
+            if isReusable, !isExpired(at: idleSince, origin.limits), origin.isStillThere(self) {
                 origin.free(self)
             } else {
                 close()
@@ -247,7 +247,7 @@ final class HTTPConnection: ChannelInboundHandler {
             let exchange = exchange.take()
             close()
             origin.lost(self, wasIdle: false)
-            if let exchange { origin.askAgain(exchange) }
+            if let exchange { origin.retry(exchange) }
         case .close:
             close()
             origin.lost(self, wasIdle: true)
@@ -257,15 +257,15 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Has the origin remember whether this address works.
     ///
     /// A request that we cancelled says nothing of that, and a refused body was an answer.
-    private func note(isWell: Bool, unless failure: HTTPFailure? = nil) {
+    private func recordAddress(isWorking: Bool, unless failure: HTTPFailure? = nil) {
         guard let peer, failure != .cancelled, failure != .tooLarge else { return }
-        if isWell { origin.reached(peer) } else { origin.missed(peer) }
+        if isWorking { origin.reached(peer) } else { origin.missed(peer) }
     }
 
     /// Closes the channel; nothing of it is heard any more.
     func close() {
-        handshakeEnd?.cancel()
-        handshakeEnd = nil
+        handshakeTimer?.cancel()
+        handshakeTimer = nil
         context?.close(promise: nil)
     }
 }
@@ -276,15 +276,15 @@ extension HTTPFailure {
         switch error {
         case NIOSSLError.uncleanShutdown: self = .closed
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self = .tls(Self.words(TLSWords.text(of: error)))
+            self = .tls(Self.shortened(TLSWords.text(of: error)))
         // The connection ended in the midst of an answer.
         case HTTPParserError.invalidEOFState: self = .closed
         case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:
-            self = .notHTTP(Self.words(error))
+            self = .notHTTP(Self.shortened(error))
         case ChannelError.connectTimeout: self = .connectTimeout
         case is ChannelError: self = .closed
         case let error as IOError: self = .reset(error.errnoCode)
-        default: self = .other(Self.words(error))
+        default: self = .other(Self.shortened(error))
         }
     }
 
@@ -299,7 +299,7 @@ extension HTTPFailure {
     }
 
     /// At most as much as fits on a line.
-    private static func words(_ error: any Error) -> String { words("\(error)") }
+    private static func shortened(_ error: any Error) -> String { shortened("\(error)") }
 
-    private static func words(_ text: String) -> String { String(text.prefix(160)) }
+    private static func shortened(_ text: String) -> String { String(text.prefix(160)) }
 }

@@ -10,16 +10,16 @@ import NIOCore
 /// A class, confined to its event loop.
 final class LoopConnections {
     /// How often idle connections are looked at; that much longer one may be kept.
-    private static let sweep = TimeAmount.seconds(5)
+    private static let sweepInterval = TimeAmount.seconds(5)
     /// Hosts without a connection whose addresses are remembered; some 200 bytes each.
-    private static let memoriesMax = 1024
+    private static let savedMemoriesMax = 1024
 
     let eventLoop: any EventLoop
     let limits: ConnectionLimits
     let dialer: any ConnectionMaker
     private var origins: [HTTPOrigin: OriginConnections] = [:]
     /// Which addresses have answered, of hosts without a connection.
-    private var memories: [HTTPOrigin: AddressMemory] = [:]
+    private var savedMemories: [HTTPOrigin: AddressMemory] = [:]
     /// All requests under way, each at its slot.
     private var exchanges: [HTTPExchange] = []
     private var timer: (at: NIODeadline, Scheduled<Void>)?
@@ -34,7 +34,7 @@ final class LoopConnections {
 
     /// Begins a request; it has exactly one outcome.
     func start(_ exchange: HTTPExchange) {
-        exchange.slot = exchanges.count
+        exchange.index = exchanges.count
         exchanges.append(exchange)
         let call = exchange.call
         guard !isClosed else {
@@ -45,14 +45,14 @@ final class LoopConnections {
             finish(exchange, .failed(.deadline))
             return
         }
-        ring(at: call.deadline)
+        scheduleTimer(at: call.deadline)
         if let known = origins[call.origin] {
-            known.ask(exchange)
+            known.request(exchange)
         } else {
-            let memory = memories.removeValue(forKey: call.origin) ?? AddressMemory()
+            let memory = savedMemories.removeValue(forKey: call.origin) ?? AddressMemory()
             let new = OriginConnections(call.origin, on: self, memory: memory)
             origins[call.origin] = new
-            new.ask(exchange)
+            new.request(exchange)
         }
     }
 
@@ -65,12 +65,12 @@ final class LoopConnections {
     func finish(_ exchange: HTTPExchange, _ outcome: HTTPResult.Outcome) {
         let last = exchanges.removeLast()
         if last !== exchange {
-            exchanges[exchange.slot] = last
-            last.slot = exchange.slot
+            exchanges[exchange.index] = last
+            last.index = exchange.index
         }
-        exchange.place = .over
-        exchange.tell(
-            HTTPResult(
+        exchange.location = .finished
+        exchange.complete(
+            with: HTTPResult(
                 outcome: outcome,
                 sentAt: exchange.sentAt,
                 headAt: exchange.headAt,
@@ -95,55 +95,55 @@ final class LoopConnections {
         guard origin.isEmpty, origins[origin.origin] === origin else { return }
         origins[origin.origin] = nil
         guard !origin.memory.isEmpty else { return }
-        if memories.count >= Self.memoriesMax { memories = [:] }
-        memories[origin.origin] = origin.memory
+        if savedMemories.count >= Self.savedMemoriesMax { savedMemories = [:] }
+        savedMemories[origin.origin] = origin.memory
     }
 
     private func abandon(_ exchange: HTTPExchange, _ failure: HTTPFailure) {
-        switch exchange.place {
+        switch exchange.location {
         case .waiting(let origin):
-            origin.leave(exchange)
+            origin.cancel(exchange)
             finish(exchange, .failed(failure))
             forgetIfEmpty(origin)
         case .on(let connection): connection.abandon(failure)
-        case .over: break
+        case .finished: break
         }
     }
 
     // MARK: - Deadlines
 
-    private func ring(at deadline: NIODeadline) {
+    private func scheduleTimer(at deadline: NIODeadline) {
         if let timer {
             guard deadline < timer.at else { return }
             timer.1.cancel()
         }
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        timer = (deadline, eventLoop.scheduleTask(deadline: deadline) { bound.value.rang() })
+        timer = (deadline, eventLoop.scheduleTask(deadline: deadline) { bound.value.timerFired() })
     }
 
-    private func rang() {
+    private func timerFired() {
         timer = nil
         let now = eventLoop.now
         for exchange in exchanges.filter({ $0.call.deadline <= now }) {
             abandon(exchange, .deadline)
         }
-        if let next = exchanges.lazy.map(\.call.deadline).min() { ring(at: next) }
+        if let next = exchanges.lazy.map(\.call.deadline).min() { scheduleTimer(at: next) }
     }
 
     // MARK: - Idle connections
 
     /// A connection waits for requests: it is looked at now and then.
-    func sawIdle() {
+    func scheduleSweep() {
         guard !isSweeping, !isClosed else { return }
         isSweeping = true
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.scheduleTask(in: Self.sweep) { bound.value.sweepIdle() }
+        eventLoop.scheduleTask(in: Self.sweepInterval) { bound.value.sweepIdle() }
     }
 
     private func sweepIdle() {
         isSweeping = false
         let now = eventLoop.now
         for origin in Array(origins.values) { origin.retire(at: now) }
-        if origins.values.contains(where: \.hasIdle) { sawIdle() }
+        if origins.values.contains(where: \.hasIdle) { scheduleSweep() }
     }
 }

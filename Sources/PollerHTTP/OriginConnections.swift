@@ -10,7 +10,7 @@ final class OriginConnections {
     private let loop: LoopConnections
     private var pool: OriginPool<HTTPConnection, HTTPExchange>
     /// Every connection that is there, to be closed on shutdown.
-    private var all: [ObjectIdentifier: HTTPConnection] = [:]
+    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     /// Which of several addresses have answered.
     private(set) var memory: AddressMemory
     /// Where the host is, as the latest call says that names addresses, and whether that call is a retry.
@@ -41,7 +41,7 @@ final class OriginConnections {
     ///
     /// One whose call names addresses uses a connection to one of these alone; others are closed, because
     /// the host has moved, or because they may not be reached any more.
-    func ask(_ exchange: HTTPExchange) {
+    func request(_ exchange: HTTPExchange) {
         let call = exchange.call
         guard !call.addresses.isEmpty else {
             guard pool.hasIdle else {
@@ -49,21 +49,21 @@ final class OriginConnections {
                 loop.forgetIfEmpty(self)
                 return
             }
-            exchange.place = .waiting(self)
-            perform(pool.ask(exchange), .crowded)
+            exchange.location = .waiting(self)
+            perform(pool.request(exchange), .tooManyWaiting)
             return
         }
         let hasMoved = addresses != call.addresses
         addresses = call.addresses
         isRetry = call.isRetry
-        exchange.place = .waiting(self)
-        let action = pool.ask(exchange) { connection in
+        exchange.location = .waiting(self)
+        let action = pool.request(exchange) { connection in
             guard let peer = connection.peer else { return false }
             return call.isRetry ? peer == call.addresses[0] : call.addresses.contains(peer)
         }
-        perform(action, .crowded)
+        perform(action, .tooManyWaiting)
         guard hasMoved else { return }
-        memory.forget(allBut: addresses)
+        memory.keep(only: addresses)
         for connection in pool.retire({ !isStillThere($0) }) { connection.abandon(.closed) }
     }
 
@@ -74,14 +74,14 @@ final class OriginConnections {
     }
 
     /// Sends a request again, whose connection was dead.
-    func askAgain(_ exchange: HTTPExchange) {
-        exchange.place = .waiting(self)
-        perform(pool.askAgain(exchange), .crowded)
+    func retry(_ exchange: HTTPExchange) {
+        exchange.location = .waiting(self)
+        perform(pool.retry(exchange), .tooManyWaiting)
     }
 
     /// A request that waits is given up.
-    func leave(_ exchange: HTTPExchange) {
-        pool.leave(exchange)
+    func cancel(_ exchange: HTTPExchange) {
+        pool.cancel(exchange)
     }
 
     /// A request has its outcome.
@@ -93,7 +93,7 @@ final class OriginConnections {
 
     /// A connection can be used for the first time.
     func opened(_ connection: HTTPConnection) {
-        all[ObjectIdentifier(connection)] = connection
+        connections[ObjectIdentifier(connection)] = connection
         let owner = connection.owner
         perform(
             pool.opened(
@@ -105,7 +105,7 @@ final class OriginConnections {
         )
         // It was under way when the client was closed; nobody waits for it.
         if loop.isClosed { connection.abandon(.cancelled) }
-        if hasIdle { loop.sawIdle() }
+        if hasIdle { loop.scheduleSweep() }
     }
 
     /// A connection cannot be made, or not be used.
@@ -124,18 +124,18 @@ final class OriginConnections {
     /// A connection has served a request.
     func free(_ connection: HTTPConnection) {
         perform(pool.free(connection), .closed)
-        if hasIdle { loop.sawIdle() }
+        if hasIdle { loop.scheduleSweep() }
     }
 
     /// A connection is closed.
     func lost(_ connection: HTTPConnection, wasIdle: Bool) {
-        all[ObjectIdentifier(connection)] = nil
+        connections[ObjectIdentifier(connection)] = nil
         perform(pool.lost(connection, wasIdle: wasIdle), .closed)
         loop.forgetIfEmpty(self)
     }
 
     private func isWaiting(_ exchange: HTTPExchange) -> Bool {
-        if case .waiting = exchange.place { return true }
+        if case .waiting = exchange.location { return true }
         return false
     }
 
@@ -150,7 +150,7 @@ final class OriginConnections {
 
     /// Closes every connection.
     func close() {
-        for connection in all.values { connection.abandon(.cancelled) }
+        for connection in connections.values { connection.abandon(.cancelled) }
     }
 
     // MARK: - What is done
@@ -163,7 +163,7 @@ final class OriginConnections {
         case .none: break
         case .start(let exchange, let connection): connection.start(exchange)
         case .open(let owner): open(for: owner)
-        case .crowded(let exchange): loop.finish(exchange, .failed(.crowded))
+        case .tooManyWaiting(let exchange): loop.finish(exchange, .failed(.tooManyWaiting))
         case .unreachable(let exchange): loop.finish(exchange, .failed(failure))
         }
     }
@@ -177,7 +177,7 @@ final class OriginConnections {
 
     /// An address was connected, or has answered.
     func reached(_ address: SocketAddress) {
-        if addresses.count > 1 { memory.worked(address) }
+        if addresses.count > 1 { memory.succeeded(address) }
     }
 
     /// An address could not be connected, or has not answered.

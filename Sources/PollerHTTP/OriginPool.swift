@@ -16,7 +16,7 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         /// Make a connection, for this request alone if one is named.
         case open(for: Request?)
         /// Too many wait already.
-        case crowded(Request)
+        case tooManyWaiting(Request)
         /// No connection could be made for this request.
         case unreachable(Request)
     }
@@ -39,20 +39,20 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     var isEmpty: Bool { total == 0 && waiting.isEmpty }
 
     /// A request wants a connection, one that `fits` if it is there already.
-    mutating func ask(
+    mutating func request(
         _ request: Request,
         fits: (Connection) -> Bool = { _ in true }
     ) -> Action {
         if let index = idle.lastIndex(where: fits) {
             return .start(request, idle.remove(at: index))
         }
-        guard waiting.count < waitingMax else { return .crowded(request) }
+        guard waiting.count < waitingMax else { return .tooManyWaiting(request) }
         waiting.append(request)
         return openIfNeeded()
     }
 
     /// A request whose connection was dead wants a new one; the dead one is lost already.
-    mutating func askAgain(_ request: Request) -> Action {
+    mutating func retry(_ request: Request) -> Action {
         total += 1
         return .open(for: request)
     }
@@ -99,7 +99,7 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     }
 
     /// A request waits no more.
-    mutating func leave(_ request: Request) {
+    mutating func cancel(_ request: Request) {
         if let index = waiting.firstIndex(where: { $0 === request }) { waiting.remove(at: index) }
     }
 

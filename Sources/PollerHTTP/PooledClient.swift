@@ -22,7 +22,7 @@ package final class PooledClient: Sendable {
     private let group: MultiThreadedEventLoopGroup
     /// In an order that stays, for origins to choose from.
     private let loops: [(any EventLoop, NIOLoopBoundBox<LoopConnections>)]
-    private let numbers: [ObjectIdentifier: Int]
+    private let loopIndices: [ObjectIdentifier: Int]
     private let ids = Atomic<UInt64>(0)
     private let isClosed = Atomic<Bool>(false)
 
@@ -38,7 +38,7 @@ package final class PooledClient: Sendable {
             authorities: authorities,
             limits: limits,
             group: group,
-            leads: { $0 }
+            connectAddress: { $0 }
         )
     }
 
@@ -47,20 +47,20 @@ package final class PooledClient: Sendable {
         authorities: [NIOSSLCertificate] = [],
         limits: ConnectionLimits,
         group: MultiThreadedEventLoopGroup,
-        leads: @escaping @Sendable (SocketAddress) -> SocketAddress
+        connectAddress: @escaping @Sendable (SocketAddress) -> SocketAddress
     ) {
         self.group = group
         let dialer = Dialer(
             trustRoots: trustRoots,
             authorities: authorities,
             openMs: limits.openMs,
-            leads: leads
+            connectAddress: connectAddress
         )
         loops = group.makeIterator().map { loop in
             let connections = LoopConnections(loop, limits, dialer)
             return (loop, .makeBoxSendingValue(connections, eventLoop: loop))
         }
-        numbers = Dictionary(
+        loopIndices = Dictionary(
             uniqueKeysWithValues: loops.enumerated().map { (ObjectIdentifier($1.0), $0) }
         )
     }
@@ -76,30 +76,32 @@ package final class PooledClient: Sendable {
     package func send(_ call: HTTPCall) async -> HTTPResult? {
         guard !isClosed.load(ordering: .relaxed) else { return nil }
         let id = ids.add(1, ordering: .relaxed).newValue
-        let (loop, connections) = loops[number(for: call.origin)]
-        let ticket = Ticket()
+        let (loop, connections) = loops[loopIndex(for: call.origin)]
+        let flag = CancellationFlag()
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
+            await withCheckedContinuation { continuation in
                 if loop.inEventLoop {
-                    connections.value.start(AwaitedExchange(id, call, waiter: waiter))
-                    if ticket.isCancelled { connections.value.cancel(id) }
+                    connections.value.start(AwaitedExchange(id, call, continuation: continuation))
+                    if flag.isCancelled { connections.value.cancel(id) }
                 } else {
                     loop.execute {
-                        connections.value.start(AwaitedExchange(id, call, waiter: waiter))
-                        if ticket.isCancelled { connections.value.cancel(id) }
+                        connections.value.start(
+                            AwaitedExchange(id, call, continuation: continuation)
+                        )
+                        if flag.isCancelled { connections.value.cancel(id) }
                     }
                 }
             }
         } onCancel: {
-            ticket.cancel()
+            flag.cancel()
             loop.execute { connections.value.cancel(id) }
         }
     }
 
     /// The loop that this runs on, or the one that an origin always has: its connections are there.
-    private func number(for origin: HTTPOrigin) -> Int {
+    private func loopIndex(for origin: HTTPOrigin) -> Int {
         let here = group.any()
-        if here.inEventLoop, let number = numbers[ObjectIdentifier(here)] { return number }
+        if here.inEventLoop, let number = loopIndices[ObjectIdentifier(here)] { return number }
         return Int(bitPattern: UInt(bitPattern: origin.hashValue) % UInt(bitPattern: loops.count))
     }
 
@@ -115,25 +117,25 @@ package final class PooledClient: Sendable {
 
 /// A request that a task waits for.
 private final class AwaitedExchange: HTTPExchange {
-    private var waiter: CheckedContinuation<HTTPResult, Never>?
+    private var continuation: CheckedContinuation<HTTPResult, Never>?
 
-    init(_ id: UInt64, _ call: HTTPCall, waiter: CheckedContinuation<HTTPResult, Never>) {
-        self.waiter = waiter
+    init(_ id: UInt64, _ call: HTTPCall, continuation: CheckedContinuation<HTTPResult, Never>) {
+        self.continuation = continuation
         super.init(id, call)
     }
 
-    override func tell(_ result: HTTPResult) {
-        waiter.take()?.resume(returning: result)
+    override func complete(with result: HTTPResult) {
+        continuation.take()?.resume(returning: result)
     }
 }
 
 /// Whether a request was given up before its event loop had heard of it.
 ///
 /// A class, because the one who cancels and the one who begins share it.
-private final class Ticket: Sendable {
-    private let flag = Atomic<Bool>(false)
+private final class CancellationFlag: Sendable {
+    private let isSet = Atomic<Bool>(false)
 
-    var isCancelled: Bool { flag.load(ordering: .sequentiallyConsistent) }
+    var isCancelled: Bool { isSet.load(ordering: .sequentiallyConsistent) }
 
-    func cancel() { flag.store(true, ordering: .sequentiallyConsistent) }
+    func cancel() { isSet.store(true, ordering: .sequentiallyConsistent) }
 }

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// NIO's decoder of answers, a count of what it was given, and the repairs of a ``ResponseHead``.
 ///
-/// The decoder takes the beginning of an unasked second answer silently; ``isBetweenAnswers(_:)`` says
+/// The decoder takes the beginning of an unasked second answer silently; ``isBetweenResponses(_:)`` says
 /// whether it has. It bounds a head but no status line, no 1xx heads and no chunk extensions, and so
 /// the connection is told how many bytes came.
 ///
@@ -48,7 +48,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         context: ChannelHandlerContext,
         buffer: inout ByteBuffer
     ) throws -> DecodingState {
-        connection.heard(bytes: buffer.readableBytes - counted)
+        connection.received(byteCount: buffer.readableBytes - counted)
         while head != nil, buffer.readableBytes > 0, try decodeHead(context, &buffer) {}
         if head == nil, buffer.readableBytes > 0 {
             _ = try codec.decode(context: context, buffer: &buffer)
@@ -81,7 +81,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
                 return true
             }
             begun.status = status
-            connection.heard(status: status)
+            connection.received(status: status)
         }
         guard let length = ResponseHead.length(of: bytes, searched: begun.searched) else {
             begun.searched = bytes.count
@@ -102,7 +102,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         buffer: inout ByteBuffer,
         seenEOF: Bool
     ) throws -> DecodingState {
-        connection.heard(bytes: buffer.readableBytes - counted)
+        connection.received(byteCount: buffer.readableBytes - counted)
         counted = buffer.readableBytes
         return try codec.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
     }
@@ -111,7 +111,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     ///
     /// The codec is told that nothing more comes, which it takes amiss in the midst of a message and
     /// otherwise has no effect.
-    func isBetweenAnswers(_ context: ChannelHandlerContext) -> Bool {
+    func isBetweenResponses(_ context: ChannelHandlerContext) -> Bool {
         guard counted == 0 else { return false }
         var nothing = ByteBuffer()
         do {

@@ -95,7 +95,7 @@ extension AddressGuard {
     /// while the operator has named no address at all. Names are not looked up: what one leads to today proves
     /// nothing of the day it is told, and whoever may enqueue could have us ask any name server. Nor are listeners of
     /// ours looked at, which come and go: what would reach one is refused when it is connected.
-    package func objection(to url: NotifyURL) -> String? {
+    package func rejectionReason(for url: NotifyURL) -> String? {
         guard url.isWebhook else { return nil }
         let target: HTTPTarget
         do throws(InvalidInput) {
@@ -139,7 +139,7 @@ package final class OwnListeners: Sendable {
 
     /// Adds a listener of this process; one at `0.0.0.0`, `::` or a name is at every local address.
     package func add(host: String, port: Int) {
-        insert(IPAddress(host) ?? .everyLocal, port)
+        insert(IPAddress(host) ?? .anyLocal, port)
     }
 
     /// Adds a server of the store, as it was reached.
@@ -147,7 +147,7 @@ package final class OwnListeners: Sendable {
     /// One on this machine may listen at any of its addresses.
     package func add(store address: SocketAddress) {
         guard let ip = IPAddress(address), let port = address.port else { return }
-        insert(isLocal(ip) ? .everyLocal : ip, port)
+        insert(isLocal(ip) ? .anyLocal : ip, port)
     }
 
     /// Whether somebody who connects to this address ends at one of them.

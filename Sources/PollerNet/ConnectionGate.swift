@@ -15,15 +15,15 @@ import Synchronization
 /// (``RequestDeadline``).
 package final class ConnectionGate: Sendable {
     /// Between two warnings, so that clients cannot fill the log.
-    private static let pause = TimeAmount.seconds(60)
+    private static let warningInterval = TimeAmount.seconds(60)
 
     private let listener: String
     private let connectionsMax: Int
     private let bound: PerAddressLimit
     private let logger: Logger
-    private let places = Places()
+    private let slots = SlotCounter()
     /// Connections whose first request is not complete.
-    private let arrivals = Places()
+    private let pendingSlots = SlotCounter()
     private let warned = Mutex<NIODeadline?>(nil)
 
     /// A gate of a listener that takes `connectionsMax` connections in all.
@@ -43,14 +43,14 @@ package final class ConnectionGate: Sendable {
     ///
     /// Called in its event loop, when it is being set up. Returns the place among the connections
     /// without a request: the caller holds it until the first request is complete.
-    package func admit(_ channel: any Channel) -> Places.Place {
+    package func admit(_ channel: any Channel) -> SlotCounter.Slot {
         let address = channel.remoteAddress.flatMap(IPAddress.init)
         let holder = address.map(PerAddressLimit.holder) ?? "this machine"
-        if let arrival = arrivals.take(holder, most: max(connectionsMax / 2, 1)),
-            let place = bound.place(in: places, of: connectionsMax, for: address)
+        if let pendingSlot = pendingSlots.take(holder, most: max(connectionsMax / 2, 1)),
+            let slot = bound.slot(in: slots, of: connectionsMax, for: address)
         {
-            channel.closeFuture.whenComplete { _ in withExtendedLifetime(place) {} }
-            return arrival
+            channel.closeFuture.whenComplete { _ in withExtendedLifetime(slot) {} }
+            return pendingSlot
         }
         Counter(label: "poller_connections_refused_total", dimensions: [("listener", listener)])
             .increment()
@@ -62,7 +62,7 @@ package final class ConnectionGate: Sendable {
 
     private func warn(_ address: String, at now: NIODeadline) {
         let isDue = warned.withLock { warned in
-            if let last = warned, now - last < Self.pause { return false }
+            if let last = warned, now - last < Self.warningInterval { return false }
             warned = now
             return true
         }
@@ -88,17 +88,17 @@ package enum PerAddressLimit: Hashable, Sendable {
     case most(Int)
 
     /// A place for one more from an address, out of `total`; nil when it has as many as it may.
-    package func place(
-        in places: Places,
+    package func slot(
+        in counter: SlotCounter,
         of total: Int,
         for address: IPAddress?
-    ) -> Places.Place? {
+    ) -> SlotCounter.Slot? {
         // Without an address it is a Unix socket, which only this machine has.
         guard let address else { return .uncounted }
         switch self {
         case .half where address.isLoopback: return .uncounted
-        case .half: return places.take(Self.holder(of: address), most: max(total / 2, 1))
-        case .most(let most): return places.take(Self.holder(of: address), most: most)
+        case .half: return counter.take(Self.holder(of: address), most: max(total / 2, 1))
+        case .most(let most): return counter.take(Self.holder(of: address), most: most)
         }
     }
 
@@ -112,23 +112,23 @@ package enum PerAddressLimit: Hashable, Sendable {
 /// them.
 ///
 /// A class, because all who take a place share one count.
-package final class Places: Sendable {
+package final class SlotCounter: Sendable {
     private let taken = Mutex<[String: Int]>([:])
 
     /// Places of which none is taken.
     package init() {}
 
     /// One more place under a name; nil when `most` are taken under it.
-    package func take(_ name: String, most: Int) -> Place? {
+    package func take(_ name: String, most: Int) -> Slot? {
         let isFree = taken.withLock { taken in
             guard taken[name, default: 0] < most else { return false }
             taken[name, default: 0] += 1
             return true
         }
-        return isFree ? Place(places: self, name: name) : nil
+        return isFree ? Slot(counter: self, name: name) : nil
     }
 
-    private func leave(_ name: String) {
+    private func release(_ name: String) {
         taken.withLock { taken in
             let rest = (taken[name] ?? 1) - 1
             taken[name] = rest > 0 ? rest : nil
@@ -136,20 +136,20 @@ package final class Places: Sendable {
     }
 
     /// A place that is taken while this value lives: a class for its `deinit`.
-    package final class Place: Sendable {
+    package final class Slot: Sendable {
         /// A place that is not counted.
-        package static let uncounted = Place(places: nil, name: "")
+        package static let uncounted = Slot(counter: nil, name: "")
 
-        private let places: Places?
+        private let counter: SlotCounter?
         private let name: String
 
-        fileprivate init(places: Places?, name: String) {
-            self.places = places
+        fileprivate init(counter: SlotCounter?, name: String) {
+            self.counter = counter
             self.name = name
         }
 
         deinit {
-            places?.leave(name)
+            counter?.release(name)
         }
     }
 }

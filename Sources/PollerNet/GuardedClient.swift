@@ -9,7 +9,7 @@ import ServiceLifecycle
 ///
 /// *Problem*: such a URL may name our own network, and a name may lead elsewhere the second time it
 /// is looked up (DNS rebinding); its server may answer without end, or never.
-/// *Approach*: one request in two steps. ``route(to:turn:within:)`` resolves the name anew and judges
+/// *Approach*: one request in two steps. ``route(to:precedingAttempts:within:)`` resolves the name anew and judges
 /// every address (``AddressGuard``); ``send(_:headers:body:along:reading:)``
 /// connects to one of those that may be reached and to no other, under the name that a
 /// certificate must prove, and reads the answer within a bound. Between the steps a caller may sign what it sends.
@@ -109,7 +109,7 @@ package struct GuardedClient: Sendable {
     /// - Throws: ``RequestFailure`` with the cause `unresolved` or `blocked`.
     package func route(
         to target: HTTPTarget,
-        turn: Int,
+        precedingAttempts: Int,
         within timeout: Duration
     ) async throws(RequestFailure) -> Route {
         let began = NIODeadline.now()
@@ -127,11 +127,11 @@ package struct GuardedClient: Sendable {
         guard !reachable.isEmpty else {
             throw RequestFailure(.blocked, "the address may not be reached")
         }
-        let first = max(0, turn) % reachable.count
+        let first = max(0, precedingAttempts) % reachable.count
         return Route(
             target: target,
             addresses: Array(reachable[first...] + reachable[..<first]),
-            isRetry: turn > 0,
+            isRetry: precedingAttempts > 0,
             began: began,
             resolved: resolved,
             deadline: began + .milliseconds(timeout.ms),

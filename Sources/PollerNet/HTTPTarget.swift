@@ -17,7 +17,7 @@ package struct HTTPTarget: Hashable, Sendable {
     /// As written, or the scheme's own.
     package let port: Int
     /// Scheme, host and port, all written out.
-    private let place: String
+    private let origin: String
     /// Path and query as they were written.
     private let requested: String
     /// Path and query as they stand in the request line, where ``escaped`` characters are encoded.
@@ -74,7 +74,7 @@ package struct HTTPTarget: Hashable, Sendable {
         }
         // Written out with its port, so that the client has nothing left to infer.
         let bracketed = host.contains(":") ? "[\(host)]" : host
-        place = "\(notify.scheme)://\(bracketed):\(port)"
+        origin = "\(notify.scheme)://\(bracketed):\(port)"
         requested = target.hasPrefix("/") ? String(target) : "/\(target)"
         path = Self.encoded(requested)
     }
@@ -84,13 +84,13 @@ package struct HTTPTarget: Hashable, Sendable {
         isSecure = other.isSecure
         host = other.host
         port = other.port
-        place = other.place
+        origin = other.origin
         requested = path
         self.path = path
     }
 
     /// The whole URL as it is requested, without a fragment.
-    package var url: String { place + requested }
+    package var url: String { origin + requested }
 
     /// What no URL may hold as it is (RFC 3986) and what some servers refuse, though people write it.
     private static let escaped = Set("\"<>^`{|}".utf8)

@@ -40,7 +40,7 @@ package struct IPAddress: Hashable, Sendable {
     }
 
     /// Every address of this machine, where somebody listens.
-    static let everyLocal = IPAddress(bytes: [0, 0, 0, 0])
+    static let anyLocal = IPAddress(bytes: [0, 0, 0, 0])
 
     /// The v4 addresses that a packet to this one may end at, through a tunnel: 6to4 (RFC 3056) and
     /// Teredo (RFC 4380: server, and client inverted).

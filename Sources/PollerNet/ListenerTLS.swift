@@ -41,12 +41,12 @@ package struct ListenerTLSFiles: Hashable, Sendable {
 /// way), and reading the pair alone, without the clients' roots.
 package final class ListenerTLS: Sendable {
     /// How long a renewed certificate may go unnoticed.
-    static let pace = Duration.seconds(5)
+    static let refreshInterval = Duration.seconds(5)
     /// A chain with its roots is some KiB; more is another file.
     private static let fileBytesMax = 1_048_576
 
     /// What was read at one look.
-    fileprivate struct Texts: Hashable {
+    fileprivate struct Contents: Hashable {
         let certificate: [UInt8]
         let key: [UInt8]
         let clientCA: [UInt8]?
@@ -56,9 +56,9 @@ package final class ListenerTLS: Sendable {
     private struct State {
         var files: ListenerTLSFiles
         var context: NIOSSLContext
-        var texts: Texts
+        var contents: Contents
         /// What was told last that is wrong with the files.
-        var complaint: String?
+        var lastError: String?
     }
 
     private let name: String
@@ -78,9 +78,9 @@ package final class ListenerTLS: Sendable {
         self.name = name
         self.clock = clock
         self.logger = logger
-        let texts = try Self.texts(name, files)
-        let context = try Self.context(name, texts)
-        state = Mutex(State(files: files, context: context, texts: texts))
+        let contents = try Self.contents(name, files)
+        let context = try Self.context(name, contents)
+        state = Mutex(State(files: files, context: context, contents: contents))
     }
 
     /// Adds what speaks TLS to a connection; called first when it is being set up.
@@ -93,7 +93,7 @@ package final class ListenerTLS: Sendable {
     package struct Prepared: Sendable {
         fileprivate let files: ListenerTLSFiles
         fileprivate let context: NIOSSLContext
-        fileprivate let texts: Texts
+        fileprivate let contents: Contents
     }
 
     /// Reads these files, which may be others than before, and tries them.
@@ -108,25 +108,25 @@ package final class ListenerTLS: Sendable {
             key: named.key,
             clientCA: named.clientCA ?? state.withLock { $0.files.clientCA }
         )
-        let texts = try Self.texts(name, files)
-        return Prepared(files: files, context: try Self.context(name, texts), texts: texts)
+        let contents = try Self.contents(name, files)
+        return Prepared(files: files, context: try Self.context(name, contents), contents: contents)
     }
 
     /// Shows what was prepared to all who connect from now on, and follows its files.
-    package func show(_ prepared: Prepared) { show(prepared, insteadOf: nil) }
+    package func apply(_ prepared: Prepared) { apply(prepared, insteadOf: nil) }
 
     /// The same, as long as these `files` are followed; nil whatever is.
-    private func show(_ prepared: Prepared, insteadOf files: ListenerTLSFiles?) {
+    private func apply(_ prepared: Prepared, insteadOf files: ListenerTLSFiles?) {
         let isNew = state.withLock { state in
             if let files, files != state.files { return false }
             defer {
                 state = State(
                     files: prepared.files,
                     context: prepared.context,
-                    texts: prepared.texts
+                    contents: prepared.contents
                 )
             }
-            return state.texts != prepared.texts
+            return state.contents != prepared.contents
         }
         if isNew { logger.notice("certificate read again", metadata: ["listener": "\(name)"]) }
     }
@@ -135,33 +135,33 @@ package final class ListenerTLS: Sendable {
     func refresh() {
         let files = state.withLock { $0.files }
         do throws(InvalidInput) {
-            let texts = try Self.texts(name, files)
-            guard state.withLock({ $0.texts != texts }) else {
-                state.withLock { $0.complaint = nil }
+            let contents = try Self.contents(name, files)
+            guard state.withLock({ $0.contents != contents }) else {
+                state.withLock { $0.lastError = nil }
                 return
             }
-            let context = try Self.context(name, texts)
+            let context = try Self.context(name, contents)
             // Others may have been named since they were read.
-            show(Prepared(files: files, context: context, texts: texts), insteadOf: files)
+            apply(Prepared(files: files, context: context, contents: contents), insteadOf: files)
         } catch {
-            let complaint = "\(error.field) \(error.message)"
+            let lastError = "\(error.field) \(error.message)"
             let isNew = state.withLock { state in
-                defer { state.complaint = complaint }
-                return state.complaint != complaint
+                defer { state.lastError = lastError }
+                return state.lastError != lastError
             }
             guard isNew else { return }
             logger.error(
                 "certificate not usable; the one before goes on",
-                metadata: ["listener": "\(name)", "error": "\(complaint)"]
+                metadata: ["listener": "\(name)", "error": "\(lastError)"]
             )
         }
     }
 
-    private static func texts(
+    private static func contents(
         _ name: String,
         _ files: ListenerTLSFiles
-    ) throws(InvalidInput) -> Texts {
-        Texts(
+    ) throws(InvalidInput) -> Contents {
+        Contents(
             certificate: try read(files.certificate, "\(name)_tls_certificate"),
             key: try read(files.key, "\(name)_tls_key"),
             clientCA: try files.clientCA.map { path throws(InvalidInput) in
@@ -187,11 +187,11 @@ package final class ListenerTLS: Sendable {
 
     private static func context(
         _ name: String,
-        _ texts: Texts
+        _ contents: Contents
     ) throws(InvalidInput) -> NIOSSLContext {
         let chain: [NIOSSLCertificate]
         do {
-            chain = try NIOSSLCertificate.fromPEMBytes(texts.certificate)
+            chain = try NIOSSLCertificate.fromPEMBytes(contents.certificate)
         } catch {
             throw InvalidInput(
                 field: "\(name)_tls_certificate",
@@ -200,7 +200,7 @@ package final class ListenerTLS: Sendable {
         }
         let key: NIOSSLPrivateKey
         do {
-            key = try NIOSSLPrivateKey(bytes: texts.key, format: .pem)
+            key = try NIOSSLPrivateKey(bytes: contents.key, format: .pem)
         } catch {
             throw InvalidInput(
                 field: "\(name)_tls_key",
@@ -213,7 +213,7 @@ package final class ListenerTLS: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
-        if let roots = texts.clientCA {
+        if let roots = contents.clientCA {
             do {
                 configuration.trustRoots = .certificates(
                     try NIOSSLCertificate.fromPEMBytes(roots)
@@ -244,7 +244,7 @@ extension ListenerTLS: Service {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {
                 // Cancelled: the loop's condition ends it.
-                try? await clock.sleep(for: Self.pace)
+                try? await clock.sleep(for: Self.refreshInterval)
                 refresh()
             }
         }

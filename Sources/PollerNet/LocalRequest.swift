@@ -23,11 +23,11 @@ package enum LocalRequest {
         hosts: some Collection<String>,
         headers: some Sequence<String>
     ) -> Bool {
-        !hosts.isEmpty && hosts.allSatisfy(isHere) && !headers.contains(where: isForwarding)
+        !hosts.isEmpty && hosts.allSatisfy(isThisMachine) && !headers.contains(where: isForwarding)
     }
 
     /// Whether `host` or `host:port` is this machine: `localhost` or an address of its own.
-    private static func isHere(_ authority: String) -> Bool {
+    private static func isThisMachine(_ authority: String) -> Bool {
         let host: Substring
         let rest: Substring
         if authority.hasPrefix("[") {

@@ -24,47 +24,47 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     private struct Lookup {
         let domains: [Domain]
         var callers: Set<Int> = []
-        var isUnderWay = false
+        var isRunning = false
         /// Tells it from an earlier one of the same name, which may still stand in a queue.
         let number: Int
     }
 
     /// A place in the queue of a domain.
-    private struct Turn {
+    private struct QueueEntry {
         let name: String
         let number: Int
     }
 
     /// An answer that is remembered until its end.
-    private struct Memory {
+    private struct CachedAnswer {
         let answer: LookupAnswer
-        let end: Instant
+        let expiry: Instant
     }
 
     private var lookups: [String: Lookup] = [:]
-    private var ready: [Turn] = []
-    private var waiting: [String: [Turn]] = [:]
-    private var busy: [String: Int] = [:]
-    private var underWay = 0
-    private var memory: [String: Memory] = [:]
+    private var ready: [QueueEntry] = []
+    private var waiting: [String: [QueueEntry]] = [:]
+    private var runningByDomain: [String: Int] = [:]
+    private var running = 0
+    private var cache: [String: CachedAnswer] = [:]
     private var numbers = 0
 
     /// Asks for a name: what is remembered of it, or nil, and the caller is told by ``finish(_:_:at:)``.
-    mutating func ask(_ name: String, caller: Int, at now: Instant) -> LookupAnswer? {
-        if let known = memory[name], now < known.end { return known.answer }
+    mutating func lookUp(_ name: String, caller: Int, at now: Instant) -> LookupAnswer? {
+        if let known = cache[name], now < known.expiry { return known.answer }
         if lookups[name] == nil {
             numbers += 1
             lookups[name] = Lookup(domains: Self.domains(of: name), number: numbers)
-            ready.append(Turn(name: name, number: numbers))
+            ready.append(QueueEntry(name: name, number: numbers))
         }
         lookups[name]?.callers.insert(caller)
         return nil
     }
 
     /// A caller wants no answer any more.
-    mutating func leave(_ name: String, caller: Int) {
+    mutating func cancel(_ name: String, caller: Int) {
         lookups[name]?.callers.remove(caller)
-        if let lookup = lookups[name], lookup.callers.isEmpty, !lookup.isUnderWay {
+        if let lookup = lookups[name], lookup.callers.isEmpty, !lookup.isRunning {
             lookups[name] = nil
         }
     }
@@ -72,47 +72,50 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     /// The names to look up now, each on a thread of its own.
     mutating func start() -> [String] {
         var started: [String] = []
-        var turns = ready[...]
-        while underWay < LookupLimits.threadsMax, let turn = turns.popFirst() {
-            guard let lookup = lookups[turn.name], lookup.number == turn.number else { continue }
+        var entries = ready[...]
+        while running < LookupLimits.threadsMax, let entry = entries.popFirst() {
+            guard let lookup = lookups[entry.name], lookup.number == entry.number else { continue }
             if let full = lookup.domains.first(where: isFull) {
-                waiting[full.name, default: []].append(turn)
+                waiting[full.name, default: []].append(entry)
                 continue
             }
-            lookups[turn.name]?.isUnderWay = true
-            underWay += 1
-            for domain in lookup.domains { busy[domain.name, default: 0] += 1 }
-            started.append(turn.name)
+            lookups[entry.name]?.isRunning = true
+            running += 1
+            for domain in lookup.domains { runningByDomain[domain.name, default: 0] += 1 }
+            started.append(entry.name)
         }
-        ready = Array(turns)
+        ready = Array(entries)
         return started
     }
 
     /// Remembers what a lookup has found; returns the callers to be told.
     mutating func finish(_ name: String, _ answer: LookupAnswer, at now: Instant) -> Set<Int> {
         guard let lookup = lookups.removeValue(forKey: name) else { return [] }
-        underWay -= 1
+        running -= 1
         for domain in lookup.domains {
-            let rest = busy[domain.name, default: 0] - 1
-            busy[domain.name] = rest > 0 ? rest : nil
+            let rest = runningByDomain[domain.name, default: 0] - 1
+            runningByDomain[domain.name] = rest > 0 ? rest : nil
             // All of them: some may belong to another full domain, or have no caller left.
             ready.insert(contentsOf: waiting.removeValue(forKey: domain.name) ?? [], at: 0)
         }
-        remember(name, answer, now)
+        store(name, answer, now)
         return lookup.callers
     }
 
     private func isFull(_ domain: Domain) -> Bool {
-        busy[domain.name, default: 0] >= domain.lookupsMax
+        runningByDomain[domain.name, default: 0] >= domain.lookupsMax
     }
 
-    private mutating func remember(_ name: String, _ answer: LookupAnswer, _ now: Instant) {
-        if memory.count >= LookupLimits.memoriesMax {
-            memory = memory.filter { now < $0.value.end }
+    private mutating func store(_ name: String, _ answer: LookupAnswer, _ now: Instant) {
+        if cache.count >= LookupLimits.cachedMax {
+            cache = cache.filter { now < $0.value.expiry }
         }
         // Full of what still holds: names are looked up faster than they are forgotten.
-        guard memory.count < LookupLimits.memoriesMax else { return }
-        memory[name] = Memory(answer: answer, end: now.advanced(by: LookupLimits.span(of: answer)))
+        guard cache.count < LookupLimits.cachedMax else { return }
+        cache[name] = CachedAnswer(
+            answer: answer,
+            expiry: now.advanced(by: LookupLimits.lifetime(of: answer))
+        )
     }
 
     /// The last two labels of a name, and its last three.
@@ -133,14 +136,14 @@ enum LookupLimits {
     /// Lookups at once below one domain: at the usual 20 ms each they are 200 names a second.
     static let domainMax = 4
     /// Some 200 bytes each; a process talks to fewer hosts within the spans below.
-    static let memoriesMax = 4096
+    static let cachedMax = 4096
 
     /// How long an answer holds, for `getaddrinfo` tells no TTL.
     ///
     /// Addresses: 3 s, which a burst of events at one endpoint shares, and less than the first wait
     /// of the usual schedule (5 s, a fifth less by its jitter), so that each attempt has looked anew.
     /// Failures: 1 s, the shortest wait of any schedule and of a poll.
-    static func span(of answer: LookupAnswer) -> Duration {
+    static func lifetime(of answer: LookupAnswer) -> Duration {
         switch answer {
         case .success: .seconds(3)
         case .failure: .seconds(1)

@@ -59,13 +59,16 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case .tls(let words): self.init(.tls, "TLS failed: \(words)", raw: words)
         case .unresolved: self.init(.unresolved, "the host has no address")
         case .unreachable(let number):
-            self.init(.unreachable, "nobody can be reached there: \(HTTPFailure.words(number))")
+            self.init(
+                .unreachable,
+                "nobody can be reached there: \(HTTPFailure.systemMessage(number))"
+            )
         case .wrongPeer: self.init(.wrongPeer, "the connection led to another address")
         case .closed: self.init(.closed, "the receiver closed the connection")
-        case .reset(let number): self.init(.reset, HTTPFailure.words(number))
+        case .reset(let number): self.init(.reset, HTTPFailure.systemMessage(number))
         case .tooLarge: self.init(.tooLarge, "the answer is too large")
         case .notHTTP(let words): self.init(.other, "the answer is no HTTP: \(words)")
-        case .crowded: self.init(.other, "too many requests wait for a connection")
+        case .tooManyWaiting: self.init(.other, "too many requests wait for a connection")
         case .cancelled:
             self.init(.cancelled, "the attempt was cut off: the process is shutting down")
         case .other(let words): self.init(.other, words)

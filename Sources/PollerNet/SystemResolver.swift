@@ -3,7 +3,7 @@ package import NIOCore
 import Poller
 import Synchronization
 
-/// Finds the addresses of a host; asked for every attempt, so that what was judged is what is
+/// Finds the addresses of a host; lookup for every attempt, so that what was judged is what is
 /// connected.
 ///
 /// It may remember addresses for seconds: each attempt judges them anew.
@@ -48,10 +48,10 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         var answers: [Int: LookupAnswer] = [:]
     }
 
-    /// What a caller was told at once.
-    private enum Asked {
-        case known(LookupAnswer)
-        case waits(caller: Int)
+    /// What a caller was waiting at once.
+    private enum Lookup {
+        case cached(LookupAnswer)
+        case pending(caller: Int)
     }
 
     /// A resolver that takes longer has lost its name servers; the attempt is made again later.
@@ -77,7 +77,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         host: String,
         port: Int
     ) async throws(ResolutionFailure) -> [SocketAddress] {
-        // A name that has a letter no number has, as most do, is not asked to be an address.
+        // A name that has a letter no number has, as most do, is not lookup to be an address.
         let isName = host.utf8.contains { (UInt8(ascii: "g")...UInt8(ascii: "w")).contains($0) }
         let answer: LookupAnswer
         if !isName, let written = SystemLookup.address(writtenAs: host) {
@@ -94,21 +94,21 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
 
     private func answer(_ host: String) async -> LookupAnswer {
         let waker = Waker(clock: clock)
-        let asked = state.withLock { state in
+        let lookup = state.withLock { state in
             state.callers += 1
-            if let known = state.plan.ask(host, caller: state.callers, at: clock.now) {
-                return Asked.known(known)
+            if let known = state.plan.lookUp(host, caller: state.callers, at: clock.now) {
+                return Lookup.cached(known)
             }
             state.wakers[state.callers] = waker
-            return .waits(caller: state.callers)
+            return .pending(caller: state.callers)
         }
-        switch asked {
-        case .known(let answer): return answer
-        case .waits(let caller):
+        switch lookup {
+        case .cached(let answer): return answer
+        case .pending(let caller):
             start()
             await waker.sleep(until: clock.now.advanced(by: timeout))
             let answer = state.withLock { state in
-                state.plan.leave(host, caller: caller)
+                state.plan.cancel(host, caller: caller)
                 state.wakers[caller] = nil
                 return state.answers.removeValue(forKey: caller)
             }
@@ -126,12 +126,12 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
     }
 
     private func finish(_ name: String, _ answer: LookupAnswer) {
-        let told = state.withLock { state in
+        let waiting = state.withLock { state in
             let callers = state.plan.finish(name, answer, at: clock.now)
             for caller in callers { state.answers[caller] = answer }
             return callers.compactMap { state.wakers[$0] }
         }
-        for waker in told { waker.wake() }
+        for waker in waiting { waker.wake() }
         start()
     }
 }

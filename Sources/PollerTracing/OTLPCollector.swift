@@ -40,7 +40,7 @@ package struct OTLPCollector: Hashable, Sendable {
             // Safe: a split that keeps empty parts has at least one.
             let name = pair[0].filter { $0 != " " }
             let value = pair.count == 2 ? pair[1].trimmed.removingPercentEncoding : nil
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isOfToken), let value,
+            guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte), let value,
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
             else {
                 throw InvalidInput(
@@ -55,9 +55,9 @@ package struct OTLPCollector: Hashable, Sendable {
 
     /// What came of sending a batch.
     enum Outcome: Sendable {
-        case taken
+        case accepted
         /// It would be refused again.
-        case refused(String)
+        case rejected(String)
         /// It may be taken later, and not before the span that the collector asks for.
         case busy(String, Duration?)
     }
@@ -99,17 +99,17 @@ package struct OTLPCollector: Hashable, Sendable {
         // Of what is too long the connection is closed.
         _ = try? await response.body.collect(upTo: answerBytesMax)
         switch status {
-        case 200..<300: return .taken
+        case 200..<300: return .accepted
         case 429, 502, 503, 504:
             return .busy(
                 "answered \(status)",
                 wait.map { .seconds(min(max($0, 0), retryAfterMax)) }
             )
-        default: return .refused("answered \(status)")
+        default: return .rejected("answered \(status)")
         }
     }
 
-    private static func isOfToken(_ byte: UInt8) -> Bool {
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),

@@ -19,7 +19,7 @@ package struct TraceExport: Sendable {
         logger: Logger
     ) where C.Duration == Duration {
         let queue = SpanQueue()
-        tracer = TracerOfWork(tracer: OTLPTracer(queue: queue))
+        tracer = OTLPWorkTracer(tracer: OTLPTracer(queue: queue))
         service = OTLPExporter(
             queue: queue,
             process: process,
@@ -40,16 +40,16 @@ package struct TraceExport: Sendable {
 /// *A crash* loses what was queued, a second's worth. On shutdown what is queued has three seconds.
 struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
     /// How long a span waits at most, while all is well.
-    static var pause: Duration { .seconds(1) }
+    static var exportInterval: Duration { .seconds(1) }
     /// Spans of a request: some 200 KB, of the 4 MiB that collectors take.
     static var batchMax: Int { 512 }
-    static var triesMax: Int { 4 }
+    static var attemptsMax: Int { 4 }
     /// Between tries while the collector is away.
-    static var outagePause: Duration { .seconds(5) }
+    static var outageInterval: Duration { .seconds(5) }
     /// Within the 5 s that services have beside the drain of the loops.
-    static var flushMax: Duration { .seconds(3) }
+    static var flushTimeout: Duration { .seconds(3) }
     /// One that comes and goes must not fill the log.
-    static var quiet: Duration { .seconds(60) }
+    static var logInterval: Duration { .seconds(60) }
 
     let queue: SpanQueue
     let process: TracedProcess
@@ -75,7 +75,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
         var outage = ExportOutage<C.Instant>()
         while !Task.isCancelled {
             // Cancelled: what is queued is flushed.
-            try? await clock.sleep(for: Self.pause)
+            try? await clock.sleep(for: Self.exportInterval)
             while !Task.isCancelled, let batch = queue.take(Self.batchMax) {
                 await export(batch, by: http, &outage)
             }
@@ -89,26 +89,26 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
         _ outage: inout ExportOutage<C.Instant>
     ) async {
         let body = process.request(of: batch)
-        var (reason, wait) = ("", Self.outagePause)
-        tries: for number in 1...(outage.isOpen ? 1 : Self.triesMax) {
+        var (reason, wait) = ("", Self.outageInterval)
+        tries: for number in 1...(outage.isOpen ? 1 : Self.attemptsMax) {
             let outcome = await collector.send(body, by: http, clock: clock)
             switch outcome {
-            case .taken:
+            case .accepted:
                 queue.countExported(batch.count)
                 guard let lost = outage.end() else { return }
                 return logger.notice("traces are exported again", metadata: ["lost": "\(lost)"])
-            case .refused(let why):
+            case .rejected(let why):
                 reason = why
                 break tries
             case .busy(let why, let asked):
                 reason = why
                 wait = asked ?? .seconds(1 << (number - 1))
-                if number < Self.triesMax, !outage.isOpen { try? await clock.sleep(for: wait) }
+                if number < Self.attemptsMax, !outage.isOpen { try? await clock.sleep(for: wait) }
             }
             if Task.isCancelled { return queue.putBack(batch) }
         }
         queue.countDropped(batch.count)
-        if outage.begin(losing: batch.count, at: clock.now, quiet: Self.quiet) {
+        if outage.begin(losing: batch.count, at: clock.now, quiet: Self.logInterval) {
             logger.warning(
                 "traces are not exported",
                 metadata: [
@@ -117,7 +117,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
                 ]
             )
         }
-        try? await clock.sleep(for: max(wait, Self.outagePause))
+        try? await clock.sleep(for: max(wait, Self.outageInterval))
     }
 
     /// Sends what is left, each batch once, as far as the time goes.
@@ -130,12 +130,12 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
                         by: http,
                         clock: clock
                     )
-                    guard case .taken = outcome else { return queue.countDropped(batch.count) }
+                    guard case .accepted = outcome else { return queue.countDropped(batch.count) }
                     queue.countExported(batch.count)
                 }
             }
             // Cancelled: all is sent.
-            group.addTask { try? await clock.sleep(for: Self.flushMax) }
+            group.addTask { try? await clock.sleep(for: Self.flushTimeout) }
             await group.next()
             group.cancelAll()
         }
@@ -145,8 +145,8 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
 /// Whether the collector is away, and what of that is in the log.
 struct ExportOutage<Instant: InstantProtocol> where Instant.Duration == Duration {
     private(set) var isOpen = false
-    private var isTold = false
-    private var toldAt: Instant?
+    private var isLogged = false
+    private var loggedAt: Instant?
     private var lost = 0
 
     /// The collector has not taken a batch; whether that is to be told.
@@ -154,16 +154,16 @@ struct ExportOutage<Instant: InstantProtocol> where Instant.Duration == Duration
         lost += count
         guard !isOpen else { return false }
         isOpen = true
-        isTold = toldAt.map { $0.duration(to: now) >= quiet } ?? true
-        if isTold { toldAt = now }
-        return isTold
+        isLogged = loggedAt.map { $0.duration(to: now) >= quiet } ?? true
+        if isLogged { loggedAt = now }
+        return isLogged
     }
 
     /// The collector has taken a batch; how many spans were lost, where that is to be told.
     mutating func end() -> Int? {
         guard isOpen else { return nil }
         isOpen = false
-        guard isTold else { return nil }
+        guard isLogged else { return nil }
         defer { lost = 0 }
         return lost
     }

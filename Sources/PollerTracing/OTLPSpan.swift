@@ -7,7 +7,7 @@ package import Tracing
 /// A class, because whoever has begun it and whoever adds to it share it.
 package final class OTLPSpan: Tracing.Span {
     /// Beyond this nobody reads it, and a mistake in a loop would fill the queue with one span.
-    private static let partsMax = 128
+    private static let entriesMax = 128
 
     let trace: TraceContext
     package let context: InstrumentationContext
@@ -48,7 +48,7 @@ package final class OTLPSpan: Tracing.Span {
 
     package func addEvent(_ event: SpanEvent) {
         open.withLock { record in
-            if record?.events.count ?? 0 < Self.partsMax { record?.events.append(event) }
+            if record?.events.count ?? 0 < Self.entriesMax { record?.events.append(event) }
         }
     }
 
@@ -66,7 +66,7 @@ package final class OTLPSpan: Tracing.Span {
     package func addLink(_ link: SpanLink) {
         guard let other = link.context.trace else { return }
         open.withLock { record in
-            if record?.links.count ?? 0 < Self.partsMax { record?.links.append(other) }
+            if record?.links.count ?? 0 < Self.entriesMax { record?.links.append(other) }
         }
     }
 

@@ -24,11 +24,11 @@ package struct OTLPTracer: Tracer {
     ) -> OTLPSpan {
         var context = context()
         let parent = context.trace
-        let own = parent.map(child) ?? root(isSampled: context[RootSampling.self] ?? true)
-        context.trace = own
+        let trace = parent.map(child) ?? root(isSampled: context[RootSampling.self] ?? true)
+        context.trace = trace
         return OTLPSpan(
             operationName,
-            trace: own,
+            trace: trace,
             parent: parent,
             context: context,
             kind: kind,
@@ -94,7 +94,7 @@ enum RootSampling: InstrumentationContextKey {
 }
 
 /// What handlers tell of their work, as spans of a tracer.
-struct TracerOfWork: WorkTracer {
+struct OTLPWorkTracer: WorkTracer {
     let tracer: OTLPTracer
 
     func begin(
@@ -117,12 +117,12 @@ struct TracerOfWork: WorkTracer {
             other.trace = link
             span.addLink(SpanLink(context: other, attributes: [:]))
         }
-        return SpanOfWork(span: span)
+        return OTLPWorkSpan(span: span)
     }
 }
 
 /// A span that somebody's work ends.
-private struct SpanOfWork: WorkSpan {
+private struct OTLPWorkSpan: WorkSpan {
     let span: OTLPSpan
 
     var context: TraceContext { span.trace }

@@ -8,7 +8,7 @@ import Synchronization
 /// what came before it tells how the trouble began. A class, because handlers and the exporter share it.
 final class SpanQueue: Sendable {
     /// About 8 MB of spans: four seconds of a notifier that delivers as fast as it can.
-    static let standardMax = 8192
+    static let defaultMax = 8192
 
     private let spansMax: Int
     private let spans = Mutex(Deque<SpanRecord>())
@@ -16,7 +16,7 @@ final class SpanQueue: Sendable {
     private let dropped = Counter(label: "poller_spans_dropped_total")
 
     /// An empty queue with so many places.
-    init(spansMax: Int = SpanQueue.standardMax) { self.spansMax = spansMax }
+    init(spansMax: Int = SpanQueue.defaultMax) { self.spansMax = spansMax }
 
     /// Adds one, or drops it.
     func add(_ span: SpanRecord) {

@@ -32,7 +32,7 @@ extension RedisClient {
         let evaluation = script.evaluation(keys, arguments)
         do throws(RedisError) {
             // Safe: each command of a unit has a reply.
-            return try await perform(RedisUnit([evaluation]))[0]
+            return try await perform(RedisBatch([evaluation]))[0]
         } catch .reply(let error) where error.kind == .unknownScript {
             // Safe: each command of a unit has a reply.
             return try await perform(script.loading(evaluation))[1]
@@ -58,7 +58,7 @@ extension RedisClient {
         }
         let evaluation = script.evaluation(keys, arguments)
         do throws(RedisError) {
-            return try await performDurably(RedisUnit([evaluation]), durability)
+            return try await performDurably(RedisBatch([evaluation]), durability)
         } catch .reply(let error) where error.kind == .unknownScript {
             return try await performDurably(script.loading(evaluation), durability)
         }
@@ -69,14 +69,14 @@ extension RedisClient {
     /// Scripts need no such call: it is for learning early, and for telling people.
     package func load(_ library: RedisLibrary) async throws(RedisError) -> RedisReplyError? {
         let replies = try await sendToMasters(library.loading)
-        let refusal = replies.lazy.compactMap(\.reply.error).first { !$0.saysLibraryExists }
-        if let refusal { noteRefusal(refusal) }
+        let refusal = replies.lazy.compactMap(\.reply.error).first { !$0.isLibraryAlreadyLoaded }
+        if let refusal { recordRefusal(refusal) }
         return refusal
     }
 
     /// Whether functions are to be called.
     private var callsFunctions: Bool {
-        functionUse.withLock { $0.isTried }
+        functionUse.withLock { $0.isEnabled }
     }
 
     /// The reply of a function and, behind it, that to `WAIT`; `nil` if the server takes no functions
@@ -87,21 +87,21 @@ extension RedisClient {
         _ durability: RedisDurability?
     ) async throws(RedisError) -> [RedisValue]? {
         do throws(RedisError) {
-            return try await perform(RedisUnit([call]), durability)
+            return try await perform(RedisBatch([call]), durability)
         } catch .reply(let error) where error.kind == .unknownScript {
             // Below.
         } catch .reply(let error) where error.refusesFunctionCalls {
-            noteRefusal(error)
+            recordRefusal(error)
             return nil
         }
-        let unit = function.loading(call)
-        var replies = try await backend.perform(unit, durability).get()
-        replies = try await repeatRefused(unit, durability, replies)
+        let batch = function.loading(call)
+        var replies = try await backend.perform(batch, durability).get()
+        replies = try await retryRefused(batch, durability, replies)
         // Safe: each command of a unit has a reply.
         switch (replies[0], replies[1]) {
         case (.error(let refusal), .error(let error)) where error.kind == .unknownScript:
             // Somebody is in the way for a moment only: this call goes the other way.
-            if !refusal.kind.passesSoon, refusal.kind != .readOnly { noteRefusal(refusal) }
+            if !refusal.kind.isTransient, refusal.kind != .readOnly { recordRefusal(refusal) }
             return nil
         case (_, .error(let error)): throw .reply(error)
         default: return Array(replies.dropFirst())
@@ -118,7 +118,7 @@ extension RedisClient {
         }
     }
 
-    private func noteRefusal(_ error: RedisReplyError) {
+    private func recordRefusal(_ error: RedisReplyError) {
         guard functionUse.withLock({ $0.refused(now: RedisInstant(.now())) }) else { return }
         logger.warning(
             "Redis refuses functions, so scripts run by their digest and cost it more",
@@ -134,22 +134,22 @@ extension RedisClient {
 struct RedisFunctionUse {
     /// How long to leave it at that: a right that was given, or memory that was freed, is noticed
     /// soon, and asking costs a refused command.
-    private static let patience = Duration.seconds(30)
+    private static let retryInterval = Duration.seconds(30)
 
-    private var next: RedisInstant?
-    private var isTold = false
+    private var retryAt: RedisInstant?
+    private var hasWarned = false
 
     /// Whether to try functions now.
-    var isTried: Bool {
-        guard let next else { return true }
-        return RedisInstant(.now()) >= next
+    var isEnabled: Bool {
+        guard let retryAt else { return true }
+        return RedisInstant(.now()) >= retryAt
     }
 
     /// Notes a refusal; returns whether to tell of it: the first time only.
     mutating func refused(now: RedisInstant) -> Bool {
-        defer { isTold = true }
-        next = now + Self.patience
-        return !isTold
+        defer { hasWarned = true }
+        retryAt = now + Self.retryInterval
+        return !hasWarned
     }
 }
 
@@ -166,7 +166,7 @@ extension RedisReplyError {
     }
 
     /// Whether a library was loaded before.
-    fileprivate var saysLibraryExists: Bool {
+    fileprivate var isLibraryAlreadyLoaded: Bool {
         message.hasPrefix("Library '") && message.hasSuffix("already exists")
     }
 }

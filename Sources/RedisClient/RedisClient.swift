@@ -23,8 +23,8 @@ package final class RedisClient: Service {
     package let eventLoop: any EventLoop
     let backend: any RedisBackend
     /// The one link for all commands, if there is one server: the common case takes the short way.
-    private let only: RedisCommandLink?
-    private let news = RedisMasterNews()
+    private let singleLink: RedisCommandLink?
+    private let changes = RedisMasterChanges()
     private let onConnect: @Sendable (SocketAddress) -> Void
     let logger: Logger
     /// Whether scripts run as functions; RedisClient+scripts.swift.
@@ -52,30 +52,30 @@ package final class RedisClient: Service {
             let cluster = RedisCluster(
                 url: url,
                 configuration: configuration,
-                news: news,
+                changes: changes,
                 group: eventLoopGroup,
                 logger: logger
             )
             self.eventLoop = cluster.eventLoop
             self.backend = cluster
-            self.only = nil
+            self.singleLink = nil
         } else {
             self.eventLoop = eventLoopGroup.next()
             let server = RedisSingleServer(
                 url: url,
                 configuration: configuration,
-                news: news,
+                changes: changes,
                 eventLoop: eventLoop,
                 logger: logger
             )
             self.backend = server
-            self.only = server.commands
+            self.singleLink = server.commands
         }
     }
 
     /// Keeps the client connected until the task is cancelled or shut down gracefully.
     ///
-    /// Call once. Never returns because of a connection; throws only if a TLS file cannot be used. On
+    /// Call once. Never returns because of a connection; throws singleLink if a TLS file cannot be used. On
     /// graceful shutdown, written commands are answered first; on cancellation they fail as lost.
     package func run() async throws {
         let connector = try RedisConnector(
@@ -98,14 +98,14 @@ package final class RedisClient: Service {
     package var isConnected: Bool { backend.isConnected }
 
     /// Which of the servers that are written to can be reached now.
-    package var reach: RedisReach { backend.reach }
+    package var reachability: RedisReachability { backend.reachability }
 
     /// Why the one server cannot be reached now, in words for an operator; nil of several servers, and
     /// while it can be.
-    package var failure: String? { only?.failure }
+    package var failure: String? { singleLink?.failure }
 
     /// Whether keys are spread over the nodes of a Redis Cluster.
-    package var isCluster: Bool { only == nil }
+    package var isCluster: Bool { singleLink == nil }
 
     /// Waits for the connection, at most `timeout`.
     ///
@@ -122,38 +122,38 @@ package final class RedisClient: Service {
     ///
     /// Told once the new server is known: after sentinels' or a Cluster's failover, and when slots
     /// have moved. One server alone is always the same.
-    package var masterChanges: AsyncStream<RedisMasterChange> { news.changes() }
+    package var masterChanges: AsyncStream<RedisMasterChange> { changes.subscribe() }
 
     /// Sends a command and returns its reply; an error reply is thrown as ``RedisError/reply(_:)``.
     ///
-    /// In a Cluster it goes to the node of `key`, which is only needed for a command whose first key
+    /// In a Cluster it goes to the node of `key`, which is singleLink needed for a command whose first key
     /// cannot be known. A reply that refuses it for a passing reason makes the client repeat it for
-    /// ``RedisConfiguration/refusalPatience``.
+    /// ``RedisConfiguration/refusalRetryTimeout``.
     package func send(
         _ command: RedisCommand,
         key: String? = nil
     ) async throws(RedisError) -> RedisValue {
-        if let only {
-            let replies = try await only.perform([command]).get()
+        if let singleLink {
+            let replies = try await singleLink.perform([command]).get()
             // Safe: each command of a unit has a reply.
             guard case .error = replies[0] else { return replies[0] }
             // Safe: each command of a unit has a reply.
-            return try await settled(RedisUnit([command]), nil, replies)[0]
+            return try await retryOrThrow(RedisBatch([command]), nil, replies)[0]
         }
         // Safe: each command of a unit has a reply.
-        return try await perform(RedisUnit([command], key: key))[0]
+        return try await perform(RedisBatch([command], key: key))[0]
     }
 
     /// Sends a write and waits until replicas have it; what it replied, and how many have it.
     ///
     /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A command that
-    /// wrote nothing is not waited for: only writes of this call and earlier ones are covered.
+    /// wrote nothing is not waited for: singleLink writes of this call and earlier ones are covered.
     package func send(
         _ command: RedisCommand,
         key: String? = nil,
         waitFor durability: RedisDurability
     ) async throws(RedisError) -> RedisDurableReply {
-        try await performDurably(RedisUnit([command], key: key), durability)
+        try await performDurably(RedisBatch([command], key: key), durability)
     }
 
     /// Sends a command to every master and returns their replies, error replies in place.
@@ -190,56 +190,56 @@ package final class RedisClient: Service {
     // MARK: Helpers
 
     func performDurably(
-        _ unit: RedisUnit,
+        _ batch: RedisBatch,
         _ durability: RedisDurability
     ) async throws(RedisError) -> RedisDurableReply {
-        let replies = try await perform(unit, durability)
+        let replies = try await perform(batch, durability)
         if case .error(let error) = replies[replies.count - 1] { throw .reply(error) }
         return RedisDurableReply(
-            reply: replies[unit.deciding],
+            reply: replies[batch.routedIndex],
             replicas: replies[replies.count - 1].int ?? 0
         )
     }
 
-    /// The replies of a unit, none of which is an error up to the deciding one.
+    /// The replies of a batch, none of which is an error up to the routedIndex one.
     func perform(
-        _ unit: RedisUnit,
+        _ batch: RedisBatch,
         _ durability: RedisDurability? = nil
     ) async throws(RedisError) -> [RedisValue] {
-        let replies = try await backend.perform(unit, durability).get()
-        let isRefused = replies.prefix(unit.deciding + 1).contains { $0.error != nil }
-        return isRefused ? try await settled(unit, durability, replies) : replies
+        let replies = try await backend.perform(batch, durability).get()
+        let isRefused = replies.prefix(batch.routedIndex + 1).contains { $0.error != nil }
+        return isRefused ? try await retryOrThrow(batch, durability, replies) : replies
     }
 
-    /// The replies of a unit once its errors have passed; throws those that do not.
-    private func settled(
-        _ unit: RedisUnit,
+    /// The replies of a batch once its errors have passed; throws those that do not.
+    private func retryOrThrow(
+        _ batch: RedisBatch,
         _ durability: RedisDurability?,
         _ refused: [RedisValue]
     ) async throws(RedisError) -> [RedisValue] {
-        let replies = try await repeatRefused(unit, durability, refused)
-        for index in 0...unit.deciding {
+        let replies = try await retryRefused(batch, durability, refused)
+        for index in 0...batch.routedIndex {
             if case .error(let error) = replies[index] { throw .reply(error) }
         }
         return replies
     }
 
     /// Repeats what was refused for a passing reason, until it is executed or patience ends.
-    func repeatRefused(
-        _ unit: RedisUnit,
+    func retryRefused(
+        _ batch: RedisBatch,
         _ durability: RedisDurability?,
         _ refused: [RedisValue]
     ) async throws(RedisError) -> [RedisValue] {
         var replies = refused
-        let giveUp = RedisInstant(.now()) + configuration.refusalPatience
+        let deadline = RedisInstant(.now()) + configuration.refusalRetryTimeout
         var pause = Duration.milliseconds(10)
-        while case .error(let error) = replies[unit.deciding], RedisInstant(.now()) < giveUp,
-            error.kind.passesSoon || (error.kind == .readOnly && backend.findsMasters)
+        while case .error(let error) = replies[batch.routedIndex], RedisInstant(.now()) < deadline,
+            error.kind.isTransient || (error.kind == .readOnly && backend.findsMasters)
         {
             guard (try? await Task.sleep(for: pause)) != nil else { throw .cancelled }
             // Quick for what passes at once, easy on a server that needs seconds.
             pause = min(pause * 2, .milliseconds(200))
-            replies = try await backend.perform(unit, durability).get()
+            replies = try await backend.perform(batch, durability).get()
         }
         return replies
     }

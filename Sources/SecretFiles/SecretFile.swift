@@ -19,7 +19,7 @@ package struct SecretFile: Sendable {
         package let description: String
     }
 
-    /// Reads a file; a secret that is in quotation marks, or behind a byte order mark, is refused.
+    /// Reads a file; a secret that is in quotation quotationMarks, or behind a byte order mark, is refused.
     package init(path: String) throws(Unusable) {
         var isFolder: ObjCBool = false
         let files = FileManager.default
@@ -38,9 +38,9 @@ package struct SecretFile: Sendable {
         }
         // Whether Foundation drops the mark depends on its version.
         if data.starts(with: [0xEF, 0xBB, 0xBF]),
-            let objection = WrittenValue.objection(to: "\u{FEFF}")
+            let problem = WrittenValue.problem(in: "\u{FEFF}")
         {
-            throw Unusable(description: "\(path) \(objection)")
+            throw Unusable(description: "\(path) \(problem)")
         }
         guard data.count <= Self.bytesMax, let content = String(bytes: data, encoding: .utf8)
         else {
@@ -52,8 +52,8 @@ package struct SecretFile: Sendable {
         guard !text.isEmpty else {
             throw Unusable(description: "\(path) is empty: write the secret into it")
         }
-        if let objection = WrittenValue.objection(to: text) {
-            throw Unusable(description: "\(path) \(objection)")
+        if let problem = WrittenValue.problem(in: text) {
+            throw Unusable(description: "\(path) \(problem)")
         }
         warning = Self.warning(path)
     }

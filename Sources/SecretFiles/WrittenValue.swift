@@ -7,24 +7,24 @@ package enum WrittenValue {
     /// What is wrong with a value and what to do, to follow the name of what holds it; nil where nothing is.
     ///
     /// Never quotes the value.
-    package static func objection(to text: String) -> String? {
-        if text.unicodeScalars.first == mark {
+    package static func problem(in text: String) -> String? {
+        if text.unicodeScalars.first == byteOrderMark {
             return "begins with a byte order mark (U+FEFF): save it as UTF-8 without one"
         }
         guard text.count >= 2, let first = text.first, let last = text.last,
-            marks.contains(where: { $0 == first && $1 == last })
+            quotationMarks.contains(where: { $0 == first && $1 == last })
         else { return nil }
         return "is in quotation marks, which are a part of the value: leave them out, as docker "
             + "--env-file keeps them"
     }
 
     /// A text without the byte order mark that it may begin with.
-    package static func withoutMark(_ text: String) -> String {
-        text.unicodeScalars.first == mark ? String(text.unicodeScalars.dropFirst()) : text
+    package static func withoutByteOrderMark(_ text: String) -> String {
+        text.unicodeScalars.first == byteOrderMark ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    private static let mark: Unicode.Scalar = "\u{FEFF}"
-    private static let marks: [(Character, Character)] = [
+    private static let byteOrderMark: Unicode.Scalar = "\u{FEFF}"
+    private static let quotationMarks: [(Character, Character)] = [
         ("\"", "\""), ("'", "'"), ("\u{201C}", "\u{201D}"), ("\u{2018}", "\u{2019}"),
     ]
 }

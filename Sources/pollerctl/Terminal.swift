@@ -189,7 +189,7 @@ extension Terminal {
         }
         guard let path = value(name + "_FILE") else {
             guard let text = value(name) else { return nil }
-            if let objection = WrittenValue.objection(to: text) {
+            if let objection = WrittenValue.problem(in: text) {
                 printError("\(name) \(objection)")
                 throw ExitCode(64)
             }

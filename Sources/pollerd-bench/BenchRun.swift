@@ -76,8 +76,8 @@ struct BenchRun: Sendable {
             case .scale: try await ScaleBench(store: store, plan: plan).measure(&report)
             case .json: try JSONBench(plan: plan).measure(&report)
             case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
-            case .crowd:
-                for gateways in plan.crowdGateways {
+            case .subscribers:
+                for gateways in plan.subscriberGateways {
                     let bench = CrowdBench(
                         store: store,
                         plan: plan,

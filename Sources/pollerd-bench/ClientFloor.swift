@@ -47,7 +47,7 @@ struct ClientFloor: Sendable {
         let own = ["client", "--connections", Self.connections, "--seconds", seconds]
         let trust = server.secured.map { ["--trust", $0.authority.file] } ?? []
         // Beside this very program.
-        let ownProgram = try? Programs.own("pollerd-bench")
+        let ownProgram = try? Programs.locate("pollerd-bench")
         let (wrkProgram, h2loadProgram) = (Programs.installed("wrk"), Programs.installed("h2load"))
         return [
             Client(

@@ -37,7 +37,7 @@ final class Crowd: Sendable {
             return ["enter \(perSocket) \(address) \(list) \(part.count)"]
                 + part.map { "\($0.account) \($0.source)" }
         }
-        let program = try Programs.own("pollerd-bench")
+        let program = try Programs.locate("pollerd-bench")
         processes = try beginnings.map { _ in try ChildProcess(program, ["crowd"]) }
     }
 
@@ -88,7 +88,7 @@ final class Crowd: Sendable {
     }
 
     private func ask(_ process: ChildProcess, _ lines: [String]) throws -> String {
-        guard let answer = process.ask(lines, within: Self.answerTimeout) else {
+        guard let answer = process.request(lines, within: Self.answerTimeout) else {
             throw BenchError("listeners do not answer")
         }
         return answer

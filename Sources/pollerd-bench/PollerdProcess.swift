@@ -41,7 +41,7 @@ final class PollerdProcess: Sendable {
         environment["POLLER_ADMIN_BIND"] = "127.0.0.1:0"
         environment["POLLER_LOG_LEVEL"] = "error"
         environment.merge(options) { $1 }
-        let command = [try Programs.own("pollerd"), role]
+        let command = [try Programs.locate("pollerd"), role]
         let words = authority?.command(for: command) ?? command
         process = try ChildProcess(
             words[0],

@@ -23,12 +23,12 @@ struct Bench: AsyncParsableCommand {
     func run() async throws {
         let configuration = try flags.configuration()
         _ = try Settings(configuration)
-        let program = try Programs.own("pollerd-bench")
+        let program = try Programs.locate("pollerd-bench")
         if let redis = configuration.values["redis_url"], redis.origin != .standard {
             unsafe setenv("POLLER_REDIS_URL", redis.text, 1)
         } else {
             unsafe unsetenv("POLLER_REDIS_URL")
         }
-        try Programs.become(program, plan.arguments)
+        try Programs.replaceProcess(with: program, plan.arguments)
     }
 }

@@ -39,10 +39,10 @@ struct AddressMemoryTests {
         let all = try addresses(new + old)
         memory.failed(all[0])
         #expect(try order(memory, new + old) == [old[0], new[1], old[1], new[0]])
-        memory.worked(all[3])
+        memory.succeeded(all[3])
         #expect(try order(memory, new + old) == [old[1], old[0], new[1], new[0]])
         #expect(try order(memory, new + old, isRetry: true) == [new[1], old[0], old[1], new[0]])
-        memory.worked(all[0])
+        memory.succeeded(all[0])
         memory.failed(all[3])
         #expect(try order(memory, new + old) == [new[0], old[0], new[1], old[1]])
     }
@@ -52,10 +52,10 @@ struct AddressMemoryTests {
         var memory = AddressMemory()
         let all = try addresses(new + old)
         memory.failed(all[0])
-        memory.worked(all[1])
-        memory.forget(allBut: Array(all.dropFirst()))
+        memory.succeeded(all[1])
+        memory.keep(only: Array(all.dropFirst()))
         #expect(!memory.isEmpty)
-        memory.forget(allBut: [all[3]])
+        memory.keep(only: [all[3]])
         #expect(memory.isEmpty)
     }
 }

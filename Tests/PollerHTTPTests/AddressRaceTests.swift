@@ -24,12 +24,14 @@ struct AddressRaceTests {
                 #expect(reply.status == 200)
             }
             await client.close()
-            #expect(server.asked.first?.text.contains("host: some.test:\(server.port)\r\n") == true)
+            #expect(
+                server.requests.first?.text.contains("host: some.test:\(server.port)\r\n") == true
+            )
         }
     }
 
     /// Runs `body` with a client and a host.
-    private func ask(_ body: (PooledClient, HTTPOrigin) async throws -> Void) async throws {
+    private func withClient(_ body: (PooledClient, HTTPOrigin) async throws -> Void) async throws {
         let client = PooledClient()
         try await body(client, HTTPOrigin(isSecure: false, host: "some.test", port: 80))
         await client.close()
@@ -45,18 +47,18 @@ struct AddressRaceTests {
                 try #require(silent.address),
                 try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
             ]
-            try await ask { client, origin in
-                var spans: [Int64] = []
+            try await withClient { client, origin in
+                var durations: [Int64] = []
                 for _ in 0..<2 {
                     let began = NIODeadline.now()
                     let result = await client.get("/", origin, addresses)
                     let reply = try result.answered()
                     #expect(reply.status == 200)
                     #expect(result?.peer == addresses[1])
-                    spans.append((NIODeadline.now() - began).nanoseconds / 1_000_000)
+                    durations.append((NIODeadline.now() - began).nanoseconds / 1_000_000)
                 }
-                #expect((240..<4000).contains(spans[0]), "\(spans)")
-                #expect(spans[1] < 240, "\(spans)")
+                #expect((240..<4000).contains(durations[0]), "\(durations)")
+                #expect(durations[1] < 240, "\(durations)")
             }
             try await silent.close()
         }
@@ -75,14 +77,14 @@ struct AddressRaceTests {
                 let addresses = try [one, other].map {
                     try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
                 }
-                try await ask { client, origin in
+                try await withClient { client, origin in
                     for _ in 0..<2 { _ = try await client.get("/", origin, addresses).answered() }
-                    #expect(one.asked.count == 2 && one.connections == 1)
+                    #expect(one.requests.count == 2 && one.connections == 1)
                     let rotated: [SocketAddress] = addresses.reversed()
                     let retried = await client.get("/", origin, rotated, isRetry: true)
                     let reply = try retried.answered()
                     #expect(reply.status == 200)
-                    #expect(retried?.peer == addresses[1] && other.asked.count == 1)
+                    #expect(retried?.peer == addresses[1] && other.requests.count == 1)
                 }
             }
         }
@@ -99,11 +101,11 @@ struct AddressRaceTests {
                 let addresses = try [old, new].map {
                     try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
                 }
-                try await ask { client, origin in
+                try await withClient { client, origin in
                     for address in addresses {
                         _ = try await client.get("/", origin, [address]).answered()
                     }
-                    #expect(old.asked.count == 1 && new.asked.count == 1)
+                    #expect(old.requests.count == 1 && new.requests.count == 1)
                     try await eventually { old.ended == 1 }
                 }
             }
@@ -112,9 +114,9 @@ struct AddressRaceTests {
 
     @Test("when no address answers the request fails once, and to no address")
     func noAddress() async throws {
-        let nobody = try (1...3).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 1) }
-        try await ask { client, origin in
-            let result = await client.get("/", origin, nobody)
+        let closedPorts = try (1...3).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 1) }
+        try await withClient { client, origin in
+            let result = await client.get("/", origin, closedPorts)
             guard case .unreachable? = result?.failure else {
                 Issue.record("\(String(describing: result))")
                 return

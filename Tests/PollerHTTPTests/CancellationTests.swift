@@ -21,7 +21,7 @@ struct CancellationTests {
             } _: { server in
                 let client = PooledClient()
                 let request = Task { await client.get("/", server) }
-                try await eventually { server.asked.count == 1 }
+                try await eventually { server.requests.count == 1 }
                 // So that what was sent has come, which nobody here can see; too short, it tests less.
                 try await Task.sleep(for: .milliseconds(20))
                 request.cancel()
@@ -55,7 +55,7 @@ struct CancellationTests {
         } _: { [limits] server in
             let client = PooledClient(limits: limits)
             let first = Task { await client.get("/first", server) }
-            try await eventually { server.asked.count == 1 }
+            try await eventually { server.requests.count == 1 }
             let second = Task { await client.get("/second", server) }
             let third = Task { await client.get("/third", server) }
             second.cancel()
@@ -63,15 +63,15 @@ struct CancellationTests {
             #expect(try await first.value.answered().status == 200)
             #expect(try await third.value.answered().status == 200)
             await client.close()
-            #expect(server.asked.map(\.request) == [1, 2])
-            #expect(!server.asked.contains { $0.text.contains("/second") })
+            #expect(server.requests.map(\.request) == [1, 2])
+            #expect(!server.requests.contains { $0.text.contains("/second") })
         }
     }
 
     @Test("answers go to their own requests, whichever others are cancelled or run out of time")
     func neverMixed() async throws {
-        try await ScriptedServer.run { asked in
-            let path = asked.text.split(separator: " ")[1]
+        try await ScriptedServer.run { request in
+            let path = request.text.split(separator: " ")[1]
             let number = Int(path.split(separator: "/").last ?? "") ?? 0
             let answer = "HTTP/1.1 200 OK\r\ncontent-length: \(path.count)\r\n\r\n"
             // Some come at once, some late, some in two parts.

@@ -41,7 +41,7 @@ struct ClientExpectationsTests {
         return text
     }
 
-    private func ask(_ lines: String..., body: String = "") throws {
+    private func send(_ lines: String..., body: String = "") throws {
         let text = lines.map { "\($0)\r\n" }.joined() + "\r\n" + body
         try channel.writeInbound(ByteBuffer(string: text))
     }
@@ -58,10 +58,10 @@ struct ClientExpectationsTests {
     @Test("HEAD has the head of GET and nothing behind it, with and without a length")
     func head() throws {
         for headers: HTTPHeaders in [["content-length": "2"], [:]] {
-            try ask("GET / HTTP/1.1", "Host: a")
+            try send("GET / HTTP/1.1", "Host: a")
             try answer("ok", headers)
             let got = try sent()
-            try ask("HEAD / HTTP/1.1", "Host: a")
+            try send("HEAD / HTTP/1.1", "Host: a")
             #expect(application.heads.last?.method == .GET)
             try answer("ok", headers)
             let end = try #require(got.firstRange(of: "\r\n\r\n"))
@@ -71,11 +71,11 @@ struct ClientExpectationsTests {
 
     @Test("HTTP/1.0 gets no chunks, is told that the connection ends, and asks for that")
     func old() throws {
-        try ask("GET / HTTP/1.0", "Connection: keep-alive")
+        try send("GET / HTTP/1.0", "Connection: keep-alive")
         #expect(application.heads.last?.headers["connection"] == ["close"])
         try answer("ok")
         #expect(try sent() == "HTTP/1.0 200 OK\r\nconnection: close\r\n\r\nok")
-        try ask("HEAD / HTTP/1.0")
+        try send("HEAD / HTTP/1.0")
         try answer("ok", ["content-length": "2"])
         #expect(
             try sent() == "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n"
@@ -85,13 +85,13 @@ struct ClientExpectationsTests {
     @Test("who waits to send a body is asked for it at once, once")
     func expected() throws {
         let line = "HTTP/1.1 100 Continue\r\n\r\n"
-        try ask("POST / HTTP/1.1", "Host: a", "Expect: 100-Continue", "Content-Length: 4")
+        try send("POST / HTTP/1.1", "Host: a", "Expect: 100-Continue", "Content-Length: 4")
         #expect(try sent() == line)
         try channel.writeInbound(ByteBuffer(string: "body"))
         #expect(try sent().isEmpty)
         try answer("ok", ["content-length": "2"])
         #expect(try sent().hasSuffix("\r\n\r\nok"))
-        try ask("POST / HTTP/1.1", "Host: a", "Expect: 100-continue", "Transfer-Encoding: chunked")
+        try send("POST / HTTP/1.1", "Host: a", "Expect: 100-continue", "Transfer-Encoding: chunked")
         #expect(try sent() == line)
     }
 
@@ -113,10 +113,10 @@ struct ClientExpectationsTests {
         #expect(try sent().isEmpty)
     }
 
-    @Test("a client that sends several requests is asked in its turn")
+    @Test("a client that sends several requests is request in its turn")
     func pipelined() throws {
-        try ask("GET / HTTP/1.1", "Host: a")
-        try ask("PUT / HTTP/1.1", "Host: a", "Expect: 100-continue", "Content-Length: 4")
+        try send("GET / HTTP/1.1", "Host: a")
+        try send("PUT / HTTP/1.1", "Host: a", "Expect: 100-continue", "Content-Length: 4")
         #expect(application.heads.count == 2)
         #expect(try sent().isEmpty, "the first answer comes first")
         try answer("ok", ["content-length": "2"])

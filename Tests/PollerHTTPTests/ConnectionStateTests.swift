@@ -11,8 +11,8 @@ struct ConnectionStateTests {
         var state = ConnectionState()
         _ = state.opened()
         for _ in 0..<served {
-            state.ask(ConnectionState.Expectation())
-            _ = state.heard(bytes: 20)
+            state.begin(ConnectionState.Expectation())
+            _ = state.received(byteCount: 20)
             _ = state.receive(.head(head(204)))
             _ = state.receive(.end(nil))
             _ = state.readComplete(isClean: true)
@@ -20,12 +20,12 @@ struct ConnectionStateTests {
         return state
     }
 
-    private func asked(
+    private func busy(
         served: Int = 0,
         _ expectation: ConnectionState.Expectation = ConnectionState.Expectation()
     ) -> ConnectionState {
         var state = idle(served: served)
-        state.ask(expectation)
+        state.begin(expectation)
         return state
     }
 
@@ -56,14 +56,16 @@ struct ConnectionStateTests {
         guard case .refuse(.tls("no")) = state.fail(.tls("no")) else {
             return #expect(Bool(false), "not refused")
         }
-        #expect(state.phase == .over)
-        guard case .none = state.fail(.closed) else { return #expect(Bool(false), "told twice") }
+        #expect(state.phase == .closed)
+        guard case .none = state.fail(.closed) else {
+            return #expect(Bool(false), "reported twice")
+        }
     }
 
     @Test("an answer is handed over when all that came has been looked at, then it serves again")
     func answered() {
-        var state = asked()
-        _ = state.heard(bytes: 100)
+        var state = busy()
+        _ = state.received(byteCount: 100)
         _ = state.receive(.head(head(200, ["a": "b"])))
         _ = state.receive(.body(ByteBuffer(string: "he")))
         _ = state.receive(.body(ByteBuffer(string: "llo")))
@@ -83,7 +85,7 @@ struct ConnectionStateTests {
         let endings: [(inout ConnectionState) -> ConnectionState.Action] = [
             { $0.readComplete(isClean: false) },
             { state in
-                _ = state.heard(bytes: 5)
+                _ = state.received(byteCount: 5)
                 return state.readComplete(isClean: true)
             },
             { state in
@@ -94,48 +96,50 @@ struct ConnectionStateTests {
             { $0.fail(.closed) },
         ]
         for ending in endings {
-            var state = asked()
-            _ = state.heard(bytes: 40)
+            var state = busy()
+            _ = state.received(byteCount: 40)
             _ = state.receive(.head(head(200)))
             _ = state.receive(.end(nil))
             guard case .finish(.answered, isReusable: false) = ending(&state) else {
                 Issue.record("not handed over")
                 continue
             }
-            #expect(state.phase == .over)
+            #expect(state.phase == .closed)
         }
     }
 
     @Test("bytes that nobody asked for end an idle connection")
     func unsolicited() {
         var state = idle(served: 1)
-        guard case .close = state.heard(bytes: 1) else { return #expect(Bool(false), "kept") }
-        #expect(state.phase == .over)
+        guard case .close = state.received(byteCount: 1) else {
+            return #expect(Bool(false), "kept")
+        }
+        #expect(state.phase == .closed)
     }
 
     @Test("1xx heads are no answer; 101 is one that nobody asked for")
     func interim() {
-        var state = asked()
+        var state = busy()
         for status in [100, 102, 103] {
             guard case .none = state.receive(.head(head(status))) else {
                 return #expect(Bool(false), "\(status)")
             }
         }
-        #expect(state.phase == .asked)
+        #expect(state.phase == .awaitingHead)
         guard case .finish(.failed(.notHTTP), isReusable: false) = state.receive(.head(head(101)))
         else { return #expect(Bool(false), "101") }
     }
 
     @Test("an answer that says close, or comes before the request was sent, is the last")
     func last() {
-        var closing = asked()
+        var closing = busy()
         _ = closing.receive(.head(head(200, ["connection": "close"])))
         _ = closing.receive(.end(nil))
         guard case .finish(.answered, isReusable: false) = closing.readComplete(isClean: true)
         else { return #expect(Bool(false), "close") }
         for isWritten in [false, true] {
-            var early = asked(ConnectionState.Expectation(isRepeatable: false, hasBody: true))
-            if isWritten { early.wrote() }
+            var early = busy(ConnectionState.Expectation(isRepeatable: false, hasBody: true))
+            if isWritten { early.bodyWritten() }
             _ = early.receive(.head(head(413)))
             _ = early.receive(.end(nil))
             guard
@@ -152,15 +156,15 @@ struct ConnectionStateTests {
     )
     func repeating() {
         for failure in [HTTPFailure.closed, .reset(104)] {
-            var worn = asked(served: 1)
+            var worn = busy(served: 1)
             guard case .repeatElsewhere = worn.fail(failure) else {
                 return #expect(Bool(false), "not repeated")
             }
         }
-        var new = asked()
-        var post = asked(served: 1, ConnectionState.Expectation(isRepeatable: false))
-        var begun = asked(served: 1)
-        _ = begun.heard(bytes: 1)
+        var new = busy()
+        var post = busy(served: 1, ConnectionState.Expectation(isRepeatable: false))
+        var begun = busy(served: 1)
+        _ = begun.received(byteCount: 1)
         for (name, action) in [
             ("new", new.fail(.closed)), ("post", post.fail(.closed)),
             ("begun", begun.fail(.closed)),
@@ -170,7 +174,7 @@ struct ConnectionStateTests {
                 continue
             }
         }
-        var late = asked(served: 1)
+        var late = busy(served: 1)
         guard case .finish(.failed(.deadline), isReusable: false) = late.abandon(.deadline) else {
             return #expect(Bool(false), "a deadline was repeated")
         }
@@ -179,9 +183,9 @@ struct ConnectionStateTests {
     @Test("what breaks behind a whole status line leaves the status, and a 1xx leaves nothing")
     func statusLine() {
         for failure in [HTTPFailure.closed, .notHTTP("x"), .deadline] {
-            var state = asked(served: 1)
-            _ = state.heard(bytes: 17)
-            state.heard(status: 202)
+            var state = busy(served: 1)
+            _ = state.received(byteCount: 17)
+            state.received(status: 202)
             guard
                 case .finish(.cutShort(let reply, failure), isReusable: false) = state.fail(failure)
             else {
@@ -190,18 +194,18 @@ struct ConnectionStateTests {
             }
             #expect(reply.status == 202 && !reply.hasHead && reply.headers.isEmpty)
         }
-        var interim = asked()
-        interim.heard(status: 103)
+        var interim = busy()
+        interim.received(status: 103)
         guard case .finish(.failed(.closed), isReusable: false) = interim.fail(.closed) else {
             return #expect(Bool(false), "103")
         }
         // What an earlier answer said is nothing of this one's.
-        var next = asked(served: 1)
-        next.heard(status: 200)
+        var next = busy(served: 1)
+        next.received(status: 200)
         _ = next.receive(.head(head(204)))
         _ = next.receive(.end(nil))
         _ = next.readComplete(isClean: true)
-        next.ask(ConnectionState.Expectation())
+        next.begin(ConnectionState.Expectation())
         guard case .finish(.failed(.deadline), isReusable: false) = next.abandon(.deadline) else {
             return #expect(Bool(false), "an old status")
         }
@@ -211,7 +215,7 @@ struct ConnectionStateTests {
     func bounded() {
         let ten = ConnectionState.Expectation(bodyBytesMax: 10)
         for length in ["11", "9223372036854775807", "9223372036854775808", "99999999999999999999"] {
-            var announced = asked(ten)
+            var announced = busy(ten)
             guard
                 case .finish(.failed(.tooLarge), isReusable: false) = announced.receive(
                     .head(head(200, ["content-length": length]))
@@ -219,7 +223,7 @@ struct ConnectionStateTests {
             else { return #expect(Bool(false), "announced \(length)") }
         }
         for parts in [["12345678901"], ["12345", "67890", "1"]] {
-            var state = asked(ten)
+            var state = busy(ten)
             _ = state.receive(.head(head(200)))
             var action = ConnectionState.Action.none
             for part in parts { action = state.receive(.body(ByteBuffer(string: part))) }
@@ -229,32 +233,32 @@ struct ConnectionStateTests {
             }
             #expect(String(buffer: reply.body) == "1234567890")
         }
-        var fits = asked(ten)
+        var fits = busy(ten)
         _ = fits.receive(.head(head(200)))
         _ = fits.receive(.body(ByteBuffer(string: "1234567890")))
-        #expect(fits.phase == .answering)
+        #expect(fits.phase == .readingBody)
     }
 
     @Test("heads without end, 1xx without end and chunks of nothing are cut off")
     func overhead() {
-        var state = asked()
-        _ = state.heard(bytes: ConnectionState.headBytesMax)
+        var state = busy()
+        _ = state.received(byteCount: ConnectionState.headBytesMax)
         guard case .none = state.decoded() else { return #expect(Bool(false), "too early") }
-        _ = state.heard(bytes: 1)
+        _ = state.received(byteCount: 1)
         guard case .finish(.failed(.notHTTP), isReusable: false) = state.decoded() else {
             return #expect(Bool(false), "endless")
         }
-        var chunked = asked()
+        var chunked = busy()
         _ = chunked.receive(.head(head(200)))
-        _ = chunked.heard(bytes: 600_000)
+        _ = chunked.received(byteCount: 600_000)
         _ = chunked.receive(.body(ByteBuffer(repeating: 1, count: 100_000)))
         guard case .none = chunked.decoded() else { return #expect(Bool(false), "chunks of one") }
     }
 
     @Test("an answer in the middle of which the connection ends is cut short")
     func half() {
-        var state = asked(served: 1)
-        _ = state.heard(bytes: 30)
+        var state = busy(served: 1)
+        _ = state.received(byteCount: 30)
         _ = state.receive(.head(head(200)))
         _ = state.receive(.body(ByteBuffer(string: "ha")))
         guard case .finish(.cutShort(let reply, .closed), isReusable: false) = state.fail(.closed)

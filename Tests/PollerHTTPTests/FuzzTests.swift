@@ -14,12 +14,12 @@ struct FuzzTests {
         arguments: (0..<24).map { UInt64($0) }
     )
     func oneOutcome(seed: UInt64) throws {
-        var world = try FuzzedWorld(seed: seed)
-        for _ in 0..<1500 { world.step() }
-        world.finish()
-        #expect(world.requests > 100, "seed \(seed): hardly anything was asked")
-        #expect(world.answers > 20, "seed \(seed): hardly anything was answered")
-        for problem in world.problems { Issue.record("seed \(seed): \(problem)") }
+        var client = try FuzzedClient(seed: seed)
+        for _ in 0..<1500 { client.step() }
+        client.finish()
+        #expect(client.requests > 100, "seed \(seed): too few requests")
+        #expect(client.answers > 20, "seed \(seed): too few responses")
+        for problem in client.problems { Issue.record("seed \(seed): \(problem)") }
     }
 }
 
@@ -36,17 +36,17 @@ private struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// One request, and all that it was told.
+/// One request, and all that it was results.
 private final class FuzzedExchange: HTTPExchange {
-    private(set) var told: [HTTPResult] = []
+    private(set) var results: [HTTPResult] = []
 
-    override func tell(_ result: HTTPResult) { told.append(result) }
+    override func complete(with result: HTTPResult) { results.append(result) }
 }
 
 /// Connections that lead nowhere but into the test's hands; used on one thread.
-private final class FuzzedMaker: ConnectionMaker {
+private final class FuzzedDialer: ConnectionMaker {
     /// What it was asked for: an embedded channel stands for a socket.
-    struct Made {
+    struct FakeConnection {
         let channel: EmbeddedChannel
         let connection: HTTPConnection
         let address: SocketAddress
@@ -70,60 +70,60 @@ private final class FuzzedMaker: ConnectionMaker {
 }
 
 /// A client's connections on an embedded event loop, and servers that answer, break and lie by chance.
-private struct FuzzedWorld {
+private struct FuzzedClient {
     private var random: SplitMix
     private let loop = EmbeddedEventLoop()
-    private let maker: FuzzedMaker
+    private let dialer: FuzzedDialer
     private let connections: LoopConnections
     private let origin: HTTPOrigin
     private let address: SocketAddress
-    private var channels: [FuzzedMaker.Made] = []
+    private var channels: [FuzzedDialer.FakeConnection] = []
     /// What each channel's server has yet to say: pieces, each of which arrives at once.
-    private var speech: [ObjectIdentifier: [ByteBuffer]] = [:]
+    private var pending: [ObjectIdentifier: [ByteBuffer]] = [:]
     private var exchanges: [FuzzedExchange] = []
     private(set) var problems: [String] = []
 
     var requests: Int { exchanges.count }
     var answers: Int {
-        exchanges.count { if case .answered? = $0.told.first?.outcome { true } else { false } }
+        exchanges.count { if case .answered? = $0.results.first?.outcome { true } else { false } }
     }
 
     init(seed: UInt64) throws {
         random = SplitMix(state: seed)
         address = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
         origin = HTTPOrigin(isSecure: false, host: "a.test", port: 80)
-        maker = FuzzedMaker(loop)
+        dialer = FuzzedDialer(loop)
         var limits = ConnectionLimits()
         limits.connectionsMax = 4
         limits.waitingMax = 6
         limits.idleMs = 20_000
         limits.ageMs = 60_000
-        connections = LoopConnections(loop, limits, maker)
+        connections = LoopConnections(loop, limits, dialer)
     }
 
     mutating func step() {
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<25: ask()
+        case 0..<25: sendRequest()
         case 25..<40: connect()
-        case 40..<85: speak()
+        case 40..<85: deliver()
         case 85..<88: end()
         case 88..<94: cancel()
         case 94..<98: loop.advanceTime(by: .milliseconds(.random(in: 1...300, using: &random)))
-        default: lie()
+        default: sendUnsolicited()
         }
-        listen()
+        receiveRequests()
     }
 
     /// Ends everything, and counts.
     mutating func finish() {
         connections.close()
-        while !maker.attempts.value.isEmpty { connect() }
+        while !dialer.attempts.value.isEmpty { connect() }
         loop.advanceTime(by: .seconds(100))
         for exchange in exchanges {
-            if exchange.told.count != 1 {
-                problems.append("request \(exchange.id) was told \(exchange.told.count) outcomes")
+            if exchange.results.count != 1 {
+                problems.append("request \(exchange.id) has \(exchange.results.count) outcomes")
             }
-            for result in exchange.told { check(result, exchange) }
+            for result in exchange.results { check(result, exchange) }
         }
     }
 
@@ -135,7 +135,7 @@ private struct FuzzedWorld {
         problems.append("request \(exchange.id) was answered as \(names[0])")
     }
 
-    private mutating func ask() {
+    private mutating func sendRequest() {
         let id = UInt64(exchanges.count + 1)
         let isPost = Int.random(in: 0..<4, using: &random) == 0
         let call = HTTPCall(
@@ -154,8 +154,8 @@ private struct FuzzedWorld {
     }
 
     private mutating func connect() {
-        guard !maker.attempts.value.isEmpty else { return }
-        let (origin, owner, address) = maker.attempts.value.removeFirst()
+        guard !dialer.attempts.value.isEmpty else { return }
+        let (origin, owner, address) = dialer.attempts.value.removeFirst()
         guard Int.random(in: 0..<6, using: &random) > 0 else {
             origin.failedToOpen(for: owner, .unreachable(111))
             return
@@ -170,26 +170,26 @@ private struct FuzzedWorld {
             problems.append("an embedded channel failed: \(error)")
         }
         channels.append(
-            FuzzedMaker.Made(channel: channel, connection: connection, address: address)
+            FuzzedDialer.FakeConnection(channel: channel, connection: connection, address: address)
         )
         connection.connected(to: address)
     }
 
     /// Lets each server read what was sent, and think of an answer.
-    private mutating func listen() {
-        for made in channels {
+    private mutating func receiveRequests() {
+        for fake in channels {
             var text = ""
-            while let bytes = try? made.channel.readOutbound(as: IOData.self) {
+            while let bytes = try? fake.channel.readOutbound(as: IOData.self) {
                 if case .byteBuffer(let buffer) = bytes { text += String(buffer: buffer) }
             }
             guard !text.isEmpty else { continue }
             let id = text.split(separator: " ")[1].dropFirst()
             let pieces = answer("\(id)-\(id)-\(id)")
-            speech[ObjectIdentifier(made.channel), default: []] += pieces
+            pending[ObjectIdentifier(fake.channel), default: []] += pieces
         }
         // What a server would still have said is lost, and its channel's identity may be used again.
-        for made in channels where !made.channel.isActive {
-            speech[ObjectIdentifier(made.channel)] = nil
+        for fake in channels where !fake.channel.isActive {
+            pending[ObjectIdentifier(fake.channel)] = nil
         }
         channels.removeAll { !$0.channel.isActive }
     }
@@ -230,41 +230,45 @@ private struct FuzzedWorld {
         }
         // With the answer's last byte comes the beginning of another that nobody asked for, or all of it.
         if Int.random(in: 0..<6, using: &random) == 0 {
-            let evil = Array("HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil".utf8)
-            let count = Int.random(in: 1...evil.count, using: &random)
-            pieces[pieces.count - 1].writeBytes(evil.prefix(count))
-            if count < evil.count { pieces.append(ByteBuffer(bytes: evil.dropFirst(count))) }
+            let unsolicited = Array(
+                "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil".utf8
+            )
+            let count = Int.random(in: 1...unsolicited.count, using: &random)
+            pieces[pieces.count - 1].writeBytes(unsolicited.prefix(count))
+            if count < unsolicited.count {
+                pieces.append(ByteBuffer(bytes: unsolicited.dropFirst(count)))
+            }
         }
         return pieces
     }
 
-    private mutating func speak() {
-        guard let made = channels.randomElement(using: &random) else { return }
-        let key = ObjectIdentifier(made.channel)
-        guard var pieces = speech[key], !pieces.isEmpty else { return }
+    private mutating func deliver() {
+        guard let fake = channels.randomElement(using: &random) else { return }
+        let key = ObjectIdentifier(fake.channel)
+        guard var pieces = pending[key], !pieces.isEmpty else { return }
         let piece = pieces.removeFirst()
-        speech[key] = pieces
+        pending[key] = pieces
         // An error is one of the connection's own.
-        _ = try? made.channel.writeInbound(piece)
+        _ = try? fake.channel.writeInbound(piece)
     }
 
     /// A server says what nobody asked for, while it is not asked.
-    private mutating func lie() {
-        guard let made = channels.randomElement(using: &random),
-            speech[ObjectIdentifier(made.channel), default: []].isEmpty, made.connection.isIdle
+    private mutating func sendUnsolicited() {
+        guard let fake = channels.randomElement(using: &random),
+            pending[ObjectIdentifier(fake.channel), default: []].isEmpty, fake.connection.isIdle
         else { return }
-        let evil = "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil"
-        _ = try? made.channel.writeInbound(
-            ByteBuffer(string: String(evil.prefix(.random(in: 1...60, using: &random))))
+        let unsolicited = "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil"
+        _ = try? fake.channel.writeInbound(
+            ByteBuffer(string: String(unsolicited.prefix(.random(in: 1...60, using: &random))))
         )
     }
 
     private mutating func end() {
-        guard let made = channels.randomElement(using: &random) else { return }
+        guard let fake = channels.randomElement(using: &random) else { return }
         if Bool.random(using: &random) {
-            made.channel.pipeline.fireErrorCaught(IOError(errnoCode: 104, reason: "read"))
+            fake.channel.pipeline.fireErrorCaught(IOError(errnoCode: 104, reason: "read"))
         }
-        _ = made.channel.close()
+        _ = fake.channel.close()
     }
 
     private mutating func cancel() {

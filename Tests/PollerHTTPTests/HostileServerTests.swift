@@ -226,8 +226,8 @@ struct HostileServerTests {
         let evil = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
         let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
         // Between two requests, some time after the first answer.
-        try await ScriptedServer.run { asked in
-            asked.connection == 1 ? [.send(good), .pause(ms: 50), .send(evil)] : [.send(good)]
+        try await ScriptedServer.run { request in
+            request.connection == 1 ? [.send(good), .pause(ms: 50), .send(evil)] : [.send(good)]
         } _: { server in
             let client = PooledClient()
             #expect(word(await client.get("/", server)) == "200 good")
@@ -257,9 +257,9 @@ struct HostileServerTests {
         let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
         for end in [Step.close, .reset] {
             for isPost in [false, true] {
-                try await ScriptedServer.run { asked in
+                try await ScriptedServer.run { request in
                     // The second request of a connection finds it dead.
-                    asked.request == 1 ? [.send(good)] : [end]
+                    request.request == 1 ? [.send(good)] : [end]
                 } _: { server in
                     let client = PooledClient()
                     #expect(word(await client.get("/", server)) == "200 good")
@@ -277,8 +277,8 @@ struct HostileServerTests {
             }
         }
         // Not for ever: a new connection that dies is an answer, too.
-        try await ScriptedServer.run { asked in
-            asked.connection == 1 && asked.request == 1 ? [.send(good)] : [.close]
+        try await ScriptedServer.run { request in
+            request.connection == 1 && request.request == 1 ? [.send(good)] : [.close]
         } _: { server in
             let client = PooledClient()
             #expect(word(await client.get("/", server)) == "200 good")
@@ -287,8 +287,8 @@ struct HostileServerTests {
             await client.close()
         }
         // Nor when a byte of an answer came.
-        try await ScriptedServer.run { asked in
-            asked.request == 1 ? [.send(good)] : [.send("H"), .close]
+        try await ScriptedServer.run { request in
+            request.request == 1 ? [.send(good)] : [.send("H"), .close]
         } _: { server in
             let client = PooledClient()
             #expect(word(await client.get("/", server)) == "200 good")

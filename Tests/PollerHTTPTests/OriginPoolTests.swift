@@ -19,7 +19,7 @@ struct OriginPoolTests {
         case .none: "none"
         case .start: "start"
         case .open(let owner): owner == nil ? "open" : "open for"
-        case .crowded: "crowded"
+        case .tooManyWaiting: "crowded"
         case .unreachable: "unreachable"
         }
     }
@@ -27,18 +27,18 @@ struct OriginPoolTests {
     @Test("each request that waits has a connection made for it, up to the bound")
     func opens() {
         var pool = pool()
-        #expect(word(pool.ask(Thing())) == "open")
-        #expect(word(pool.ask(Thing())) == "open")
-        #expect(word(pool.ask(Thing())) == "none")
-        #expect(word(pool.ask(Thing())) == "crowded")
+        #expect(word(pool.request(Thing())) == "open")
+        #expect(word(pool.request(Thing())) == "open")
+        #expect(word(pool.request(Thing())) == "none")
+        #expect(word(pool.request(Thing())) == "crowded")
     }
 
     @Test("who waits longest is served first, and the connection used last is used first")
     func order() {
         var pool = pool()
         let (first, second) = (Thing(), Thing())
-        _ = pool.ask(first)
-        _ = pool.ask(second)
+        _ = pool.request(first)
+        _ = pool.request(second)
         let (one, two) = (Thing(), Thing())
         guard case .start(let served, let by) = pool.opened(one, for: nil, wasOwned: false),
             case .start(let next, _) = pool.opened(two, for: nil, wasOwned: false)
@@ -46,7 +46,7 @@ struct OriginPoolTests {
         #expect(served === first && by === one && next === second)
         _ = pool.free(one)
         _ = pool.free(two)
-        guard case .start(_, let used) = pool.ask(Thing()) else {
+        guard case .start(_, let used) = pool.request(Thing()) else {
             return #expect(Bool(false), "not reused")
         }
         #expect(used === two)
@@ -56,8 +56,8 @@ struct OriginPoolTests {
     func unreachable() {
         var pool = pool(connectionsMax: 1)
         let (first, second) = (Thing(), Thing())
-        _ = pool.ask(first)
-        _ = pool.ask(second)
+        _ = pool.request(first)
+        _ = pool.request(second)
         guard case .unreachable(let failed) = pool.failedToOpen(for: nil, wasOwned: false) else {
             return #expect(Bool(false), "nobody failed")
         }
@@ -70,10 +70,10 @@ struct OriginPoolTests {
     @Test("a lost connection is replaced only if somebody waits")
     func lost() {
         var pool = pool(connectionsMax: 1)
-        _ = pool.ask(Thing())
+        _ = pool.request(Thing())
         let one = Thing()
         _ = pool.opened(one, for: nil, wasOwned: false)
-        _ = pool.ask(Thing())
+        _ = pool.request(Thing())
         #expect(word(pool.lost(one, wasIdle: false)) == "open")
         let two = Thing()
         #expect(word(pool.opened(two, for: nil, wasOwned: false)) == "start")
@@ -86,14 +86,14 @@ struct OriginPoolTests {
     func again() {
         var pool = pool()
         let request = Thing()
-        _ = pool.ask(request)
-        _ = pool.ask(Thing())
+        _ = pool.request(request)
+        _ = pool.request(Thing())
         let (one, two) = (Thing(), Thing())
         _ = pool.opened(one, for: nil, wasOwned: false)
         _ = pool.opened(two, for: nil, wasOwned: false)
         _ = pool.free(two)
         _ = pool.lost(one, wasIdle: false)
-        guard case .open(let owner) = pool.askAgain(request) else {
+        guard case .open(let owner) = pool.retry(request) else {
             return #expect(Bool(false), "no new one")
         }
         #expect(owner === request)
@@ -108,17 +108,17 @@ struct OriginPoolTests {
     @Test("a request takes the connection used last that leads where it may go")
     func fitting() {
         var pool = pool()
-        _ = pool.ask(Thing())
-        _ = pool.ask(Thing())
+        _ = pool.request(Thing())
+        _ = pool.request(Thing())
         let (one, two) = (Thing(), Thing())
         for connection in [one, two] { _ = pool.opened(connection, for: nil, wasOwned: false) }
         for connection in [one, two] { _ = pool.free(connection) }
-        guard case .start(_, let used) = pool.ask(Thing(), fits: { $0 === one }) else {
+        guard case .start(_, let used) = pool.request(Thing(), fits: { $0 === one }) else {
             return #expect(Bool(false), "not reused")
         }
         #expect(used === one && pool.hasIdle)
         #expect(
-            word(pool.ask(Thing(), fits: { $0 === one })) == "none",
+            word(pool.request(Thing(), fits: { $0 === one })) == "none",
             "as many as may be are made"
         )
     }
@@ -127,9 +127,9 @@ struct OriginPoolTests {
     func left() {
         var pool = pool(connectionsMax: 1)
         let (first, second) = (Thing(), Thing())
-        _ = pool.ask(first)
-        _ = pool.ask(second)
-        pool.leave(first)
+        _ = pool.request(first)
+        _ = pool.request(second)
+        pool.cancel(first)
         guard case .start(let served, _) = pool.opened(Thing(), for: nil, wasOwned: false) else {
             return #expect(Bool(false), "not served")
         }
@@ -139,8 +139,8 @@ struct OriginPoolTests {
     @Test("idle connections are retired, busy ones are not")
     func retired() {
         var pool = pool()
-        _ = pool.ask(Thing())
-        _ = pool.ask(Thing())
+        _ = pool.request(Thing())
+        _ = pool.request(Thing())
         let (busy, idle) = (Thing(), Thing())
         _ = pool.opened(busy, for: nil, wasOwned: false)
         _ = pool.opened(idle, for: nil, wasOwned: false)

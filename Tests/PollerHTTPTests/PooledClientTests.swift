@@ -24,19 +24,19 @@ struct PooledClientTests {
             #expect(posted.status == 200)
             await client.close()
             #expect(server.connections == 1)
-            let first = try #require(server.asked.first)
+            let first = try #require(server.requests.first)
             #expect(
                 first.text
                     == "GET /1?a=b HTTP/1.1\r\nhost: 127.0.0.1:\(server.port)\r\na: b\r\n\r\n"
             )
-            #expect(server.asked.last?.text.hasSuffix("content-length: 4\r\n\r\nbody") == true)
+            #expect(server.requests.last?.text.hasSuffix("content-length: 4\r\n\r\nbody") == true)
         }
     }
 
     @Test("many at once each get their own answer")
     func own() async throws {
-        try await ScriptedServer.run { asked in
-            let path = asked.text.split(separator: " ")[1]
+        try await ScriptedServer.run { request in
+            let path = request.text.split(separator: " ")[1]
             return [.send("HTTP/1.1 200 OK\r\ncontent-length: \(path.count)\r\n\r\n\(path)")]
         } _: { server in
             let client = PooledClient()
@@ -92,7 +92,7 @@ struct PooledClientTests {
                 return await group.reduce(into: [HTTPResult?]()) { $0.append($1) }
             }
             await client.close()
-            let crowded = outcomes.count { $0?.failure == .crowded }
+            let crowded = outcomes.count { $0?.failure == .tooManyWaiting }
             // Two are sent when their connections are there; until then they wait, too.
             #expect((3...5).contains(crowded))
             #expect(outcomes.count { (try? $0.answered()) != nil } == 8 - crowded)
@@ -120,7 +120,7 @@ struct PooledClientTests {
                 #expect(result?.failure == .deadline, "\(steps)")
                 #expect((990..<6000).contains(ms), "\(ms)")
                 // On a busy machine the time may be over before the connection is there; that one is kept.
-                try await eventually { server.ended == server.asked.count }
+                try await eventually { server.ended == server.requests.count }
                 await client.close()
             }
         }
@@ -153,12 +153,12 @@ struct PooledClientTests {
                 trustRoots: .default,
                 limits: ConnectionLimits(),
                 group: .singleton,
-                leads: { _ in elsewhere }
+                connectAddress: { _ in elsewhere }
             )
             let judged = try SocketAddress(ipAddress: "127.0.0.2", port: server.port)
             #expect(await client.get("/", at: judged)?.failure == .wrongPeer)
             await client.close()
-            #expect(server.asked.isEmpty)
+            #expect(server.requests.isEmpty)
         }
     }
 
@@ -190,7 +190,7 @@ struct PooledClientTests {
         } _: { server in
             let client = PooledClient()
             async let hanging = client.get("/", server)
-            try await eventually { server.asked.count == 1 }
+            try await eventually { server.requests.count == 1 }
             await client.close()
             #expect(await hanging?.failure == .cancelled)
             try await eventually { server.ended == 1 }

@@ -28,7 +28,7 @@ final class ScriptedServer: Sendable {
     }
 
     /// Which request it is: of which connection, and which of its requests, both from 1.
-    struct Asked: Hashable, Sendable {
+    struct Request: Hashable, Sendable {
         let connection: Int
         let request: Int
         /// All that was sent for it, head and body.
@@ -37,16 +37,16 @@ final class ScriptedServer: Sendable {
 
     private struct State: Sendable {
         var connections = 0
-        var asked: [Asked] = []
+        var received: [Request] = []
         var ended = 0
     }
 
-    private let script: @Sendable (Asked) -> [Step]
+    private let script: @Sendable (Request) -> [Step]
     private let onAccept: [Step]
     private let state = Mutex(State())
     private let channel = Mutex<(any Channel)?>(nil)
 
-    private init(_ onAccept: [Step], _ script: @escaping @Sendable (Asked) -> [Step]) {
+    private init(_ onAccept: [Step], _ script: @escaping @Sendable (Request) -> [Step]) {
         self.onAccept = onAccept
         self.script = script
     }
@@ -55,7 +55,7 @@ final class ScriptedServer: Sendable {
     static func run(
         tls: NIOSSLContext? = nil,
         onAccept: [Step] = [],
-        _ script: @escaping @Sendable (Asked) -> [Step],
+        _ script: @escaping @Sendable (Request) -> [Step],
         _ body: (ScriptedServer) async throws -> Void
     ) async throws {
         let server = ScriptedServer(onAccept, script)
@@ -81,7 +81,7 @@ final class ScriptedServer: Sendable {
     /// Where it listens.
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
     /// Every request so far.
-    var asked: [Asked] { state.withLock { $0.asked } }
+    var requests: [Request] { state.withLock { $0.received } }
     /// Connections so far, and those of them that have ended.
     var connections: Int { state.withLock { $0.connections } }
     var ended: Int { state.withLock { $0.ended } }
@@ -93,9 +93,9 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    fileprivate func take(_ asked: Asked) -> [Step] {
-        state.withLock { $0.asked.append(asked) }
-        return script(asked)
+    fileprivate func take(_ request: Request) -> [Step] {
+        state.withLock { $0.received.append(request) }
+        return script(request)
     }
 
     fileprivate func end() { state.withLock { $0.ended += 1 } }
@@ -107,7 +107,7 @@ final class ScriptedServer: Sendable {
 
         private let server: ScriptedServer
         private var number = 0
-        private var requests = 0
+        private var requestCount = 0
         private var text = ""
         /// Bytes of a request's body that have not come yet.
         private var unread = 0
@@ -135,11 +135,11 @@ final class ScriptedServer: Sendable {
                 // A body that has not come yet is not waited for: an early answer is one of the tests.
                 let body = text[end.upperBound...].prefix(length ?? 0)
                 unread = (length ?? 0) - body.utf8.count
-                requests += 1
+                requestCount += 1
                 let whole = String(text[..<body.endIndex])
                 text = String(text[body.endIndex...])
-                let asked = Asked(connection: number, request: requests, text: whole)
-                run(server.take(asked)[...], context)
+                let request = Request(connection: number, request: requestCount, text: whole)
+                run(server.take(request)[...], context)
             }
         }
 

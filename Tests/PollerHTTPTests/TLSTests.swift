@@ -16,7 +16,7 @@ struct TLSTests {
         _ name: String = "pay.example.test",
         protocols: [String] = ["http/1.1"],
         believes: Bool = true,
-        _ script: @escaping @Sendable (ScriptedServer.Asked) -> [ScriptedServer.Step],
+        _ script: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step],
         _ body: (PooledClient, ScriptedServer) async throws -> Void
     ) async throws {
         let pair = try CertificatePair(name: name)
@@ -56,7 +56,7 @@ struct TLSTests {
                 #expect(String(buffer: reply.body) == "ok")
             }
             #expect(server.connections == 1)
-            #expect(server.asked[0].text.contains("host: pay.example.test:\(server.port)\r\n"))
+            #expect(server.requests[0].text.contains("host: pay.example.test:\(server.port)\r\n"))
         }
     }
 
@@ -68,7 +68,7 @@ struct TLSTests {
             guard case .tls? = try await get(client, server)?.failure else {
                 return #expect(Bool(false), "another name")
             }
-            #expect(server.asked.isEmpty)
+            #expect(server.requests.isEmpty)
         }
         try await run(believes: false) { _ in
             [.send(Self.answer)]
@@ -76,7 +76,7 @@ struct TLSTests {
             guard case .tls? = try await get(client, server)?.failure else {
                 return #expect(Bool(false), "nobody known")
             }
-            #expect(server.asked.isEmpty)
+            #expect(server.requests.isEmpty)
         }
     }
 
@@ -154,8 +154,8 @@ struct TLSTests {
 
     @Test("a connection that was cut without notice between two requests costs no poll")
     func race() async throws {
-        try await run { asked in
-            asked.request == 1 ? [.send(Self.answer)] : [.cut]
+        try await run { request in
+            request.request == 1 ? [.send(Self.answer)] : [.cut]
         } _: { client, server in
             for _ in 0..<2 { _ = try await get(client, server).answered() }
             #expect(server.connections == 2)

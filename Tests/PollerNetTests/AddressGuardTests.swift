@@ -64,7 +64,7 @@ struct AddressGuardTests {
     )
     func objections(url: String, allowed: String, said: String?) throws {
         let guarding = AddressGuard(allowing: try AddressRange.list(allowed))
-        let objection = guarding.objection(to: try NotifyURL(url))
+        let objection = guarding.rejectionReason(for: try NotifyURL(url))
         #expect((objection == nil) == (said == nil), "\(url): \(objection ?? "nothing")")
         #expect(objection?.contains(said ?? "") ?? true, "\(url): \(objection ?? "")")
     }

@@ -14,10 +14,10 @@ struct LookupPlanTests {
 
     /// Asks for names, each by a caller of its own; the last caller.
     @discardableResult
-    private mutating func ask(_ names: [String]) -> Int {
+    private mutating func lookUp(_ names: [String]) -> Int {
         for name in names {
             callers += 1
-            #expect(plan.ask(name, caller: callers, at: time(.zero)) == nil)
+            #expect(plan.lookUp(name, caller: callers, at: time(.zero)) == nil)
         }
         return callers
     }
@@ -32,9 +32,9 @@ struct LookupPlanTests {
 
     @Test("who asks for the same name waits for the same lookup")
     mutating func shared() {
-        ask(["a.test", "a.test", "a.test"])
+        lookUp(["a.test", "a.test", "a.test"])
         #expect(plan.start() == ["a.test"])
-        ask(["a.test"])
+        lookUp(["a.test"])
         #expect(plan.start() == [])
         #expect(plan.finish("a.test", answer, at: time(.zero)) == [1, 2, 3, 4])
     }
@@ -44,32 +44,32 @@ struct LookupPlanTests {
         let address = try SocketAddress(ipAddress: "192.0.2.1", port: 0)
         let answer = isFound ? .success([address]) : self.answer
         let span: Duration = .seconds(isFound ? 3 : 1)
-        ask(["a.test"])
+        lookUp(["a.test"])
         _ = plan.start()
         _ = plan.finish("a.test", answer, at: time(.seconds(10)))
         let before = time(.seconds(10) + span - .milliseconds(1))
-        #expect(plan.ask("a.test", caller: 2, at: before) == answer)
-        #expect(plan.ask("a.test", caller: 3, at: time(.seconds(10) + span)) == nil)
+        #expect(plan.lookUp("a.test", caller: 2, at: before) == answer)
+        #expect(plan.lookUp("a.test", caller: 3, at: time(.seconds(10) + span)) == nil)
         #expect(plan.start() == ["a.test"])
     }
 
     @Test("two domains whose names never end leave threads for all others")
     mutating func domains() {
-        ask(names(100, below: "mire-one.test") + names(100, below: "deep.mire-two.test"))
+        lookUp(names(100, below: "mire-one.test") + names(100, below: "deep.mire-two.test"))
         let stuck = plan.start()
         #expect(stuck.count { $0.hasSuffix("mire-one.test") } == LookupLimits.domainMax)
         #expect(stuck.count { $0.hasSuffix("mire-two.test") } == LookupLimits.domainMax / 2)
-        ask(["shop.good.test", "intranet"])
+        lookUp(["shop.good.test", "intranet"])
         #expect(plan.start() == ["shop.good.test", "intranet"])
     }
 
     @Test("a customer's domain below a registry's does not fill the registry's")
     mutating func registries() {
-        ask(names(100, below: "mire.co.uk") + ["shop.good.co.uk", "other.co.uk"])
+        lookUp(names(100, below: "mire.co.uk") + ["shop.good.co.uk", "other.co.uk"])
         #expect(
             plan.start() == ["h0.mire.co.uk", "h1.mire.co.uk", "shop.good.co.uk", "other.co.uk"]
         )
-        ask(["late.co.uk"])
+        lookUp(["late.co.uk"])
         #expect(plan.start() == [])
         finish("other.co.uk")
         #expect(plan.start() == ["late.co.uk"])
@@ -79,7 +79,7 @@ struct LookupPlanTests {
     mutating func threads() {
         let most = LookupLimits.threadsMax
         let names = (0...most + 1).map { "h.d\($0).test" }
-        ask(names)
+        lookUp(names)
         #expect(plan.start() == Array(names.prefix(most)))
         #expect(plan.start() == [])
         finish("h.d1.test")
@@ -88,16 +88,16 @@ struct LookupPlanTests {
 
     @Test("a name that nobody waits for any more is skipped")
     mutating func abandoned() {
-        ask(names(LookupLimits.domainMax, below: "mire.test"))
+        lookUp(names(LookupLimits.domainMax, below: "mire.test"))
         #expect(plan.start().count == LookupLimits.domainMax)
-        let first = ask(["late.mire.test"])
+        let first = lookUp(["late.mire.test"])
         #expect(plan.start() == [])
-        plan.leave("late.mire.test", caller: first)
-        ask(["later.mire.test", "latest.mire.test"])
+        plan.cancel("late.mire.test", caller: first)
+        lookUp(["later.mire.test", "latest.mire.test"])
         finish("h0.mire.test")
         #expect(plan.start() == ["later.mire.test"])
         // Asked for again, it has another turn, and only one.
-        ask(["late.mire.test"])
+        lookUp(["late.mire.test"])
         finish("h1.mire.test")
         finish("h2.mire.test")
         #expect(plan.start() == ["latest.mire.test", "late.mire.test"])
@@ -105,11 +105,11 @@ struct LookupPlanTests {
 
     @Test("a lookup goes on without its callers, and is remembered")
     mutating func left() {
-        let caller = ask(["a.test"])
+        let caller = lookUp(["a.test"])
         _ = plan.start()
-        plan.leave("a.test", caller: caller)
+        plan.cancel("a.test", caller: caller)
         #expect(plan.finish("a.test", answer, at: time(.zero)) == [])
-        #expect(plan.ask("a.test", caller: 2, at: time(.zero)) == answer)
+        #expect(plan.lookUp("a.test", caller: 2, at: time(.zero)) == answer)
     }
 
     @Test("whatever happens, no bound is exceeded and nobody is forgotten", arguments: 1...50)
@@ -126,11 +126,11 @@ struct LookupPlanTests {
             let name = "h\(Int.random(in: 0..<9, using: &chance)).\(suffix)"
             switch Int.random(in: 0..<5, using: &chance) {
             case 0...2:
-                #expect(plan.ask(name, caller: step, at: now) == nil)
+                #expect(plan.lookUp(name, caller: step, at: now) == nil)
                 wanted[name, default: []].insert(step)
             case 3:
                 guard let caller = wanted[name]?.randomElement(using: &chance) else { continue }
-                plan.leave(name, caller: caller)
+                plan.cancel(name, caller: caller)
                 wanted[name]?.remove(caller)
             default:
                 guard let name = running.sorted().randomElement(using: &chance) else { continue }

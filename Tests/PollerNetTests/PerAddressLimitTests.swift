@@ -3,17 +3,17 @@ import Testing
 
 @Suite("What one address may hold")
 struct PerAddressLimitTests {
-    private let places = Places()
+    private let places = SlotCounter()
 
     private func take(
         _ bound: PerAddressLimit,
         _ text: String,
         of total: Int
     ) throws
-        -> Places.Place?
+        -> SlotCounter.Slot?
     {
         let address: IPAddress = try #require(IPAddress(text))
-        return bound.place(in: places, of: total, for: address)
+        return bound.slot(in: places, of: total, for: address)
     }
 
     @Test("half of all, until one is given back")

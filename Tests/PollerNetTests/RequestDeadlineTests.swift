@@ -9,10 +9,10 @@ import Testing
 @Suite("Deadlines of a connection")
 struct RequestDeadlineTests {
     private let loop = EmbeddedEventLoop()
-    private let spans = RequestDeadline.Spans()
+    private let limits = RequestDeadline.Limits()
 
     /// A server's channel with a decoder and the deadline around it.
-    private func channel(_ arrival: Places.Place = .uncounted) throws -> EmbeddedChannel {
+    private func channel(_ arrival: SlotCounter.Slot = .uncounted) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(loop: loop)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(RequestDeadline(arrival: arrival))
@@ -35,7 +35,7 @@ struct RequestDeadlineTests {
     @Test("a connection that sends nothing is closed")
     func silence() throws {
         let channel = try channel()
-        loop.advanceTime(by: spans.head - .seconds(1))
+        loop.advanceTime(by: limits.head - .seconds(1))
         #expect(channel.isActive)
         loop.advanceTime(by: .seconds(1))
         #expect(!channel.isActive)
@@ -55,13 +55,13 @@ struct RequestDeadlineTests {
     func nextHead() throws {
         let channel = try channel()
         try send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", to: channel)
-        loop.advanceTime(by: spans.head * 3)
+        loop.advanceTime(by: limits.head * 3)
         #expect(channel.isActive)
         try answer(on: channel)
-        loop.advanceTime(by: spans.head * 3)
+        loop.advanceTime(by: limits.head * 3)
         #expect(channel.isActive)
         try send("GET", to: channel)
-        loop.advanceTime(by: spans.head)
+        loop.advanceTime(by: limits.head)
         #expect(!channel.isActive)
     }
 
@@ -72,15 +72,15 @@ struct RequestDeadlineTests {
         let channel = try channel()
         channel.isWritable = false
         channel.pipeline.fireChannelWritabilityChanged()
-        loop.advanceTime(by: spans.head - .seconds(1))
+        loop.advanceTime(by: limits.head - .seconds(1))
         try send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", to: channel)
         channel.isWritable = true
         channel.pipeline.fireChannelWritabilityChanged()
-        loop.advanceTime(by: spans.stall * 2)
+        loop.advanceTime(by: limits.stall * 2)
         #expect(channel.isActive)
         channel.isWritable = false
         channel.pipeline.fireChannelWritabilityChanged()
-        loop.advanceTime(by: spans.stall)
+        loop.advanceTime(by: limits.stall)
         #expect(!channel.isActive)
     }
 
@@ -111,7 +111,7 @@ struct RequestDeadlineTests {
         try send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", to: silent[0])
         let next = try connect()
         #expect(next.isActive)
-        loop.advanceTime(by: spans.head)
+        loop.advanceTime(by: limits.head)
         #expect([silent[0], silent[1], next].map(\.isActive) == [true, false, false])
         #expect(try connect().isActive)
     }

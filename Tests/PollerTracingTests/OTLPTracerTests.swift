@@ -11,7 +11,7 @@ import Tracing
 /// the messages of opentelemetry-proto.
 @Suite struct OTLPTracerTests {
     private let queue = SpanQueue()
-    private var work: TracerOfWork { TracerOfWork(tracer: OTLPTracer(queue: queue)) }
+    private var work: OTLPWorkTracer { OTLPWorkTracer(tracer: OTLPTracer(queue: queue)) }
     private let now = Timestamp(ms: 1_795_165_200_125)
 
     private var ended: [SpanRecord] { queue.take(1000) ?? [] }
@@ -99,7 +99,7 @@ import Tracing
     @Test("a queue that is full drops what comes, and keeps what was there")
     func full() {
         let queue = SpanQueue(spansMax: 3)
-        let work = TracerOfWork(tracer: OTLPTracer(queue: queue))
+        let work = OTLPWorkTracer(tracer: OTLPTracer(queue: queue))
         let named = (0..<5).map { _ in
             let span = work.begin(.poll, under: nil, linked: nil, at: now)
             span.end(SpanFacts(), at: now)

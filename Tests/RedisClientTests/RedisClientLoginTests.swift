@@ -89,7 +89,7 @@ import Testing
         }
         let url = "rediss://127.0.0.1:\(server.port)"
         var further = LiveRedis.patient
-        further.tls.furtherRootsFile = certificates.files.authority.path
+        further.tls.additionalRootsFile = certificates.files.authority.path
         try await LiveRedis.withClient(url, configuration: further) { client in
             try await client.waitUntilConnected(timeout: .seconds(10))
         }

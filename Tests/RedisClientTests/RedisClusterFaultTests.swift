@@ -10,7 +10,7 @@ extension RedisTopologyTests {
         func failover() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             var configuration = LiveRedis.patient
-            configuration.refusalPatience = .seconds(10)
+            configuration.refusalRetryTimeout = .seconds(10)
             configuration.commandTimeout = .seconds(10)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
@@ -37,7 +37,7 @@ extension RedisTopologyTests {
         func unserved() async throws {
             let cluster = try await RedisClusterProcess.start()
             var configuration = LiveRedis.patient
-            configuration.refusalPatience = .milliseconds(300)
+            configuration.refusalRetryTimeout = .milliseconds(300)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
                 try cluster.masters[2].must("CLUSTER", "DELSLOTS", "12182")
@@ -62,7 +62,7 @@ extension RedisTopologyTests {
             let cluster = try await RedisClusterProcess.start()
             let log = RecordedLog()
             var configuration = LiveRedis.impatient(.milliseconds(500))
-            configuration.refusalPatience = .milliseconds(100)
+            configuration.refusalRetryTimeout = .milliseconds(100)
             try await LiveRedis.withClient(
                 cluster.url,
                 configuration: configuration,
@@ -100,18 +100,20 @@ extension RedisTopologyTests {
                 for key in ["foo", "one", "hello"] {
                     _ = try await client.send(RedisCommand("SET", [.string(key), "1"]))
                 }
-                #expect(client.reach == RedisReach(masters: 3))
+                #expect(client.reachability == RedisReachability(masters: 3))
                 let lost = RedisEndpoint.tcp(host: "127.0.0.1", port: cluster.masters[2].port)
                 cluster.masters[2].kill()
-                try await eventually("the loss is noticed") { client.reach.away == [lost] }
+                try await eventually("the loss is noticed") {
+                    client.reachability.unreachable == [lost]
+                }
                 try await eventually("the others serve") {
                     let done = try? await client.send(RedisCommand("SET", ["hello", "2"]))
                     return done?.string == "OK"
                 }
-                #expect(client.reach.isUsable && !client.isConnected)
+                #expect(client.reachability.isUsable && !client.isConnected)
                 // One of three is no majority, and serves nothing.
                 cluster.masters[1].kill()
-                try await eventually("it is of no use") { !client.reach.isUsable }
+                try await eventually("it is of no use") { !client.reachability.isUsable }
             }
         }
 

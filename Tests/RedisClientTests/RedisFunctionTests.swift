@@ -181,10 +181,10 @@ import Testing
     @Test("functions are tried again a while after they were refused")
     func patience() {
         var use = RedisFunctionUse()
-        #expect(use.isTried)
+        #expect(use.isEnabled)
         let isFirst = use.refused(now: RedisInstant(.now()))
-        #expect(isFirst && !use.isTried)
+        #expect(isFirst && !use.isEnabled)
         let isToldAgain = use.refused(now: RedisInstant(uptimeNs: 0))
-        #expect(!isToldAgain && use.isTried)
+        #expect(!isToldAgain && use.isEnabled)
     }
 }

@@ -147,7 +147,7 @@ import Testing
         var random = random
         var state = try ready()
         state.drain(.masterMoved)
-        #expect(state.leaving == .masterMoved)
+        #expect(state.drainFailure == .masterMoved)
         guard case .reconnect = state.lost(now: start, using: &random) else {
             Issue.record("not replaced")
             return
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-extension RedisLinkState where Use == Void, Socket == Void {
+extension RedisLinkState where Context == Void, Socket == Void {
     fileprivate mutating func start() -> Bool { start(()) }
 
     /// The server is found and the socket opens.

@@ -28,7 +28,7 @@ import Testing
     func busy() async throws {
         let server = try RedisServerProcess(arguments: ["--busy-reply-threshold", "20"])
         var configuration = LiveRedis.patient
-        configuration.refusalPatience = .milliseconds(200)
+        configuration.refusalRetryTimeout = .milliseconds(200)
         let endless = RedisCommand("EVAL", ["while true do end", 0])
         try await LiveRedis.withClient(server.url) { culprit in
             try await LiveRedis.withClient(server.url, configuration: configuration) { client in
@@ -40,7 +40,7 @@ import Testing
                 }
                 #expect(await kind { try await write(client) } == .busy)
                 var patience = LiveRedis.patient
-                patience.refusalPatience = .seconds(30)
+                patience.refusalRetryTimeout = .seconds(30)
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
                 let patient = RedisURL(target: .server(.unix(path: server.socketPath)))
                 // It logs in before the server is busy again.
@@ -66,7 +66,7 @@ import Testing
     func loading() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
         var configuration = LiveRedis.patient
-        configuration.refusalPatience = .seconds(30)
+        configuration.refusalRetryTimeout = .seconds(30)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             let fill = "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end"
             _ = try await client.send(RedisCommand("EVAL", [.string(fill), 0]))
@@ -91,7 +91,7 @@ import Testing
     func replication() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.patient
-        configuration.refusalPatience = .milliseconds(50)
+        configuration.refusalRetryTimeout = .milliseconds(50)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             try server.must("CONFIG", "SET", "min-replicas-to-write", "1")
             #expect(await kind { try await write(client) } == .tooFewReplicas)

@@ -168,8 +168,8 @@ extension RedisTopologyTests {
         .array(words.map { .bulk(Array($0.utf8)) })
     }
 
-    private func answer(_ host: String, epoch: String) -> RedisSentinelAnswer? {
-        RedisSentinelAnswer(
+    private func answer(_ host: String, epoch: String) -> RedisSentinelReply? {
+        RedisSentinelReply(
             [
                 texts(host, "6379"), texts("name", "m", "config-epoch", epoch),
                 .array([texts("name", "x", "ip", "10.0.0.7", "port", "26380", "odd")]),
@@ -183,11 +183,11 @@ extension RedisTopologyTests {
         let old = answer("old", epoch: "3")
         let new = answer("new", epoch: "4")
         let all = [old, new, old].compactMap(\.self)
-        #expect(RedisSentinelAnswer.best(of: all) == new)
+        #expect(RedisSentinelReply.best(of: all) == new)
         let stale = answer("stale", epoch: "3")
         let tied = [stale, old, old].compactMap(\.self)
-        #expect(RedisSentinelAnswer.best(of: tied) == old)
-        #expect(RedisSentinelAnswer.best(of: []) == nil)
+        #expect(RedisSentinelReply.best(of: tied) == old)
+        #expect(RedisSentinelReply.best(of: []) == nil)
     }
 
     @Test("an answer names the master, its epoch and the other sentinels, all over TLS if asked so")
@@ -201,9 +201,9 @@ extension RedisTopologyTests {
     @Test("who may only ask for the address still gets it; who knows no address says nothing")
     func partial() {
         let refused = RedisValue.error(RedisReplyError(line: "NOPERM no"))
-        let read = RedisSentinelAnswer([texts("h", "1"), refused, refused], from: sentinel)
+        let read = RedisSentinelReply([texts("h", "1"), refused, refused], from: sentinel)
         #expect(read?.epoch == 0 && read?.peers == [])
-        #expect(RedisSentinelAnswer([.null, refused, refused], from: sentinel) == nil)
-        #expect(RedisSentinelAnswer([texts("h", "0"), .null, .null], from: sentinel) == nil)
+        #expect(RedisSentinelReply([.null, refused, refused], from: sentinel) == nil)
+        #expect(RedisSentinelReply([texts("h", "0"), .null, .null], from: sentinel) == nil)
     }
 }

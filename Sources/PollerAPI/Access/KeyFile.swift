@@ -48,7 +48,7 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     package init(text: String) throws(InvalidInput) {
         var callers: [KeyDigest: Caller] = [:]
         var names: Set<String> = []
-        let lines = WrittenValue.withoutMark(text)
+        let lines = WrittenValue.withoutByteOrderMark(text)
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
             let words = line.split { $0 == " " || $0 == "\t" }
@@ -60,7 +60,7 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                     "line \(index + 1): a key is 20 to 200 printable ASCII characters without spaces"
                 )
             }
-            if let objection = WrittenValue.objection(to: String(key)) {
+            if let objection = WrittenValue.problem(in: String(key)) {
                 throw Self.wrong("line \(index + 1): the key \(objection)")
             }
             callers[KeyDigest(of: key)] = try Self.caller(

@@ -35,7 +35,7 @@ final class LongPolls: Sendable {
     private let perKey: Int
     private let clock: any Clock<Duration>
     private let isStoreReachable: (@Sendable () -> Bool)?
-    private let places = Places()
+    private let places = SlotCounter()
 
     /// - `addresses`: how many of the places one address may take.
     /// - `perKey`: how many one key may take, so that one service cannot lock out the others; 0: all.
@@ -83,7 +83,7 @@ final class LongPolls: Sendable {
         return try await read()
     }
 
-    private func enter(_ waiter: Waiter?) throws(Problem) -> [Places.Place] {
+    private func enter(_ waiter: Waiter?) throws(Problem) -> [SlotCounter.Slot] {
         guard let place = places.take("all", most: Self.waitersMax) else {
             throw Problem(
                 .tooManyWaiters,
@@ -94,7 +94,7 @@ final class LongPolls: Sendable {
         }
         guard let waiter else { return [place] }
         let total = Self.waitersMax
-        guard let ofAddress = addresses.place(in: places, of: total, for: waiter.address) else {
+        guard let ofAddress = addresses.slot(in: places, of: total, for: waiter.address) else {
             throw Self.tooMany("too many", "from this address", "POLLER_CONNECTIONS_PER_ADDRESS")
         }
         guard let key = waiter.key, perKey > 0 else { return [place, ofAddress] }

@@ -87,7 +87,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         do throws(RequestFailure) {
             route = try await client.route(
                 to: target,
-                turn: attempt - 1,
+                precedingAttempts: attempt - 1,
                 within: receiver.endpoint?.timeout ?? timeout
             )
         } catch {

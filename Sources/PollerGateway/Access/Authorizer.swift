@@ -177,14 +177,14 @@ enum BearerToken {
 /// Counts connections by client, so that one client cannot take all places.
 struct ConnectionSlots: Sendable {
     let limits: GatewayLimits
-    private let places = Places()
+    private let places = SlotCounter()
 
     init(_ limits: GatewayLimits) {
         self.limits = limits
     }
 
     /// A place for one more connection of somebody; nil when they have too many.
-    func place(of principal: Principal) -> Places.Place? {
+    func place(of principal: Principal) -> SlotCounter.Slot? {
         let most =
             switch principal.credential {
             case .none, .key: limits.connectionsPerKeyMax > 0 ? limits.connectionsPerKeyMax : .max

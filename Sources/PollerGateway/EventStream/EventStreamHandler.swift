@@ -29,7 +29,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     private var subscription: Subscription?
     private var began = Duration.zero
     /// Held as long as the stream lasts.
-    private var place: Places.Place?
+    private var place: SlotCounter.Slot?
     private var hasRequest = false
     private var isInputClosed = false
     /// Whether the end of the source is the end of the stream.

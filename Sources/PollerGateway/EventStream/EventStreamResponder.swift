@@ -36,7 +36,7 @@ struct EventStreamResponder: Sendable {
     /// What a request is answered.
     enum Answer: Sendable {
         /// Held as long as the stream lasts.
-        case stream(Subscription, Places.Place)
+        case stream(Subscription, SlotCounter.Slot)
         /// There is nothing more to come: 204.
         case done
         /// Not now: 200, and when to come back.

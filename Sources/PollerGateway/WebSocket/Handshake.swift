@@ -120,10 +120,10 @@ final class Arrival {
     /// The request and the reason, when it is refused without reading more of it.
     var refused: (head: HTTPRequestHead, refusal: Refusal)?
     private let channel: any Channel
-    private var place: Places.Place?
+    private var place: SlotCounter.Slot?
     private var deadline: Scheduled<Void>?
 
-    init(_ channel: any Channel, _ place: Places.Place) {
+    init(_ channel: any Channel, _ place: SlotCounter.Slot) {
         self.channel = channel
         self.place = place
         close(after: Self.requestMax)

@@ -34,7 +34,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     /// When the session's time began, by the loop's.
     private var began = Duration.zero
     /// Held as long as the connection lasts: one of those its credentials may have.
-    private var place: Places.Place?
+    private var place: SlotCounter.Slot?
     private var isAuthenticating = false
     /// What has come while credentials are looked up.
     private var held: [ClientFrame] = []

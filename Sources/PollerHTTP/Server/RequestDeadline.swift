@@ -24,7 +24,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     package typealias OutboundOut = IOData
 
     /// The limits of one connection.
-    package struct Spans: Sendable {
+    package struct Limits: Sendable {
         /// From connecting, or from the first byte, to a complete head.
         ///
         /// A phone on a train needs as long for 16 KiB. nginx waits a minute, Apache 20 s.
@@ -38,7 +38,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         package init() {}
     }
 
-    private let spans: Spans
+    private let limits: Limits
     /// Held until the first head is complete.
     private var arrival: AnyObject?
     private var headTimer: Scheduled<Void>?
@@ -49,17 +49,17 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     /// Deadlines of a connection that holds `arrival` until its first head is complete: whatever the
     /// listener counts its connections without a request by.
-    package init(arrival: AnyObject? = nil, spans: Spans = Spans()) {
+    package init(arrival: AnyObject? = nil, limits: Limits = Limits()) {
         self.arrival = arrival
-        self.spans = spans
+        self.limits = limits
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        headTimer = Self.close(context, after: spans.head)
+        headTimer = Self.close(context, after: limits.head)
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if headTimer == nil, !isInRequest { headTimer = Self.close(context, after: spans.head) }
+        if headTimer == nil, !isInRequest { headTimer = Self.close(context, after: limits.head) }
         context.fireChannelRead(data)
     }
 
@@ -74,7 +74,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         stallTimer?.cancel()
-        stallTimer = context.channel.isWritable ? nil : Self.close(context, after: spans.stall)
+        stallTimer = context.channel.isWritable ? nil : Self.close(context, after: limits.stall)
         context.fireChannelWritabilityChanged()
     }
 
@@ -84,7 +84,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         promise: EventLoopPromise<Void>?
     ) {
         if mode == .output, lingerTimer == nil {
-            lingerTimer = Self.close(context, after: spans.linger)
+            lingerTimer = Self.close(context, after: limits.linger)
         }
         context.close(mode: mode, promise: promise)
     }

@@ -96,7 +96,7 @@ package struct HTTPUpstream: Upstream, Service {
         do throws(RequestFailure) {
             route = try await client.route(
                 to: target,
-                turn: watch.state.failures,
+                precedingAttempts: watch.state.failures,
                 within: min(timeout, source.timeout)
             )
         } catch {

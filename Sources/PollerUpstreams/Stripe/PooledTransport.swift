@@ -109,14 +109,15 @@ extension StripeError {
         case .handshakeTimeout: (kind, detail) = (.timeout, "the TLS handshake took too long")
         case .tls(let words): (kind, detail) = (.connection, "TLS failed: \(words)")
         case .unreachable(let number):
-            let why = HTTPFailure.words(number)
+            let why = HTTPFailure.systemMessage(number)
             (kind, detail) = (.connection, "cannot connect to \(origin.authority): \(why)")
         case .unresolved: (kind, detail) = (.connection, "the host has no address")
         case .wrongPeer: (kind, detail) = (.connection, "the connection led to another address")
-        case .crowded: (kind, detail) = (.connection, "too many requests wait for a connection")
+        case .tooManyWaiting:
+            (kind, detail) = (.connection, "too many requests wait for a connection")
         case .closed: (kind, detail) = (.reset, "the connection was closed")
         case .reset(let number):
-            (kind, detail) = (.reset, HTTPFailure.words(number))
+            (kind, detail) = (.reset, HTTPFailure.systemMessage(number))
         case .notHTTP(let words): (kind, detail) = (.notHTTP, words)
         case .cancelled: (kind, detail) = (.cancelled, "the poll was cut off")
         case .other(let words): (kind, detail) = (.connection, words)

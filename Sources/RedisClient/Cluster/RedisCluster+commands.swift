@@ -7,37 +7,39 @@ extension RedisCluster {
     /// nodes that only time ends.
     private static let redirectionsMax = 16
     /// Redirections that are followed at once; later ones wait, doubling from 10 ms.
-    private static let redirectionsAtOnce = 4
+    private static let immediateRedirectionsMax = 4
 
     func perform(
-        _ unit: RedisUnit,
+        _ batch: RedisBatch,
         _ durability: RedisDurability?
     ) async -> RedisRequest.Outcome {
-        let slot = unit.slot
+        let slot = batch.slot
         var target = Target.owner
-        var sentOn = 0
+        var redirections = 0
         while true {
             let (node, endpoint): (RedisNode, RedisEndpoint)
             switch find(slot, target) {
-            case .node(let found, let place): (node, endpoint) = (found, place)
+            case .node(let found, let address): (node, endpoint) = (found, address)
             case .unknown:
-                if case .failure(let error) = await mapKnown() { return .failure(error) }
+                if case .failure(let error) = await waitForMap() { return .failure(error) }
                 continue
             case .unserved(let slot):
-                refresh.want()
-                return .success(unit.refused(Self.unserved(slot)))
+                refresh.request()
+                return .success(batch.refused(Self.unserved(slot)))
             case .closed: return .failure(.closed)
             }
             let isImporting = if case .importing = target { true } else { false }
-            let commands = isImporting ? unit.asking : unit.commands
+            let commands = isImporting ? batch.asking : batch.commands
             var outcome = await node.perform(commands, durability)
-            if isImporting { outcome = outcome.map { unit.withoutAsking($0) } }
-            guard let next = self.next(after: outcome, of: unit, at: endpoint),
-                sentOn < Self.redirectionsMax
+            if isImporting { outcome = outcome.map { batch.withoutAsking($0) } }
+            guard let next = self.next(after: outcome, of: batch, at: endpoint),
+                redirections < Self.redirectionsMax
             else { return outcome }
-            sentOn += 1
-            if sentOn > Self.redirectionsAtOnce {
-                let pause = Duration.milliseconds(10 << (sentOn - Self.redirectionsAtOnce - 1))
+            redirections += 1
+            if redirections > Self.immediateRedirectionsMax {
+                let pause = Duration.milliseconds(
+                    10 << (redirections - Self.immediateRedirectionsMax - 1)
+                )
                 guard (try? await Task.sleep(for: min(pause, .milliseconds(200)))) != nil else {
                     return .failure(.cancelled)
                 }
@@ -47,18 +49,18 @@ extension RedisCluster {
     }
 
     func pipeline(_ commands: [RedisCommand]) async -> RedisRequest.Outcome {
-        let units = commands.map { RedisUnit([$0]) }
+        let batches = commands.map { RedisBatch([$0]) }
         var replies = [RedisValue?](repeating: nil, count: commands.count)
-        switch await performTogether(units) {
+        switch await performTogether(batches) {
         case .failure(let error): return .failure(error)
         case .success(let answered): for (index, reply) in answered { replies[index] = reply }
         }
         // What was not executed goes its own way, in order.
         for index in replies.indices where replies[index] == nil {
-            switch await perform(units[index], nil) {
+            switch await perform(batches[index], nil) {
             case .failure(let error): return .failure(error)
             // Safe: each command of a unit has a reply.
-            case .success(let own): replies[index] = own[0]
+            case .success(let batchReplies): replies[index] = batchReplies[0]
             }
         }
         return .success(replies.map { $0 ?? .null })
@@ -68,7 +70,7 @@ extension RedisCluster {
         _ command: RedisCommand
     ) async -> Result<[RedisNodeReply], RedisError> {
         if state.withLock({ $0.map == nil }) {
-            if case .failure(let error) = await mapKnown() { return .failure(error) }
+            if case .failure(let error) = await waitForMap() { return .failure(error) }
         }
         let masters = state.withLock { $0.map?.masters ?? [] }
         return await withTaskGroup { group in
@@ -81,9 +83,9 @@ extension RedisCluster {
             for await (endpoint, outcome) in group {
                 switch outcome {
                 case .failure(let error): return .failure(error)
-                case .success(let own):
+                case .success(let nodeReplies):
                     // Safe: each command of a unit has a reply.
-                    replies.append(RedisNodeReply(node: endpoint, reply: own[0]))
+                    replies.append(RedisNodeReply(node: endpoint, reply: nodeReplies[0]))
                 }
             }
             return replies.isEmpty ? .failure(.closed) : .success(replies)
@@ -92,12 +94,12 @@ extension RedisCluster {
 
     /// Sends each node its part in one go; what was not executed is missing from the result.
     private func performTogether(
-        _ units: [RedisUnit]
+        _ batches: [RedisBatch]
     ) async -> Result<[(Int, RedisValue)], RedisError> {
         typealias Part = (node: RedisNode, endpoint: RedisEndpoint, indices: [Int])
         var parts: [RedisEndpoint: Part] = [:]
-        for (index, unit) in units.enumerated() {
-            guard case .node(let node, let endpoint) = find(unit.slot, .owner) else { continue }
+        for (index, batch) in batches.enumerated() {
+            guard case .node(let node, let endpoint) = find(batch.slot, .owner) else { continue }
             parts[endpoint, default: (node, endpoint, [])].indices.append(index)
         }
         return await withTaskGroup { group in
@@ -105,7 +107,7 @@ extension RedisCluster {
                 // All nodes at once; the commands' timeout ends each.
                 group.addTask {
                     // Safe: each unit has one command here.
-                    let commands = part.indices.map { units[$0].commands[0] }
+                    let commands = part.indices.map { batches[$0].commands[0] }
                     return await (part, part.node.perform(commands, nil))
                 }
             }
@@ -116,8 +118,8 @@ extension RedisCluster {
                 case .failure(let error): return .failure(error)
                 case .success(let replies):
                     for (index, reply) in zip(part.indices, replies) {
-                        let own = RedisRequest.Outcome.success([reply])
-                        if next(after: own, of: units[index], at: part.endpoint) == nil {
+                        let outcome = RedisRequest.Outcome.success([reply])
+                        if next(after: outcome, of: batches[index], at: part.endpoint) == nil {
                             answered.append((index, reply))
                         }
                     }
@@ -130,7 +132,7 @@ extension RedisCluster {
     /// Where to send commands that `endpoint` did not execute; `nil` if this is their outcome.
     private func next(
         after outcome: RedisRequest.Outcome,
-        of unit: RedisUnit,
+        of batch: RedisBatch,
         at endpoint: RedisEndpoint
     ) -> Target? {
         switch outcome {
@@ -138,17 +140,17 @@ extension RedisCluster {
         case .failure(.closed): return .owner
         case .failure(.timedOut), .failure(.connectionLost):
             // The others may have given the node up.
-            refresh.want()
+            refresh.request()
             return nil
         case .failure: return nil
         case .success(let replies):
-            guard case .error(let error) = replies[unit.deciding] else { return nil }
-            if error.kind.isWrongServer { refresh.want() }
+            guard case .error(let error) = replies[batch.routedIndex] else { return nil }
+            if error.kind.isWrongServer { refresh.request() }
             switch RedisRedirect(error, from: endpoint) {
             case nil: return nil
             case .moved(let slot, let node):
                 state.withLock { $0.map?.move(slot, to: node) }
-                refresh.want()
+                refresh.request()
                 return .node(node)
             case .ask(let node): return .importing(node)
             }
@@ -156,7 +158,7 @@ extension RedisCluster {
     }
 
     /// Waits for the first map as long as a command may take.
-    private func mapKnown() async -> RedisWaiter<Void>.Outcome {
+    private func waitForMap() async -> RedisWaiter<Void>.Outcome {
         let observer = RedisWaiter<Void>()
         add(observer)
         defer { remove(observer) }

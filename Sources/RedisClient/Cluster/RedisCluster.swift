@@ -39,7 +39,7 @@ final class RedisCluster: RedisBackend {
     let url: RedisURL
     private let group: any EventLoopGroup
     let logger: Logger
-    let news: RedisMasterNews
+    let changes: RedisMasterChanges
     let subscriptions: RedisPubSubLink
     let outages: Mutex<RedisOutageLog>
     /// Succeeds with the first map, fails with the end of a client that never read one.
@@ -50,14 +50,14 @@ final class RedisCluster: RedisBackend {
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
-        news: RedisMasterNews,
+        changes: RedisMasterChanges,
         group: any EventLoopGroup,
         logger: Logger
     ) {
         let eventLoop = group.next()
         self.url = url
         self.configuration = configuration
-        self.news = news
+        self.changes = changes
         self.group = group
         self.eventLoop = eventLoop
         self.logger = logger
@@ -87,7 +87,7 @@ final class RedisCluster: RedisBackend {
 
     var isConnected: Bool { state.withLock { $0.isConnected } }
 
-    var reach: RedisReach { state.withLock { $0.reach } }
+    var reachability: RedisReachability { state.withLock { $0.reachability } }
 
     var findsMasters: Bool { true }
 
@@ -116,29 +116,33 @@ final class RedisCluster: RedisBackend {
             return true
         }
         if isStarted {
-            let listening = eventLoop.makePromise(of: Void.self)
+            let subscriptionsEnded = eventLoop.makePromise(of: Void.self)
             let probe = RedisProbe(
                 connector: connector,
                 login: url.login,
                 configuration: configuration
             )
             refresh.start { self.readMap(probe) }
-            subscriptions.start(connector, locator: Listening(cluster: self), finished: listening)
+            subscriptions.start(
+                connector,
+                locator: SubscriptionLocator(cluster: self),
+                finished: subscriptionsEnded
+            )
             // These futures never fail.
             try? await stopped.futureResult.get()
-            try? await listening.futureResult.get()
-            for node in state.withLock({ $0.leaving }) { try? await node.ended.get() }
+            try? await subscriptionsEnded.futureResult.get()
+            for node in state.withLock({ $0.closing }) { try? await node.ended.get() }
         }
-        news.end()
+        changes.end()
     }
 
     func stop(graceful: Bool) {
         let (nodes, observers) = state.withLock { state in
             state.phase = .stopped
-            state.leaving += state.nodes.values
+            state.closing += state.nodes.values
             state.nodes = [:]
             defer { state.observers = [:] }
-            return (state.leaving, Array(state.observers.values))
+            return (state.closing, Array(state.observers.values))
         }
         refresh.stop()
         for node in nodes { node.stop(graceful: graceful) }
@@ -159,7 +163,7 @@ final class RedisCluster: RedisBackend {
             case .node(let named): endpoint = named
             case .importing(let named):
                 endpoint = named
-                state.asked[named] = RedisInstant(.now())
+                state.importTargets[named] = RedisInstant(.now())
             case .owner:
                 guard let map = state.map else { return .unknown }
                 if let slot {
@@ -181,8 +185,8 @@ final class RedisCluster: RedisBackend {
             configuration: configuration,
             eventLoop: group.next(),
             logger: logger
-        ) { [weak self] update in
-            self?.heard(update, from: endpoint)
+        ) { [weak self] event in
+            self?.handle(event, from: endpoint)
         }
         state.nodes[endpoint] = node
         if case .running(let connector) = state.phase {
@@ -195,12 +199,12 @@ final class RedisCluster: RedisBackend {
     func close(_ node: RedisNode) {
         node.stop(graceful: true)
         node.ended.whenComplete { _ in
-            self.state.withLock { state in state.leaving.removeAll { $0 === node } }
+            self.state.withLock { state in state.closing.removeAll { $0 === node } }
         }
     }
 
-    private func heard(_ update: RedisLinkNews, from endpoint: RedisEndpoint) {
-        switch update {
+    private func handle(_ event: RedisLinkEvent, from endpoint: RedisEndpoint) {
+        switch event {
         case .ready:
             let observers = state.withLock { state in
                 state.down.remove(endpoint)
@@ -211,26 +215,28 @@ final class RedisCluster: RedisBackend {
             state.withLock { state in
                 if state.nodes[endpoint] != nil { state.down.insert(endpoint) }
             }
-            refresh.want()
-        case .wrongServer: refresh.want()
+            refresh.request()
+        case .wrongServer: refresh.request()
         }
     }
 
     // MARK: Listening
 
     /// Another node at every attempt: messages reach all of them over the Cluster's bus.
-    private struct Listening: RedisLocator {
+    private struct SubscriptionLocator: RedisLocator {
         let cluster: RedisCluster
 
         func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
             cluster.firstMap.futureResult.hop(to: eventLoop).flatMapThrowing {
-                guard let node = cluster.nodeToListenTo() else { throw RedisLinkFailure.nodeLeft }
+                guard let node = cluster.subscriptionNode() else {
+                    throw RedisLinkFailure.nodeRemoved
+                }
                 return node
             }
         }
     }
 
-    private func nodeToListenTo() -> RedisEndpoint? {
+    private func subscriptionNode() -> RedisEndpoint? {
         var random = SystemRandomNumberGenerator()
         return state.withLock { state in
             let nodes = state.map?.nodes ?? []

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: state is confined to `eventLoop`.
 final class RedisClusterRefresh: @unchecked Sendable {
-    private enum Life {
+    private enum Phase {
         case idle
         /// Reads the map and says whether all is calm.
         case running(read: () -> EventLoopFuture<Bool>)
@@ -25,14 +25,14 @@ final class RedisClusterRefresh: @unchecked Sendable {
 
     private let eventLoop: any EventLoop
     private var state: RedisRefreshState
-    private var life = Life.idle
+    private var phase = Phase.idle
     /// The next reading; nil while none is planned.
     private var planned: (at: RedisInstant, timer: Scheduled<Void>)?
 
     init(configuration: RedisConfiguration, eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         self.state = RedisRefreshState(
-            calmInterval: configuration.clusterRefreshInterval,
+            stableInterval: configuration.clusterRefreshInterval,
             troubleInterval: configuration.clusterTroubleInterval
         )
     }
@@ -40,21 +40,21 @@ final class RedisClusterRefresh: @unchecked Sendable {
     /// Starts with a reading; any thread.
     func start(_ read: @escaping @Sendable () -> EventLoopFuture<Bool>) {
         eventLoop.execute {
-            guard case .idle = self.life else { return }
-            self.life = .running(read: read)
-            self.plan(self.state.want(now: self.now))
+            guard case .idle = self.phase else { return }
+            self.phase = .running(read: read)
+            self.plan(self.state.request(now: self.now))
         }
     }
 
     /// Asks for a reading soon; any thread.
-    func want() {
-        eventLoop.execute { self.plan(self.state.want(now: self.now)) }
+    func request() {
+        eventLoop.execute { self.plan(self.state.request(now: self.now)) }
     }
 
     /// Ends; any thread.
     func stop() {
         eventLoop.execute {
-            self.life = .ended
+            self.phase = .ended
             self.planned?.timer.cancel()
         }
     }
@@ -62,7 +62,7 @@ final class RedisClusterRefresh: @unchecked Sendable {
     private var now: RedisInstant { RedisInstant(eventLoop.now) }
 
     private func plan(_ at: RedisInstant?) {
-        guard let at, case .running = life else { return }
+        guard let at, case .running = phase else { return }
         if let planned, planned.at <= at { return }
         planned?.timer.cancel()
         let timer = eventLoop.scheduleTask(deadline: at.deadline) {
@@ -73,10 +73,10 @@ final class RedisClusterRefresh: @unchecked Sendable {
     }
 
     private func begin() {
-        guard case .running(let read) = life, state.begin(now: now) else { return }
+        guard case .running(let read) = phase, state.begin(now: now) else { return }
         read().hop(to: eventLoop).whenComplete { result in
-            let isCalm = (try? result.get()) ?? false
-            self.plan(self.state.finished(now: self.now, isCalm: isCalm))
+            let isStable = (try? result.get()) ?? false
+            self.plan(self.state.finished(now: self.now, isStable: isStable))
         }
     }
 }
@@ -84,14 +84,14 @@ final class RedisClusterRefresh: @unchecked Sendable {
 extension RedisCluster {
     /// How many nodes are asked for the map: enough that one of them knows, few enough for a Cluster
     /// of a thousand nodes.
-    private static let askedMax = 5
+    private static let queriedMax = 5
 
     /// Asks some nodes and takes over the best answer; says whether all is calm.
     func readMap(_ probe: RedisProbe) -> EventLoopFuture<Bool> {
-        let known = state.withLock { $0.read?.nodes ?? [] }
+        let known = state.withLock { $0.lastRead?.nodes ?? [] }
         var random = SystemRandomNumberGenerator()
-        let some = Set(known + url.endpoints).shuffled(using: &random).prefix(Self.askedMax)
-        return probe.ask(RedisClusterView.questions, of: Array(some), on: eventLoop) { replies in
+        let some = Set(known + url.endpoints).shuffled(using: &random).prefix(Self.queriedMax)
+        return probe.query(RedisClusterView.commands, of: Array(some), on: eventLoop) { replies in
             replies.first?.array?.isEmpty == false
         }
         .map { self.take($0) }
@@ -102,17 +102,17 @@ extension RedisCluster {
             (try? answer.replies.get()).flatMap { RedisClusterView($0, from: answer.endpoint) }
         }
         guard let best = RedisClusterView.best(of: views) else {
-            tell(answers)
+            logFailure(answers)
             return false
         }
         _ = outages.withLock { $0.recovered() }
-        let (applied, observers, isCalm) = state.withLock { state in
+        let (applied, observers, isStable) = state.withLock { state in
             let applied = state.apply(best.map, now: RedisInstant(eventLoop.now))
-            state.isServing = best.isWell
-            let isCalm = best.isWell && best.map.isComplete && state.isConnected
-            return (applied, state.isConnected ? state.takeObservers() : [], isCalm)
+            state.isServing = best.isHealthy
+            let isStable = best.isHealthy && best.map.isComplete && state.isConnected
+            return (applied, state.isConnected ? state.takeObservers() : [], isStable)
         }
-        for node in applied.left { close(node) }
+        for node in applied.removed { close(node) }
         for change in applied.changes {
             logger.info(
                 "another node serves slots of the Cluster",
@@ -122,21 +122,21 @@ extension RedisCluster {
                     "failover": "\(change.isFailover)",
                 ]
             )
-            news.tell(change)
+            changes.publish(change)
         }
         let nodes = best.map.nodes
-        subscriptions.relocate(.nodeLeft) { nodes.contains($0) }
+        subscriptions.relocate(.nodeRemoved) { nodes.contains($0) }
         firstMap.succeed()
         for observer in observers { observer.resume(.success(())) }
-        return isCalm
+        return isStable
     }
 
     /// Says why the map cannot be read, but not too often.
-    private func tell(_ answers: [RedisProbe.Answer]) {
+    private func logFailure(_ answers: [RedisProbe.Answer]) {
         let now = RedisInstant(eventLoop.now)
         // Nobody counts them: that is neither the loss nor the first try after it.
         guard let failures = outages.withLock({ $0.failed(attempt: 3, now: now) }) else { return }
-        let asked = answers.map { "\($0.endpoint)" }.joined(separator: ", ")
+        let queried = answers.map { "\($0.endpoint)" }.joined(separator: ", ")
         let reason = answers.lazy.map { answer -> RedisLinkFailure in
             switch answer.replies {
             case .failure(let failure): return failure
@@ -148,7 +148,7 @@ extension RedisCluster {
         logger.warning(
             "the map of the Redis Cluster cannot be read",
             metadata: [
-                "redis.nodes": "\(asked)", "error": "\(reason?.message ?? "no node is known")",
+                "redis.nodes": "\(queried)", "error": "\(reason?.message ?? "no node is known")",
                 "remedy": "\(reason?.remedy ?? "name more nodes in the URL")",
                 "failures": "\(failures)",
             ]
@@ -167,26 +167,26 @@ struct RedisRefreshState {
     /// Whether the map was read, and is being read.
     private enum State {
         case unread
-        case reading(since: RedisInstant, isWantedAgain: Bool)
+        case reading(since: RedisInstant, isRequestedAgain: Bool)
         case read(since: RedisInstant)
     }
 
-    private let calmInterval: Duration
+    private let stableInterval: Duration
     private let troubleInterval: Duration
     private var state = State.unread
 
-    init(calmInterval: Duration, troubleInterval: Duration) {
-        self.calmInterval = calmInterval
+    init(stableInterval: Duration, troubleInterval: Duration) {
+        self.stableInterval = stableInterval
         self.troubleInterval = troubleInterval
     }
 
     /// Somebody found the map wanting; returns when to read, or `nil` if that follows from the
     /// reading under way.
-    mutating func want(now: RedisInstant) -> RedisInstant? {
+    mutating func request(now: RedisInstant) -> RedisInstant? {
         switch state {
         case .unread: return now
         case .reading(let since, _):
-            state = .reading(since: since, isWantedAgain: true)
+            state = .reading(since: since, isRequestedAgain: true)
             return nil
         case .read(let since): return max(now, since + Self.spacing)
         }
@@ -195,16 +195,16 @@ struct RedisRefreshState {
     /// Time has come; `false` means that a reading is under way.
     mutating func begin(now: RedisInstant) -> Bool {
         if case .reading = state { return false }
-        state = .reading(since: now, isWantedAgain: false)
+        state = .reading(since: now, isRequestedAgain: false)
         return true
     }
 
-    /// The reading is over; returns when to begin the next: late if `isCalm`, soon if something needs
+    /// The reading is over; returns when to begin the next: late if `isStable`, soon if something needs
     /// watching.
-    mutating func finished(now: RedisInstant, isCalm: Bool) -> RedisInstant {
-        guard case .reading(let since, let isWantedAgain) = state else { return now }
+    mutating func finished(now: RedisInstant, isStable: Bool) -> RedisInstant {
+        guard case .reading(let since, let isRequestedAgain) = state else { return now }
         state = .read(since: since)
-        let interval = isWantedAgain ? Self.spacing : isCalm ? calmInterval : troubleInterval
+        let interval = isRequestedAgain ? Self.spacing : isStable ? stableInterval : troubleInterval
         return max(now, since + interval)
     }
 }

@@ -12,21 +12,21 @@ struct RedisClusterState {
 
     /// How long a node that serves no slot keeps its connection after it was last asked to serve
     /// one that moves there: a resharding asks it again and again.
-    private static let askedSpan = Duration.seconds(10)
+    private static let importRetention = Duration.seconds(10)
 
     var phase = Phase.idle
     /// The map with what redirections have told since.
     var map: RedisSlotMap?
     /// The map as it was read last.
-    var read: RedisSlotMap?
+    var lastRead: RedisSlotMap?
     /// Whether the Cluster served anything when it was read last.
     var isServing = true
     var nodes: [RedisEndpoint: RedisNode] = [:]
     /// Nodes that have left; they answer what was written.
-    var leaving: [RedisNode] = []
+    var closing: [RedisNode] = []
     /// Nodes that cannot be reached at present.
     var down: Set<RedisEndpoint> = []
-    var asked: [RedisEndpoint: RedisInstant] = [:]
+    var importTargets: [RedisEndpoint: RedisInstant] = [:]
     var observers: [ObjectIdentifier: RedisWaiter<Void>] = [:]
 
     var isStopped: Bool {
@@ -41,11 +41,11 @@ struct RedisClusterState {
     }
 
     /// Which masters answer.
-    var reach: RedisReach {
-        guard let map, !isStopped else { return RedisReach(masters: 0) }
-        return RedisReach(
+    var reachability: RedisReachability {
+        guard let map, !isStopped else { return RedisReachability(masters: 0) }
+        return RedisReachability(
             masters: map.masters.count,
-            away: map.masters.filter(down.contains),
+            unreachable: map.masters.filter(down.contains),
             isServing: isServing
         )
     }
@@ -54,21 +54,22 @@ struct RedisClusterState {
     mutating func apply(
         _ new: RedisSlotMap,
         now: RedisInstant
-    ) -> (left: [RedisNode], changes: [RedisMasterChange]) {
-        let changes = read.map { new.changes(since: $0) } ?? []
+    ) -> (removed: [RedisNode], changes: [RedisMasterChange]) {
+        let changes = lastRead.map { new.changes(since: $0) } ?? []
         map = new
-        read = new
-        asked = asked.filter { endpoint, at in now < at + Self.askedSpan && !down.contains(endpoint)
+        lastRead = new
+        importTargets = importTargets.filter { endpoint, at in
+            now < at + Self.importRetention && !down.contains(endpoint)
         }
-        var left: [RedisNode] = []
+        var removed: [RedisNode] = []
         for (endpoint, node) in nodes
-        where !new.masters.contains(endpoint) && asked[endpoint] == nil {
+        where !new.masters.contains(endpoint) && importTargets[endpoint] == nil {
             nodes[endpoint] = nil
             down.remove(endpoint)
-            left.append(node)
+            removed.append(node)
         }
-        leaving += left
-        return (left, changes)
+        closing += removed
+        return (removed, changes)
     }
 
     /// Takes everybody who waits for the Cluster.
@@ -87,12 +88,12 @@ struct RedisClusterState {
 struct RedisClusterView: Hashable {
     let map: RedisSlotMap
     /// Whether the node serves anything: it sees most of the masters.
-    let isWell: Bool
+    let isHealthy: Bool
     /// The epoch of the newest election it has heard of.
     let epoch: Int
 
     /// What to ask.
-    static let questions = [
+    static let commands = [
         RedisCommand("CLUSTER", ["SLOTS"]), RedisCommand("CLUSTER", ["INFO"]),
     ]
 
@@ -106,14 +107,14 @@ struct RedisClusterView: Hashable {
             let parts = line.split(separator: ":", maxSplits: 1)
             if parts.count == 2 { facts[parts[0]] = parts[1] }
         }
-        self.isWell = facts["cluster_state"] == "ok"
+        self.isHealthy = facts["cluster_state"] == "ok"
         self.epoch = facts["cluster_current_epoch"].flatMap { Int(safe: $0) } ?? 0
     }
 
     /// The view to believe: a minority that was cut off is not well, and late gossip has old epochs.
     static func best(of views: [RedisClusterView]) -> RedisClusterView? {
         func rank(_ view: RedisClusterView) -> (Int, Int, Int) {
-            (view.isWell ? 1 : 0, view.epoch, view.map.isComplete ? 1 : 0)
+            (view.isHealthy ? 1 : 0, view.epoch, view.map.isComplete ? 1 : 0)
         }
         return views.max { rank($0) < rank($1) }
     }

@@ -112,7 +112,7 @@ extension RedisCommand {
 struct RedisSlotMap: Hashable, Sendable {
     /// The index in ``masters`` plus one, for each slot; 0 means that nobody serves it.
     private var owners: [UInt16]
-    /// The nodes that serve slots, in the order they were told.
+    /// The nodes that serve slots, in the order they were address.
     private(set) var masters: [RedisEndpoint]
     /// The replicas of each master.
     private(set) var replicas: [RedisEndpoint: [RedisEndpoint]]
@@ -217,8 +217,8 @@ struct RedisSlotMap: Hashable, Sendable {
         guard let parts = value.array, parts.count >= 2, let port = parts[1].int,
             (1...65_535).contains(port)
         else { return nil }
-        let told = parts[0].string ?? ""
-        guard told != "?", let host = told.isEmpty ? node.host : told else { return nil }
+        let address = parts[0].string ?? ""
+        guard address != "?", let host = address.isEmpty ? node.host : address else { return nil }
         return RedisEndpoint(host: host, port: port, isEncrypted: node.isEncrypted)
     }
 }

@@ -15,17 +15,17 @@ struct RedisCommandInbox {
     }
 
     /// What became of an event.
-    enum Posted {
+    enum PostResult {
         /// There is no room.
-        case refused
+        case full
         /// The event loop has been asked to look already.
-        case quietly
+        case added
         /// The event loop must be asked to look.
-        case wakingUp
+        case addedFirst
     }
 
     /// Room made in advance: as many events as gather in one turn of a busy event loop.
-    private static let usualCount = 256
+    private static let capacityMax = 256
 
     private let commandsMax: Int
     private let bytesMax: Int
@@ -39,23 +39,23 @@ struct RedisCommandInbox {
     }
 
     /// Adds an event.
-    mutating func append(_ event: Event) -> Posted {
+    mutating func append(_ event: Event) -> PostResult {
         if case .submit(let request) = event {
             let size = request.wire.readableBytes
-            guard events.count < commandsMax, bytes + size <= bytesMax else { return .refused }
+            guard events.count < commandsMax, bytes + size <= bytesMax else { return .full }
             bytes += size
         }
         events.append(event)
-        if isWakeScheduled { return .quietly }
+        if isWakeScheduled { return .added }
         isWakeScheduled = true
-        return .wakingUp
+        return .addedFirst
     }
 
     /// Empties it.
     mutating func takeAll() -> [Event] {
         let taken = events
         events = []
-        events.reserveCapacity(min(taken.count, Self.usualCount))
+        events.reserveCapacity(min(taken.count, Self.capacityMax))
         bytes = 0
         isWakeScheduled = false
         return taken

@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// What a ``RedisCommandLink`` tells whoever chooses its server.
-enum RedisLinkNews: Hashable, Sendable {
+enum RedisLinkEvent: Hashable, Sendable {
     /// It is connected and logged in.
     case ready(RedisEndpoint)
     /// The connection is gone or could not be made; it is tried again.
@@ -20,7 +20,7 @@ enum RedisLinkNews: Hashable, Sendable {
 final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     /// The shortest time between two looks for expired requests: finer is of no use for timeouts of
     /// seconds, and each look may walk over every slot.
-    private static let expiryGranularity = Duration.milliseconds(10)
+    private static let expiryInterval = Duration.milliseconds(10)
 
     /// Whether commands can be written, and who waits for that.
     private enum Availability {
@@ -33,7 +33,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let link: RedisLink
-    private let report: @Sendable (RedisLinkNews) -> Void
+    private let report: @Sendable (RedisLinkEvent) -> Void
     private let inbox: Mutex<RedisCommandInbox>
     private let connected = Atomic(false)
     private var pipeline: RedisPipelineState<RedisRequest>
@@ -45,7 +45,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         link: RedisLink,
         configuration: RedisConfiguration,
         eventLoop: any EventLoop,
-        report: @escaping @Sendable (RedisLinkNews) -> Void = { _ in }
+        report: @escaping @Sendable (RedisLinkEvent) -> Void = { _ in }
     ) {
         self.link = link
         self.report = report
@@ -154,9 +154,9 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     /// Leaves an event for the event loop; `false` if there is no room for another request.
     private func post(_ event: RedisCommandInbox.Event) -> Bool {
         switch inbox.withLock({ $0.append(event) }) {
-        case .refused: return false
-        case .quietly: break
-        case .wakingUp: eventLoop.execute { self.emptyInbox() }
+        case .full: return false
+        case .added: break
+        case .addedFirst: eventLoop.execute { self.emptyInbox() }
         }
         return true
     }
@@ -245,7 +245,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     private func scheduleExpiry() {
         guard !isExpiryScheduled, let next = pipeline.nextExpiry else { return }
-        let earliest = RedisInstant(eventLoop.now) + Self.expiryGranularity
+        let earliest = RedisInstant(eventLoop.now) + Self.expiryInterval
         isExpiryScheduled = true
         eventLoop.scheduleTask(deadline: max(next, earliest).deadline) {
             self.isExpiryScheduled = false

@@ -116,22 +116,23 @@ final class RedisDurableWrites: Sendable {
         guard let first = batch.first else { return }
         let wait = first.durability.command(limit: waitMax)
         link.perform(batch.flatMap(\.commands) + [wait]) { outcome in
-            Self.tell(batch, outcome)
+            Self.resume(batch, with: outcome)
             self.state.withLock { $0.isBusy = false }
             self.sendNext()
         }
     }
 
-    private static func tell(_ batch: [Member], _ outcome: RedisRequest.Outcome) {
+    private static func resume(_ batch: [Member], with outcome: RedisRequest.Outcome) {
         switch outcome {
         case .failure(let error):
             for member in batch { member.waiter.resume(.failure(error)) }
         case .success(let replies):
             var rest = replies[...]
             for member in batch {
-                let own = Array(rest.prefix(member.commands.count)) + [replies[replies.count - 1]]
+                let memberReplies =
+                    Array(rest.prefix(member.commands.count)) + [replies[replies.count - 1]]
                 rest = rest.dropFirst(member.commands.count)
-                member.waiter.resume(.success(own))
+                member.waiter.resume(.success(memberReplies))
             }
         }
     }

@@ -43,7 +43,7 @@ final class RedisNode: Sendable {
         configuration: RedisConfiguration,
         eventLoop: any EventLoop,
         logger: Logger,
-        report: @escaping @Sendable (RedisLinkNews) -> Void
+        report: @escaping @Sendable (RedisLinkEvent) -> Void
     ) {
         func link(_ role: String) -> RedisLink {
             RedisLink(

@@ -5,17 +5,17 @@ import Synchronization
 /// One server: always the same one, or whichever the sentinels call the master.
 final class RedisSingleServer: RedisBackend {
     /// How the server is found.
-    private enum Whereabouts {
+    private enum Discovery {
         case fixed(RedisEndpoint)
-        case toldBy(RedisSentinels)
+        case sentinels(RedisSentinels)
 
-        var mayChange: Bool { if case .toldBy = self { true } else { false } }
+        var isDynamic: Bool { if case .sentinels = self { true } else { false } }
     }
 
-    private let whereabouts: Whereabouts
+    private let discovery: Discovery
     private let node: RedisNode
     private let subscriptions: RedisPubSubLink
-    private let news: RedisMasterNews
+    private let changes: RedisMasterChanges
     private let eventLoop: any EventLoop
     private let master: RedisLastMaster
 
@@ -23,14 +23,14 @@ final class RedisSingleServer: RedisBackend {
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
-        news: RedisMasterNews,
+        changes: RedisMasterChanges,
         eventLoop: any EventLoop,
         logger: Logger
     ) {
-        self.news = news
+        self.changes = changes
         self.eventLoop = eventLoop
         if case .sentinel(let endpoints, let name) = url.target {
-            self.whereabouts = .toldBy(
+            self.discovery = .sentinels(
                 RedisSentinels(
                     endpoints: endpoints,
                     name: name,
@@ -42,13 +42,13 @@ final class RedisSingleServer: RedisBackend {
             )
         } else {
             // Safe: a Redis URL has at least one endpoint.
-            self.whereabouts = .fixed(url.endpoints[0])
+            self.discovery = .fixed(url.endpoints[0])
         }
         let handshake = RedisHandshake(
             login: url.login,
             database: url.database,
             clientName: configuration.clientName,
-            requiresMaster: whereabouts.mayChange
+            requiresMaster: discovery.isDynamic
         )
         let master = RedisLastMaster()
         self.master = master
@@ -57,9 +57,9 @@ final class RedisSingleServer: RedisBackend {
             configuration: configuration,
             eventLoop: eventLoop,
             logger: logger
-        ) { update in
-            if case .ready(let new) = update, let change = master.change(to: new) {
-                news.tell(change)
+        ) { event in
+            if case .ready(let new) = event, let change = master.update(to: new) {
+                changes.publish(change)
             }
         }
         self.subscriptions = RedisPubSubLink(
@@ -81,19 +81,19 @@ final class RedisSingleServer: RedisBackend {
 
     var isConnected: Bool { node.shared.isConnected }
 
-    var reach: RedisReach { RedisReach(masters: isConnected ? 1 : 0) }
+    var reachability: RedisReachability { RedisReachability(masters: isConnected ? 1 : 0) }
 
-    var findsMasters: Bool { whereabouts.mayChange }
+    var findsMasters: Bool { discovery.isDynamic }
 
     func add(_ observer: RedisWaiter<Void>) { node.shared.add(observer) }
 
     func remove(_ observer: RedisWaiter<Void>) { node.shared.remove(observer) }
 
     func perform(
-        _ unit: RedisUnit,
+        _ batch: RedisBatch,
         _ durability: RedisDurability?
     ) async -> RedisRequest.Outcome {
-        await node.perform(unit.commands, durability)
+        await node.perform(batch.commands, durability)
     }
 
     func pipeline(_ commands: [RedisCommand]) async -> RedisRequest.Outcome {
@@ -105,9 +105,9 @@ final class RedisSingleServer: RedisBackend {
     ) async -> Result<[RedisNodeReply], RedisError> {
         await node.shared.perform([command]).flatMap { replies in
             let node: RedisEndpoint
-            switch whereabouts {
+            switch discovery {
             case .fixed(let endpoint): node = endpoint
-            case .toldBy:
+            case .sentinels:
                 // A server that answered is known, because it was connected.
                 guard let current = master.current else { return .failure(.notConnected) }
                 node = current
@@ -122,26 +122,26 @@ final class RedisSingleServer: RedisBackend {
     }
 
     func run(_ connector: RedisConnector) async {
-        let listening = eventLoop.makePromise(of: Void.self)
-        switch whereabouts {
+        let subscriptionsEnded = eventLoop.makePromise(of: Void.self)
+        switch discovery {
         case .fixed(let endpoint):
-            connect(connector, RedisFixedLocator(endpoint: endpoint), listening)
-        case .toldBy(let sentinels):
+            connect(connector, RedisFixedLocator(endpoint: endpoint), subscriptionsEnded)
+        case .sentinels(let sentinels):
             sentinels.start(connector)
-            connect(connector, sentinels, listening)
+            connect(connector, sentinels, subscriptionsEnded)
             await sentinels.watch { endpoint in
                 self.node.relocate(to: endpoint)
                 self.subscriptions.relocate(.masterMoved) { $0 == endpoint }
             }
         }
         // These futures never fail.
-        try? await listening.futureResult.get()
+        try? await subscriptionsEnded.futureResult.get()
         try? await node.ended.get()
-        news.end()
+        changes.end()
     }
 
     func stop(graceful: Bool) {
-        if case .toldBy(let sentinels) = whereabouts { sentinels.stop() }
+        if case .sentinels(let sentinels) = discovery { sentinels.stop() }
         node.stop(graceful: graceful)
         subscriptions.stop()
     }
@@ -149,9 +149,9 @@ final class RedisSingleServer: RedisBackend {
     private func connect(
         _ connector: RedisConnector,
         _ locator: any RedisLocator,
-        _ listening: EventLoopPromise<Void>
+        _ subscriptionsEnded: EventLoopPromise<Void>
     ) {
         node.start(connector, locator: locator)
-        subscriptions.start(connector, locator: locator, finished: listening)
+        subscriptions.start(connector, locator: locator, finished: subscriptionsEnded)
     }
 }

@@ -42,7 +42,7 @@ struct RedisConnector: Sendable {
         var settings = TLSConfiguration.makeClientConfiguration()
         if let file = files.authorities ?? configuration.tls.trustRootsFile {
             settings.trustRoots = .file(file)
-        } else if let file = configuration.tls.furtherRootsFile {
+        } else if let file = configuration.tls.additionalRootsFile {
             settings.additionalTrustRoots = [.file(file)]
         }
         if !configuration.tls.verifiesServer { settings.certificateVerification = .none }
@@ -57,7 +57,7 @@ struct RedisConnector: Sendable {
             self.tls = try NIOSSLContext(configuration: settings)
         } catch {
             // An image may have no certificates of its own: then those that were added are trusted alone.
-            guard let file = configuration.tls.furtherRootsFile,
+            guard let file = configuration.tls.additionalRootsFile,
                 !settings.additionalTrustRoots.isEmpty
             else { throw error }
             settings.additionalTrustRoots = []

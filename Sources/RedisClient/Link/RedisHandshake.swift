@@ -56,7 +56,7 @@ struct RedisHandshake: Sendable {
         return RedisLinkFailure("login refused: \(error)", remedy: Self.remedy(error, step))
     }
 
-    /// Why a server refuses us, for questions outside a handshake.
+    /// Why a server refuses us, for commands outside a handshake.
     static func refused(_ error: RedisReplyError, isLogin: Bool) -> RedisLinkFailure {
         RedisLinkFailure("refused: \(error)", remedy: remedy(error, isLogin ? .login : .ping))
     }

@@ -25,7 +25,7 @@ protocol RedisLinkDelegate: AnyObject {
 /// run on unless it says otherwise.
 final class RedisLink: @unchecked Sendable {
     /// Who uses the link, and what it connects with.
-    private final class Use {
+    private final class Context {
         let connector: RedisConnector
         let locator: any RedisLocator
         let delegate: any RedisLinkDelegate
@@ -47,7 +47,7 @@ final class RedisLink: @unchecked Sendable {
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let logger: Logger
-    private var state: RedisLinkState<Use, RedisChannelHandler>
+    private var state: RedisLinkState<Context, RedisChannelHandler>
     private var random = SystemRandomNumberGenerator()
     private var outages: RedisOutageLog
     /// Whether it could not be made, or was lost, at any time.
@@ -101,8 +101,8 @@ final class RedisLink: @unchecked Sendable {
         delegate: any RedisLinkDelegate,
         finished: EventLoopPromise<Void>
     ) {
-        let use = Use(connector, locator, delegate, finished)
-        guard state.start(use) else { return finished.succeed() }
+        let context = Context(connector, locator, delegate, finished)
+        guard state.start(context) else { return finished.succeed() }
         locate()
     }
 
@@ -111,9 +111,9 @@ final class RedisLink: @unchecked Sendable {
     ///
     /// Returns whether to wait for outstanding replies.
     func stop(graceful: Bool) -> Bool {
-        let (use, socket) = (state.use, state.socket)
+        let (context, socket) = (state.context, state.socket)
         switch state.stop(graceful: graceful) {
-        case .finish: finish(use, socket)
+        case .finish: finish(context, socket)
         case .drain: return true
         case .close: close(.shutDown)
         case .nothing: break
@@ -136,7 +136,7 @@ final class RedisLink: @unchecked Sendable {
 
     /// Closes the connection if it is draining; every written command is answered.
     func closeDrained() {
-        if let failure = state.leaving { lost(failure) }
+        if let failure = state.drainFailure { lost(failure) }
     }
 
     /// Gives the connection up, as if it had broken.
@@ -171,7 +171,7 @@ final class RedisLink: @unchecked Sendable {
 
     /// A reply has arrived.
     func received(_ value: RedisValue) {
-        if let use = state.user { return use.delegate.linkReceived(value) }
+        if let context = state.readyContext { return context.delegate.linkReceived(value) }
         switch state.receiveLogin(value, now: RedisInstant(eventLoop.now)) {
         case .wait: break
         case .fail(let failure): lost(failure)
@@ -180,32 +180,38 @@ final class RedisLink: @unchecked Sendable {
             timer = nil
             self.failure.withLock { $0 = nil }
             // The others follow that of commands; of them it is news only that they are back.
-            let isNews = outages.recovered() && (role == RedisNode.commands || hasFailed)
+            let isNotable = outages.recovered() && (role == RedisNode.commands || hasFailed)
             logger.log(
-                level: isNews ? .info : .debug,
+                level: isNotable ? .info : .debug,
                 "connected to Redis",
                 metadata: ["redis.node": "\(node)"]
             )
-            state.user?.delegate.linkReady()
+            state.readyContext?.delegate.linkReady()
         }
     }
 
     /// The socket takes bytes again.
     func writable() {
-        if state.isReady { state.user?.delegate.linkWritable() }
+        if state.isReady { state.readyContext?.delegate.linkWritable() }
     }
 
     /// The connection broke, could not be made, or is given up.
     func lost(_ failure: RedisLinkFailure) {
-        let (use, socket, hadBeenReady) = (state.use, state.socket, state.user != nil)
+        let (context, socket, hadBeenReady) = (
+            state.context, state.socket, state.readyContext != nil
+        )
         let next = state.lost(now: RedisInstant(eventLoop.now), using: &random)
-        guard let use, next != .nothing else { return }
+        guard let context, next != .nothing else { return }
         self.failure.withLock { $0 = failure.message }
         abandon(socket)
-        if hadBeenReady { use.delegate.linkLost(failure) } else { use.delegate.linkUnreachable() }
+        if hadBeenReady {
+            context.delegate.linkLost(failure)
+        } else {
+            context.delegate.linkUnreachable()
+        }
         switch next {
         case .nothing: break
-        case .finish: finish(use, nil)
+        case .finish: finish(context, nil)
         case .reconnect(let delay, let attempt):
             log(failure, hadBeenReady, attempt)
             timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
@@ -237,23 +243,24 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func locate() {
-        guard let use = state.use else { return }
-        use.locator.locate(on: eventLoop).assumeIsolated().whenComplete { result in
+        guard let context = state.context else { return }
+        context.locator.locate(on: eventLoop).assumeIsolated().whenComplete { result in
             // The link may have been stopped meanwhile.
             guard self.state.isLocating else { return }
             switch result {
-            case .success(let endpoint): self.connect(to: endpoint, use)
+            case .success(let endpoint): self.connect(to: endpoint, context)
             case .failure(let error): self.lost(.network(error))
             }
         }
     }
 
-    private func connect(to endpoint: RedisEndpoint, _ use: Use) {
+    private func connect(to endpoint: RedisEndpoint, _ context: Context) {
         self.endpoint = endpoint
         let handler = RedisChannelHandler(link: self, limits: RedisReplyLimits(configuration))
         state.found(handler)
         let bound = NIOLoopBound(handler, eventLoop: eventLoop)
-        use.connector.connect(to: endpoint, on: eventLoop, handler: bound).whenFailure { error in
+        context.connector.connect(to: endpoint, on: eventLoop, handler: bound).whenFailure {
+            error in
             // Only if this attempt is still the current one and has not become active before.
             if self.state.isConnecting, self.state.socket === bound.value {
                 self.lost(.network(error))
@@ -268,10 +275,10 @@ final class RedisLink: @unchecked Sendable {
         socket?.abandon()
     }
 
-    private func finish(_ use: Use?, _ socket: RedisChannelHandler?) {
+    private func finish(_ context: Context?, _ socket: RedisChannelHandler?) {
         abandon(socket)
-        use?.delegate.linkFinished()
-        use?.finished.succeed()
+        context?.delegate.linkFinished()
+        context?.finished.succeed()
         logger.debug("connection to Redis ended")
     }
 }

@@ -23,7 +23,7 @@ struct RedisLinkFailure: Error, Hashable {
         "the server closed the connection",
         remedy: "see whether Redis restarted, or closed it by `timeout` or an output buffer limit"
     )
-    /// The server accepted the connection and then kept silent.
+    /// The server accepted the connection and then kept unlogged.
     static let loginTimedOut = RedisLinkFailure(
         "the server did not answer the login in time",
         remedy: "check that the URL names a Redis server and whether it expects rediss://"
@@ -49,7 +49,7 @@ struct RedisLinkFailure: Error, Hashable {
         remedy: "nothing: the client follows"
     )
     /// The node a subscription listened to is of no use any more.
-    static let nodeLeft = RedisLinkFailure(
+    static let nodeRemoved = RedisLinkFailure(
         "the node has left the Cluster",
         remedy: "nothing: the client listens to another one"
     )
@@ -102,9 +102,9 @@ struct RedisLinkFailure: Error, Hashable {
 struct RedisOutageLog {
     private let interval: Duration
     private var lastLine: RedisInstant?
-    private var silent = 0
-    private var hasToldRecovery = false
-    private var hasToldCause = false
+    private var unlogged = 0
+    private var hasLoggedRecovery = false
+    private var hasLoggedCause = false
 
     init(interval: Duration) {
         self.interval = interval
@@ -115,21 +115,21 @@ struct RedisOutageLog {
     ///
     /// `isLoss`: a connection broke that had held.
     mutating func failed(attempt: Int, isLoss: Bool = true, now: RedisInstant) -> Int? {
-        silent += 1
+        unlogged += 1
         // The first says that it is lost, the second why it does not come back; where nothing was lost, the first
         // says why already.
-        if attempt == 1 { hasToldCause = !isLoss }
-        let isCause = attempt == 2 && !hasToldRecovery && !hasToldCause
+        if attempt == 1 { hasLoggedCause = !isLoss }
+        let isCause = attempt == 2 && !hasLoggedRecovery && !hasLoggedCause
         if attempt > 1, !isCause, let lastLine, now < lastLine + interval { return nil }
-        defer { silent = 0 }
+        defer { unlogged = 0 }
         lastLine = now
-        hasToldRecovery = false
-        return silent
+        hasLoggedRecovery = false
+        return unlogged
     }
 
     /// A connection is ready; returns whether to say so: once for each failure that was told.
     mutating func recovered() -> Bool {
-        defer { hasToldRecovery = true }
-        return !hasToldRecovery
+        defer { hasLoggedRecovery = true }
+        return !hasLoggedRecovery
     }
 }

@@ -11,8 +11,8 @@ import NIOCore
 /// ```
 /// The caller does the I/O that the returned actions ask for and reports what happened. What a state
 /// needs stands in its case: there is a `Socket` exactly while one is opened or open, and somebody
-/// who uses the link (`Use`) from its start to its end; the state looks at neither.
-struct RedisLinkState<Use, Socket> {
+/// who uses the link (`Context`) from its start to its end; the state looks at neither.
+struct RedisLinkState<Context, Socket> {
     /// What to do after a reply of the handshake.
     enum Login: Hashable {
         case wait
@@ -44,15 +44,15 @@ struct RedisLinkState<Use, Socket> {
     private enum State {
         case idle
         /// Asks which server to connect to.
-        case locating(Use)
-        case connecting(Use, Socket)
+        case locating(Context)
+        case connecting(Context, Socket)
         /// Waits for the reply to the handshake's step of this index.
-        case loggingIn(Use, Socket, step: Int)
-        case ready(Use, Socket, since: RedisInstant)
+        case loggingIn(Context, Socket, step: Int)
+        case ready(Context, Socket, since: RedisInstant)
         /// Answers to written commands are awaited, nothing new is written; then it closes for the
         /// reason given.
-        case draining(Use, Socket, since: RedisInstant, RedisLinkFailure)
-        case backingOff(Use)
+        case draining(Context, Socket, since: RedisInstant, RedisLinkFailure)
+        case backingOff(Context)
         case finished
     }
 
@@ -71,12 +71,13 @@ struct RedisLinkState<Use, Socket> {
     // MARK: What there is
 
     /// Who uses the link, from its start to its end.
-    var use: Use? {
+    var context: Context? {
         switch state {
         case .idle, .finished: nil
-        case .locating(let use), .backingOff(let use), .connecting(let use, _),
-            .loggingIn(let use, _, _), .ready(let use, _, _), .draining(let use, _, _, _):
-            use
+        case .locating(let context), .backingOff(let context), .connecting(let context, _),
+            .loggingIn(let context, _, _), .ready(let context, _, _),
+            .draining(let context, _, _, _):
+            context
         }
     }
 
@@ -91,9 +92,9 @@ struct RedisLinkState<Use, Socket> {
     }
 
     /// Who uses a connection that is logged in: all replies are theirs.
-    var user: Use? {
+    var readyContext: Context? {
         switch state {
-        case .ready(let use, _, _), .draining(let use, _, _, _): use
+        case .ready(let context, _, _), .draining(let context, _, _, _): context
         default: nil
         }
     }
@@ -108,49 +109,49 @@ struct RedisLinkState<Use, Socket> {
     var isConnecting: Bool { if case .connecting = state { true } else { false } }
 
     /// Why the connection closes once written commands are answered; nil while it does not.
-    var leaving: RedisLinkFailure? {
+    var drainFailure: RedisLinkFailure? {
         if case .draining(_, _, _, let failure) = state { failure } else { nil }
     }
 
     // MARK: What happens
 
     /// Starts; `true` means: find the server.
-    mutating func start(_ use: Use) -> Bool {
+    mutating func start(_ context: Context) -> Bool {
         guard case .idle = state else { return false }
-        state = .locating(use)
+        state = .locating(context)
         return true
     }
 
     /// The server is found, and `socket` is being opened.
     mutating func found(_ socket: Socket) {
-        guard case .locating(let use) = state else { return }
-        state = .connecting(use, socket)
+        guard case .locating(let context) = state else { return }
+        state = .connecting(context, socket)
     }
 
     /// The socket is connected; returns what to write, or `nil` to close it, because it is no
     /// longer wanted.
     mutating func opened() -> [RedisCommand]? {
-        guard case .connecting(let use, let socket) = state else { return nil }
-        state = .loggingIn(use, socket, step: 0)
+        guard case .connecting(let context, let socket) = state else { return nil }
+        state = .loggingIn(context, socket, step: 0)
         return handshake.commands
     }
 
     /// A reply came before the connection was ready.
     mutating func receiveLogin(_ reply: RedisValue, now: RedisInstant) -> Login {
-        guard case .loggingIn(let use, let socket, let step) = state else { return .wait }
+        guard case .loggingIn(let context, let socket, let step) = state else { return .wait }
         if let failure = handshake.failure(of: reply, at: step) { return .fail(failure) }
         guard step + 1 == handshake.count else {
-            state = .loggingIn(use, socket, step: step + 1)
+            state = .loggingIn(context, socket, step: step + 1)
             return .wait
         }
-        state = .ready(use, socket, since: now)
+        state = .ready(context, socket, since: now)
         return .ready
     }
 
     /// Lets written commands be answered and then replaces the connection.
     mutating func drain(_ failure: RedisLinkFailure) {
-        guard case .ready(let use, let socket, let since) = state else { return }
-        state = .draining(use, socket, since: since, failure)
+        guard case .ready(let context, let socket, let since) = state else { return }
+        state = .draining(context, socket, since: since, failure)
     }
 
     /// The connection broke, was closed, or never came about.
@@ -161,27 +162,28 @@ struct RedisLinkState<Use, Socket> {
         now: RedisInstant,
         using random: inout some RandomNumberGenerator
     ) -> AfterLoss {
-        let user: Use
+        let current: Context
         switch state {
         case .idle, .backingOff, .finished: return .nothing
-        case .locating(let use), .connecting(let use, _), .loggingIn(let use, _, _): user = use
-        case .ready(let use, _, let since), .draining(let use, _, let since, _):
-            user = use
+        case .locating(let context), .connecting(let context, _), .loggingIn(let context, _, _):
+            current = context
+        case .ready(let context, _, let since), .draining(let context, _, let since, _):
+            current = context
             if since + backoff.cap <= now { attempt = 0 }
         }
         if isStopping {
             state = .finished
             return .finish
         }
-        state = .backingOff(user)
+        state = .backingOff(current)
         attempt += 1
         return .reconnect(after: backoff.delay(attempt: attempt, using: &random), attempt: attempt)
     }
 
     /// The delay is over; `true` means: find the server.
     mutating func retry() -> Bool {
-        guard case .backingOff(let use) = state else { return false }
-        state = .locating(use)
+        guard case .backingOff(let context) = state else { return false }
+        state = .locating(context)
         return true
     }
 

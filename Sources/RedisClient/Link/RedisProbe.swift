@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Asks a few questions over a connection of its own and closes it.
+/// Asks a few commands over a connection of its own and closes it.
 ///
 /// For what must not wait behind other commands or for a broken connection: where the master is,
 /// who serves which slot. Rare, so a connection each time costs nothing that matters.
@@ -15,7 +15,7 @@ struct RedisProbe: Sendable {
     /// How long to wait for further answers once there is a good one.
     ///
     /// Two round trips across a continent. Servers that are down must not hold up what the others know.
-    private static let patience = TimeAmount.milliseconds(200)
+    private static let graceTime = TimeAmount.milliseconds(200)
 
     let connector: RedisConnector
     let login: RedisLogin?
@@ -23,7 +23,7 @@ struct RedisProbe: Sendable {
 
     /// Asks every server at once; the answers come when all have answered, or soon after the first
     /// that `isGood`, or when time is up.
-    func ask(
+    func query(
         _ commands: [RedisCommand],
         of endpoints: [RedisEndpoint],
         on eventLoop: any EventLoop,
@@ -33,14 +33,14 @@ struct RedisProbe: Sendable {
         let answers = NIOLoopBoundBox([Answer](), eventLoop: eventLoop)
         var waiting: Scheduled<Void>?
         for endpoint in endpoints {
-            ask(commands, of: endpoint, on: eventLoop).assumeIsolated().whenComplete { result in
+            query(commands, of: endpoint, on: eventLoop).assumeIsolated().whenComplete { result in
                 let replies = result.mapError { RedisLinkFailure.network($0) }
                 answers.value.append(Answer(endpoint: endpoint, replies: replies))
                 if answers.value.count == endpoints.count {
                     waiting?.cancel()
                     done.succeed(answers.value)
                 } else if waiting == nil, case .success(let values) = replies, isGood(values) {
-                    waiting = eventLoop.scheduleTask(in: Self.patience) {
+                    waiting = eventLoop.scheduleTask(in: Self.graceTime) {
                         done.succeed(answers.value)
                     }
                 }
@@ -51,7 +51,7 @@ struct RedisProbe: Sendable {
     }
 
     /// Asks one server; takes the time of a connect at most.
-    private func ask(
+    private func query(
         _ commands: [RedisCommand],
         of endpoint: RedisEndpoint,
         on eventLoop: any EventLoop

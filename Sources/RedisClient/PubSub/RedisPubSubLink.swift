@@ -8,7 +8,7 @@ import Synchronization
 /// subscription. The decisions are ``RedisSubscriptionState``'s. `@unchecked Sendable`: apart from
 /// `nextID`, state is confined to `eventLoop`.
 final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
-    private enum Life {
+    private enum Phase {
         case idle
         /// May connect once somebody subscribes.
         case startable(RedisConnector, any RedisLocator, finished: EventLoopPromise<Void>)
@@ -23,7 +23,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     private let nextID = Atomic<UInt64>(0)
     private var state = RedisSubscriptionState()
     private var buffers: [UInt64: RedisSubscriptionBuffer] = [:]
-    private var life = Life.idle
+    private var phase = Phase.idle
     /// Asks the server whether it lives; only while there is a connection.
     private var keepAlive: Scheduled<Void>?
 
@@ -60,16 +60,16 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         finished: EventLoopPromise<Void>
     ) {
         eventLoop.execute {
-            guard case .idle = self.life else { return finished.succeed() }
-            self.life = .startable(connector, locator, finished: finished)
-            self.startIfWanted()
+            guard case .idle = self.phase else { return finished.succeed() }
+            self.phase = .startable(connector, locator, finished: finished)
+            self.startIfNeeded()
         }
     }
 
     /// Ends every subscription and the connection; any thread.
     func stop() {
         eventLoop.execute {
-            let before = self.life
+            let before = self.phase
             self.shutDown()
             if case .startable(_, _, let finished) = before { finished.succeed() }
             _ = self.link.stop(graceful: false)
@@ -79,10 +79,10 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     /// Leaves the server at once if it is not `wanted`; any thread.
     func relocate(
         _ failure: RedisLinkFailure,
-        unless wanted: @escaping @Sendable (RedisEndpoint) -> Bool
+        unless isValid: @escaping @Sendable (RedisEndpoint) -> Bool
     ) {
         eventLoop.execute {
-            guard self.link.isReady, let endpoint = self.link.endpoint, !wanted(endpoint) else {
+            guard self.link.isReady, let endpoint = self.link.endpoint, !isValid(endpoint) else {
                 return
             }
             self.link.close(failure)
@@ -96,12 +96,12 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         _ topics: Set<RedisTopic>,
         _ buffer: RedisSubscriptionBuffer
     ) {
-        if case .shutDown = life { return buffer.end() }
+        if case .shutDown = phase { return buffer.end() }
         buffers[id] = buffer
         let (commands, deliveries) = state.add(id, topics: topics, now: now)
         write(commands)
         deliver(deliveries)
-        startIfWanted()
+        startIfNeeded()
     }
 
     private func remove(_ id: UInt64) {
@@ -109,15 +109,15 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         write(state.remove(id, now: now))
     }
 
-    private func startIfWanted() {
-        guard !buffers.isEmpty, case .startable(let connector, let locator, let finished) = life
+    private func startIfNeeded() {
+        guard !buffers.isEmpty, case .startable(let connector, let locator, let finished) = phase
         else { return }
-        life = .started
+        phase = .started
         link.start(connector, locator: locator, delegate: self, finished: finished)
     }
 
     private func shutDown() {
-        life = .shutDown
+        phase = .shutDown
         keepAlive?.cancel()
         keepAlive = nil
         for buffer in buffers.values { buffer.end() }

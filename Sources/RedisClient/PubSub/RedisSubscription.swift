@@ -116,8 +116,8 @@ final class RedisSubscriptionBuffer: Sendable {
     private struct State {
         var events = Deque<RedisPubSubEvent>()
         var bytes = 0
-        var hasLost = false
-        var hasLostSubscribed = false
+        var hasDropped = false
+        var hasDroppedSubscribed = false
         var isEnded = false
         var continuation: CheckedContinuation<RedisPubSubEvent?, Never>?
     }
@@ -143,8 +143,8 @@ final class RedisSubscriptionBuffer: Sendable {
             {
                 let dropped = state.events.removeFirst()
                 state.bytes -= dropped.byteCount
-                state.hasLost = true
-                if dropped == .subscribed { state.hasLostSubscribed = true }
+                state.hasDropped = true
+                if dropped == .subscribed { state.hasDroppedSubscribed = true }
             }
             return nil
         }
@@ -178,12 +178,12 @@ final class RedisSubscriptionBuffer: Sendable {
     }
 
     private static func take(_ state: inout State) -> RedisPubSubEvent? {
-        if state.hasLost {
-            state.hasLost = false
+        if state.hasDropped {
+            state.hasDropped = false
             return .gap
         }
-        if state.hasLostSubscribed {
-            state.hasLostSubscribed = false
+        if state.hasDroppedSubscribed {
+            state.hasDroppedSubscribed = false
             return .subscribed
         }
         guard let event = state.events.popFirst() else { return nil }

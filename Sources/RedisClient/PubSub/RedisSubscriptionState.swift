@@ -66,7 +66,7 @@ struct RedisSubscriptionState {
         let topics: Set<RedisTopic>
         var unconfirmed: Int
         /// Whether it has been confirmed on an earlier connection, so that a gap precedes the next.
-        var hadBeenConfirmed = false
+        var wasConfirmed = false
     }
 
     private var topics: [RedisTopic: Topic] = [:]
@@ -94,7 +94,7 @@ struct RedisSubscriptionState {
         }
         var subscriber = Subscriber(topics: wanted, unconfirmed: unconfirmed)
         let isConfirmed = isConnected && unconfirmed == 0
-        subscriber.hadBeenConfirmed = isConfirmed
+        subscriber.wasConfirmed = isConfirmed
         subscribers[id] = subscriber
         let delivery = Delivery(subscribers: [id], events: [.subscribed])
         return (commands, isConfirmed ? [delivery] : [])
@@ -197,10 +197,10 @@ struct RedisSubscriptionState {
                 deliveries.append(
                     Delivery(
                         subscribers: [id],
-                        events: subscriber.hadBeenConfirmed ? [.gap, .subscribed] : [.subscribed]
+                        events: subscriber.wasConfirmed ? [.gap, .subscribed] : [.subscribed]
                     )
                 )
-                subscriber.hadBeenConfirmed = true
+                subscriber.wasConfirmed = true
             }
             subscribers[id] = subscriber
         }

@@ -13,24 +13,24 @@ import NIOCore
 /// `@unchecked Sendable`: state is confined to `eventLoop`.
 final class RedisSentinels: RedisLocator, @unchecked Sendable {
     /// How many sentinels are remembered: far more than anybody runs.
-    private static let knownMax = 32
+    private static let sentinelsMax = 32
 
     /// Whether the sentinels are being asked now.
-    private enum Life {
+    private enum Phase {
         case idle
-        case reachable(RedisProbe)
+        case ready(RedisProbe)
         /// All are being asked, for everybody who wants to know meanwhile.
-        case asking(RedisProbe, EventLoopFuture<RedisEndpoint>)
+        case querying(RedisProbe, EventLoopFuture<RedisEndpoint>)
     }
 
     private let name: String
     private let login: RedisLogin?
     private let configuration: RedisConfiguration
     private let eventLoop: any EventLoop
-    private let listener: RedisPubSubLink
+    private let subscriptions: RedisPubSubLink
     private var known: [RedisEndpoint]
-    private var life = Life.idle
-    private var listened = 0
+    private var phase = Phase.idle
+    private var nextIndex = 0
 
     init(
         endpoints: [RedisEndpoint],
@@ -45,7 +45,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         self.login = login
         self.configuration = configuration
         self.eventLoop = eventLoop
-        self.listener = RedisPubSubLink(
+        self.subscriptions = RedisPubSubLink(
             link: RedisLink(
                 handshake: RedisHandshake(login: login, clientName: configuration.clientName),
                 configuration: configuration,
@@ -62,7 +62,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     /// Makes the sentinels reachable; any thread.
     func start(_ connector: RedisConnector) {
         eventLoop.execute {
-            self.life = .reachable(
+            self.phase = .ready(
                 RedisProbe(
                     connector: connector,
                     login: self.login,
@@ -72,17 +72,17 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         }
         let rotation = Rotation(sentinels: self)
         let finished = eventLoop.makePromise(of: Void.self)
-        listener.start(connector, locator: rotation, finished: finished)
+        subscriptions.start(connector, locator: rotation, finished: finished)
     }
 
     /// Ends ``watch(_:)``; any thread.
     func stop() {
-        listener.stop()
+        subscriptions.stop()
     }
 
     /// Follows changes until stopped; `moved` is told the master that is right at the time.
     func watch(_ moved: @Sendable (RedisEndpoint) -> Void) async {
-        for await event in listener.subscribe([.channel("+switch-master")]) {
+        for await event in subscriptions.subscribe([.channel("+switch-master")]) {
             switch event {
             case .message(_, _, let payload):
                 // `name old-host old-port new-host new-port`
@@ -97,36 +97,36 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     }
 
     func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
-        self.eventLoop.flatSubmit { self.ask() }.hop(to: eventLoop)
+        self.eventLoop.flatSubmit { self.query() }.hop(to: eventLoop)
     }
 
     /// Asks all, unless that is under way.
-    private func ask() -> EventLoopFuture<RedisEndpoint> {
+    private func query() -> EventLoopFuture<RedisEndpoint> {
         let probe: RedisProbe
-        switch life {
+        switch phase {
         case .idle: return eventLoop.makeFailedFuture(RedisLinkFailure.shutDown)
-        case .asking(_, let answer): return answer
-        case .reachable(let known): probe = known
+        case .querying(_, let answer): return answer
+        case .ready(let known): probe = known
         }
-        let answer = probe.ask(
-            RedisSentinelAnswer.questions(name),
+        let answer = probe.query(
+            RedisSentinelReply.commands(name),
             of: known,
             on: eventLoop
         ) { replies in
             replies.first?.array != nil
         }
         .flatMapThrowing { try self.choose($0) }
-        life = .asking(probe, answer)
-        answer.whenComplete { _ in self.life = .reachable(probe) }
+        phase = .querying(probe, answer)
+        answer.whenComplete { _ in self.phase = .ready(probe) }
         return answer
     }
 
     private func choose(_ answers: [RedisProbe.Answer]) throws -> RedisEndpoint {
         let understood = answers.compactMap { answer in
-            (try? answer.replies.get()).flatMap { RedisSentinelAnswer($0, from: answer.endpoint) }
+            (try? answer.replies.get()).flatMap { RedisSentinelReply($0, from: answer.endpoint) }
         }
-        guard let best = RedisSentinelAnswer.best(of: understood) else { throw failure(answers) }
-        for peer in understood.flatMap(\.peers) where known.count < Self.knownMax {
+        guard let best = RedisSentinelReply.best(of: understood) else { throw failure(answers) }
+        for peer in understood.flatMap(\.peers) where known.count < Self.sentinelsMax {
             if !known.contains(peer) { known.append(peer) }
         }
         return best.master
@@ -134,7 +134,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
 
     /// Why no sentinel could say who the master is.
     private func failure(_ answers: [RedisProbe.Answer]) -> RedisLinkFailure {
-        let asked = known.map(\.description).joined(separator: ", ")
+        let queried = known.map(\.description).joined(separator: ", ")
         var reason: RedisLinkFailure?
         for answer in answers {
             switch answer.replies {
@@ -142,7 +142,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             case .success(let replies):
                 guard let error = replies.first?.error else {
                     return RedisLinkFailure(
-                        "no sentinel knows a master named \(name); asked: \(asked)",
+                        "no sentinel knows a master named \(name); asked: \(queried)",
                         remedy:
                             "correct the name at the end of the URL; SENTINEL MASTERS lists them"
                     )
@@ -158,15 +158,15 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             }
         }
         return RedisLinkFailure(
-            "no sentinel answers; asked: \(asked); the last said: \(reason?.message ?? "nothing")",
+            "no sentinel answers; asked: \(queried); the last said: \(reason?.message ?? "nothing")",
             remedy: reason?.remedy ?? "check the addresses in the URL"
         )
     }
 
     /// The next sentinel to listen to.
-    private func nextToListenTo() -> RedisEndpoint {
-        defer { listened += 1 }
-        return known[listened % known.count]
+    private func nextSentinel() -> RedisEndpoint {
+        defer { nextIndex += 1 }
+        return known[nextIndex % known.count]
     }
 
     /// Another sentinel at every attempt.
@@ -174,13 +174,13 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         let sentinels: RedisSentinels
 
         func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
-            sentinels.eventLoop.submit { sentinels.nextToListenTo() }.hop(to: eventLoop)
+            sentinels.eventLoop.submit { sentinels.nextSentinel() }.hop(to: eventLoop)
         }
     }
 }
 
 /// What one sentinel knows about a master.
-struct RedisSentinelAnswer: Hashable {
+struct RedisSentinelReply: Hashable {
     /// The server it calls the master.
     let master: RedisEndpoint
     /// How new its knowledge is: each failover has a higher one; 0 if it may not tell.
@@ -189,7 +189,7 @@ struct RedisSentinelAnswer: Hashable {
     let peers: [RedisEndpoint]
 
     /// What to ask.
-    static func questions(_ name: String) -> [RedisCommand] {
+    static func commands(_ name: String) -> [RedisCommand] {
         [
             // During a failover this names the new master before SENTINEL MASTER does.
             RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(name)]),
@@ -216,8 +216,8 @@ struct RedisSentinelAnswer: Hashable {
     }
 
     /// The newest answer; of equally new ones the one that most give.
-    static func best(of answers: [RedisSentinelAnswer]) -> RedisSentinelAnswer? {
-        func votes(_ answer: RedisSentinelAnswer) -> Int {
+    static func best(of answers: [RedisSentinelReply]) -> RedisSentinelReply? {
+        func votes(_ answer: RedisSentinelReply) -> Int {
             answers.count { $0.epoch == answer.epoch && $0.master == answer.master }
         }
         return answers.max { ($0.epoch, votes($0)) < ($1.epoch, votes($1)) }

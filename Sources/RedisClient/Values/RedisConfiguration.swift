@@ -36,7 +36,7 @@ package struct RedisConfiguration: Sendable, Hashable {
     /// another master can be found.
     ///
     /// Most such states of a healthy system end within it; an API still answers in time.
-    package var refusalPatience: Duration = .seconds(2)
+    package var refusalRetryTimeout: Duration = .seconds(2)
     /// The shortest time between two lines about the same outage: a line each is two a minute for
     /// each connection.
     package var failureLogInterval: Duration = .seconds(30)
@@ -67,7 +67,7 @@ package struct RedisTLSConfiguration: Sendable, Hashable {
     /// A PEM file with the authorities to trust; `nil` trusts the system's.
     package var trustRootsFile: String?
     /// A PEM file with authorities to trust besides the system's, where no file takes the place of these.
-    package var furtherRootsFile: String?
+    package var additionalRootsFile: String?
     /// Whether the server's certificate and name are verified.
     ///
     /// Turn off for experiments only: without it anybody on the path can read and change everything.

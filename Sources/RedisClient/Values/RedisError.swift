@@ -154,8 +154,8 @@ extension RedisReplyError {
 
 extension RedisReplyError.Kind {
     /// Whether nothing was executed and the trouble passes within seconds, so that the client
-    /// repeats the command itself for ``RedisConfiguration/refusalPatience``.
-    var passesSoon: Bool {
+    /// repeats the command itself for ``RedisConfiguration/refusalRetryTimeout``.
+    var isTransient: Bool {
         switch self {
         case .busy, .loading, .masterDown, .clusterDown, .tryAgain: true
         case .readOnly, .tooFewReplicas, .cannotPersist, .outOfMemory, .loginNeeded, .notPermitted,

@@ -26,8 +26,11 @@ package struct RedisScript: Sendable, Hashable {
     }
 
     /// `evaluation` after the script has been loaded on the same node.
-    func loading(_ evaluation: RedisCommand) -> RedisUnit {
-        RedisUnit([RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation], deciding: 1)
+    func loading(_ evaluation: RedisCommand) -> RedisBatch {
+        RedisBatch(
+            [RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation],
+            routedIndex: 1
+        )
     }
 }
 
@@ -51,8 +54,8 @@ package struct RedisFunction: Sendable, Hashable {
 
     /// `call` after the library has been loaded on the same node; refused where somebody else has
     /// just done that.
-    func loading(_ call: RedisCommand) -> RedisUnit {
-        RedisUnit([library.loading, call], deciding: 1)
+    func loading(_ call: RedisCommand) -> RedisBatch {
+        RedisBatch([library.loading, call], routedIndex: 1)
     }
 }
 

@@ -3,7 +3,7 @@ import SafeNumbers
 /// What follows the scheme of a Redis URL, cut at its delimiters and decoded on demand.
 struct RedisURLParts {
     /// Which of the logins before the host is meant.
-    enum LoginPlace {
+    enum LoginPosition {
         /// There is one at most; an `@` in its password is forgiven.
         case only
         /// The master's, of a sentinel URL.
@@ -33,7 +33,7 @@ struct RedisURLParts {
     }
 
     /// The login at a place, if there is one.
-    func login(_ place: LoginPlace) throws(RedisURLError) -> RedisLogin? {
+    func login(_ place: LoginPosition) throws(RedisURLError) -> RedisLogin? {
         guard let logins else { return nil }
         if place == .only { return try Self.login(logins) }
         let cut = logins.split(separator: "@", omittingEmptySubsequences: false)

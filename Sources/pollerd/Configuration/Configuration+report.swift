@@ -102,7 +102,7 @@ extension Configuration {
             translators: settings.translators
         )
         return (sections.endpoints ?? []).compactMap { endpoint in
-            guarding.objection(to: endpoint.url).map {
+            guarding.rejectionReason(for: endpoint.url).map {
                 "endpoint \(endpoint.name ?? "\(endpoint.id)") cannot be told: its url \($0)"
             }
         }

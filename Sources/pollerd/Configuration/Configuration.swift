@@ -187,7 +187,7 @@ struct Configuration: Sendable {
             throw ConfigurationError("\(path): cannot be read as UTF-8 text: save it as UTF-8")
         }
         do {
-            guard let node = try Yams.compose(yaml: WrittenValue.withoutMark(text)) else {
+            guard let node = try Yams.compose(yaml: WrittenValue.withoutByteOrderMark(text)) else {
                 return Written()
             }
             guard let mapping = node.mapping else {

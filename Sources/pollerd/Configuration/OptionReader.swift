@@ -24,7 +24,7 @@ struct OptionReader {
     /// Refuses values that hold what a tool has added: quotation marks and byte order marks.
     func checkWritten() throws(ConfigurationError) {
         for option in Option.all {
-            guard let text = text(option.key), let objection = WrittenValue.objection(to: text)
+            guard let text = text(option.key), let objection = WrittenValue.problem(in: text)
             else { continue }
             throw wrong(option.key, objection)
         }

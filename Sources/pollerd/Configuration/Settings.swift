@@ -293,7 +293,7 @@ struct Settings: Sendable {
     /// How Redis is connected to.
     var redis: RedisConfiguration {
         var redis = RedisConfiguration()
-        redis.tls.furtherRootsFile = authorities?.file
+        redis.tls.additionalRootsFile = authorities?.file
         return redis
     }
 

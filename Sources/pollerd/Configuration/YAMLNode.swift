@@ -107,7 +107,7 @@ struct YAMLNode {
             guard let found = secrets.variable(name) else {
                 throw wrong("needs the environment variable \(name), which is not set")
             }
-            if let objection = WrittenValue.objection(to: found) {
+            if let objection = WrittenValue.problem(in: found) {
                 throw wrong("takes the environment variable \(name), which \(objection)")
             }
             value = found

@@ -69,7 +69,7 @@ enum ClusterChecks {
     ) async throws(StoreError) -> HealthResult {
         do throws(RedisError) {
             _ = try await client.send(RedisCommand("PING"))
-            let reach = client.reach
+            let reach = client.reachability
             if !reach.away.isEmpty || !reach.isServing {
                 let names = reach.away.map { "\($0)" }.joined(separator: ", ")
                 return HealthResult(

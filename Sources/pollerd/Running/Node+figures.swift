@@ -20,12 +20,12 @@ extension Node {
                     return unbound.map { "starting: \($0) does not accept connections yet" }
                 }
                 if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
-                let reach = client.reach
+                let reach = client.reachability
                 guard reach.isUsable else { return [reach.refusal] }
                 return gate.refusal.map { ["secrets: \($0)"] } ?? []
             },
             // Of a Cluster without one of its shards this process still serves the others.
-            notices: { [client = cluster.client] in client.reach.notices },
+            notices: { [client = cluster.client] in client.reachability.notices },
             metrics: { [metrics] in metrics.text + ProcessMetrics.text },
             onBound: { startup.bound("admin", $0) }
         )
@@ -88,7 +88,7 @@ extension Node {
     }
 }
 
-extension RedisReach {
+extension RedisReachability {
     /// Why nothing can be done with the store.
     fileprivate var refusal: String {
         away.count < masters ? "redis: its cluster serves nothing now" : "redis: not connected"

@@ -282,7 +282,7 @@ struct Node: Sendable {
             members: cluster.members,
             laneLimit: { [live] in live.now.settings.lane },
             feed: feed,
-            isStoreReachable: { [client = cluster.client] in client.reach.isUsable },
+            isStoreReachable: { [client = cluster.client] in client.reachability.isUsable },
             endpoints: EndpointBackend(
                 store: cluster.endpoints,
                 probe: EndpointProbe(channels: channels.all),

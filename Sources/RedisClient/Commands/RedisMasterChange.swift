@@ -31,36 +31,36 @@ package struct RedisMasterChange: Sendable, Hashable {
 }
 
 /// Tells everybody who listens when another server is written to.
-final class RedisMasterNews: Sendable {
-    /// Changes kept for a slow listener: a failover of every master of a large Cluster.
+final class RedisMasterChanges: Sendable {
+    /// Changes kept for a slow subscriber: a failover of every master of a large Cluster.
     ///
     /// Older ones give way, as each says the same: count a new epoch.
-    private static let keptMax = 256
+    private static let bufferedMax = 256
 
-    /// What the lock guards: the listeners.
+    /// What the lock guards: the subscribers.
     private struct State {
-        var listeners: [UInt64: AsyncStream<RedisMasterChange>.Continuation] = [:]
+        var subscribers: [UInt64: AsyncStream<RedisMasterChange>.Continuation] = [:]
         var nextID: UInt64 = 0
         var isEnded = false
     }
 
     private let state = Mutex(State())
 
-    /// The changes from now on.
-    func changes() -> AsyncStream<RedisMasterChange> {
+    /// The subscribe from now on.
+    func subscribe() -> AsyncStream<RedisMasterChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RedisMasterChange.self,
-            bufferingPolicy: .bufferingNewest(Self.keptMax)
+            bufferingPolicy: .bufferingNewest(Self.bufferedMax)
         )
         let id = state.withLock { state in
             if state.isEnded { return nil as UInt64? }
             state.nextID += 1
-            state.listeners[state.nextID] = continuation
+            state.subscribers[state.nextID] = continuation
             return state.nextID
         }
         if let id {
             continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { _ = $0.listeners.removeValue(forKey: id) }
+                self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
             }
         } else {
             continuation.finish()
@@ -69,17 +69,19 @@ final class RedisMasterNews: Sendable {
     }
 
     /// Tells a change.
-    func tell(_ change: RedisMasterChange) {
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(change) }
+    func publish(_ change: RedisMasterChange) {
+        for subscriber in state.withLock({ Array($0.subscribers.values) }) {
+            subscriber.yield(change)
+        }
     }
 
     /// Ends every stream.
     func end() {
-        let listeners = state.withLock { state in
+        let subscribers = state.withLock { state in
             state.isEnded = true
-            return Array(state.listeners.values)
+            return Array(state.subscribers.values)
         }
-        for listener in listeners { listener.finish() }
+        for subscriber in subscribers { subscriber.finish() }
     }
 }
 
@@ -91,7 +93,7 @@ final class RedisLastMaster: Sendable {
     var current: RedisEndpoint? { endpoint.withLock { $0 } }
 
     /// Notes the server; returns what has changed, if anything has.
-    func change(to new: RedisEndpoint) -> RedisMasterChange? {
+    func update(to new: RedisEndpoint) -> RedisMasterChange? {
         let old = endpoint.withLock { endpoint in
             defer { endpoint = new }
             return endpoint
