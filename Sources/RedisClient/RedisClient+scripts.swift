@@ -2,23 +2,23 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Scripts: as functions where the server takes them, by their digest where it does not.
+/// Runs scripts: as functions if the server supports them, by digest otherwise.
 ///
-/// Problem: `EVALSHA` runs a whole script each time, so every call makes the functions that all scripts
-/// share anew; a library of functions is compiled and run once. But functions may be refused: to a
-/// user without the right to them, by a service that has none, and, because loading one is a write, by
-/// a server that takes no writes at the time.
+/// Problem: `EVALSHA` runs a whole script each time, so every call creates the shared functions
+/// again. A library of functions is compiled and run once. But a server may reject functions: the
+/// user may lack the permission, a hosted service may not offer them, and loading a library is a
+/// write, which a server may not accept at the time.
 ///
-/// Approach: call the function; where the server does not know it, load its library and call again in
-/// one go; where the library is refused too, run the script by its digest, and do so for a while
-/// without asking again. Both are refused before anything is executed, so nothing runs twice. Servers
-/// forget libraries as they forget scripts: at a restart without persistence, `FUNCTION FLUSH`, and a
-/// failover to a replica that did not have it yet.
+/// Approach: call the function. If the server does not know it, load its library and call again in
+/// one pipeline. If loading is rejected too, run the script by its digest, and keep doing so for a
+/// while without trying functions. Both rejections precede any execution, so nothing runs twice. A
+/// server forgets libraries as it forgets scripts: on a restart without persistence, on `FUNCTION
+/// FLUSH`, and on a failover to a replica that did not have them yet.
 extension RedisClient {
     /// Runs a script, loading it if the server does not know it.
     ///
-    /// A server forgets scripts on restart, failover and `SCRIPT FLUSH`; it then answers `NOSCRIPT`
-    /// without having run anything, so loading and repeating is safe. This happens once.
+    /// A server forgets scripts on restart, failover and `SCRIPT FLUSH`. It then replies `NOSCRIPT`
+    /// without executing anything, so loading and repeating is safe. This is done once.
     package func eval(
         _ script: RedisScript,
         keys: [String],
@@ -26,23 +26,23 @@ extension RedisClient {
     ) async throws(RedisError) -> RedisValue {
         if let function = script.function, callsFunctions {
             let replies = try await replies(of: function, function.call(keys, arguments), nil)
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             if let replies { return replies[0] }
         }
         let evaluation = script.evaluation(keys, arguments)
         do throws(RedisError) {
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             return try await perform(RedisBatch([evaluation]))[0]
         } catch .reply(let error) where error.kind == .unknownScript {
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             return try await perform(script.loading(evaluation))[1]
         }
     }
 
-    /// Runs a script like ``eval(_:keys:arguments:)`` and waits until replicas have what it wrote.
+    /// Runs a script like ``eval(_:keys:arguments:)`` and waits until replicas have its writes.
     ///
-    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A script that
-    /// wrote nothing is not waited for: let it write something.
+    /// Uses a separate connection. See ``RedisDurability`` for the guarantee. The wait covers only
+    /// scripts that write something.
     package func eval(
         _ script: RedisScript,
         keys: [String],
@@ -52,7 +52,7 @@ extension RedisClient {
         if let function = script.function, callsFunctions {
             let call = function.call(keys, arguments)
             if let replies = try await replies(of: function, call, durability) {
-                // Safe: each command of a unit has a reply.
+                // Safe: every command of a batch has a reply.
                 return try durableReply(replies[0], of: replies)
             }
         }
@@ -64,9 +64,11 @@ extension RedisClient {
         }
     }
 
-    /// Makes a library known to every master; returns why one of them refuses it, if one does.
+    /// Loads a library on every master.
     ///
-    /// Scripts need no such call: it is for learning early, and for telling people.
+    /// Returns the error of a master that rejects it, if any.
+    ///
+    /// Scripts do not need this call. It detects a rejection early, so that it can be reported.
     package func load(_ library: RedisLibrary) async throws(RedisError) -> RedisReplyError? {
         let replies = try await sendToMasters(library.loading)
         let refusal = replies.lazy.compactMap(\.reply.error).first { !$0.isLibraryAlreadyLoaded }
@@ -74,13 +76,13 @@ extension RedisClient {
         return refusal
     }
 
-    /// Whether functions are to be called.
+    /// Whether to call functions.
     private var callsFunctions: Bool {
         functionUse.withLock { $0.isEnabled }
     }
 
-    /// The reply of a function and, behind it, that to `WAIT`; `nil` if the server takes no functions
-    /// and has executed nothing.
+    /// Returns the reply of a function, followed by that of `WAIT`; `nil` if the server does not
+    /// accept functions and has executed nothing.
     private func replies(
         of function: RedisFunction,
         _ call: RedisCommand,
@@ -89,7 +91,7 @@ extension RedisClient {
         do throws(RedisError) {
             return try await perform(RedisBatch([call]), durability)
         } catch .reply(let error) where error.kind == .unknownScript {
-            // Below.
+            // Loads the library below.
         } catch .reply(let error) where error.refusesFunctionCalls {
             recordRefusal(error)
             return nil
@@ -97,10 +99,10 @@ extension RedisClient {
         let batch = function.loading(call)
         var replies = try await backend.perform(batch, durability).get()
         replies = try await retryRefused(batch, durability, replies)
-        // Safe: each command of a unit has a reply.
+        // Safe: every command of a batch has a reply.
         switch (replies[0], replies[1]) {
         case (.error(let refusal), .error(let error)) where error.kind == .unknownScript:
-            // Somebody is in the way for a moment only: this call goes the other way.
+            // The rejection is temporary, so only this call runs as a script.
             if !refusal.kind.isTransient, refusal.kind != .readOnly { recordRefusal(refusal) }
             return nil
         case (_, .error(let error)): throw .reply(error)
@@ -121,19 +123,20 @@ extension RedisClient {
     private func recordRefusal(_ error: RedisReplyError) {
         guard functionUse.withLock({ $0.refused(now: RedisInstant(.now())) }) else { return }
         logger.warning(
-            "Redis refuses functions, so scripts run by their digest and cost it more",
+            "Redis rejected functions; running scripts by digest, which is slower",
             metadata: [
                 "error": "\(error)",
-                "hint": "allow FCALL and FUNCTION LOAD and DELETE to this Redis user",
+                "hint": "allow this Redis user FCALL, FUNCTION LOAD and FUNCTION DELETE",
             ]
         )
     }
 }
 
-/// Whether functions are called, or scripts run by their digest because functions were refused.
+/// Whether functions are called, or scripts run by digest because functions were rejected.
 struct RedisFunctionUse {
-    /// How long to leave it at that: a right that was given, or memory that was freed, is noticed
-    /// soon, and asking costs a refused command.
+    /// How long functions stay disabled after a rejection.
+    ///
+    /// A new permission or freed memory is noticed soon, and a trial costs one rejected command.
     private static let retryInterval = Duration.seconds(30)
 
     private var retryAt: RedisInstant?
@@ -145,7 +148,9 @@ struct RedisFunctionUse {
         return RedisInstant(.now()) >= retryAt
     }
 
-    /// Notes a refusal; returns whether to tell of it: the first time only.
+    /// Records a rejection.
+    ///
+    /// Returns whether to log it: the first time only.
     mutating func refused(now: RedisInstant) -> Bool {
         defer { hasWarned = true }
         retryAt = now + Self.retryInterval
@@ -154,9 +159,9 @@ struct RedisFunctionUse {
 }
 
 extension RedisReplyError {
-    /// Whether the user may not call functions, or the server does not know what that is.
+    /// Whether the user may not call functions, or the server does not support them.
     ///
-    /// A function that is stopped at a command its user may not use says something else.
+    /// A function that stops at a command without permission has another error text.
     fileprivate var refusesFunctionCalls: Bool {
         switch code {
         case "NOPERM": message.contains("'fcall'")
@@ -165,7 +170,7 @@ extension RedisReplyError {
         }
     }
 
-    /// Whether a library was loaded before.
+    /// Whether the library was already loaded.
     fileprivate var isLibraryAlreadyLoaded: Bool {
         message.hasPrefix("Library '") && message.hasSuffix("already exists")
     }

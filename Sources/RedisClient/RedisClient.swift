@@ -4,37 +4,39 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// A client of one Redis server, of the master that sentinels name, or of a Redis Cluster.
+/// A client of one Redis server, of the master of a Sentinel deployment, or of a Redis Cluster.
 ///
 /// All commands to a server share one connection: commands of many tasks are written together and
-/// answered in order. Subscriptions share another one, and writes that wait for replicas a third.
-/// They are made and kept by ``run()``, which reconnects for ever; what is sent meanwhile waits for
-/// the connection up to the command timeout.
+/// answered in order. Subscriptions share a second connection, and writes that wait for replicas a
+/// third. ``run()`` opens these connections and reconnects until it is stopped. Commands sent
+/// without a connection wait for one, up to the command timeout.
 ///
-/// In a Cluster a command goes to the node of its first key (see `RedisCommand.firstKey`), a script
-/// to that of its first key, and a command without keys to any one master. A call never has keys of
-/// several slots, but a ``pipeline(_:)`` may.
+/// In a Cluster, a command or script goes to the node of its first key (see
+/// `RedisCommand.firstKey`), and a command without keys to any one master. The keys of one call
+/// must be in one slot; those of a ``pipeline(_:)`` may be in several.
 ///
 /// A class because it is the identity of these connections.
 package final class RedisClient: Service {
     private let url: RedisURL
     private let configuration: RedisConfiguration
-    /// The loop of the connection to its server; in a Cluster one of them.
+    /// The event loop of the server's connection; in a Cluster, one of several.
     package let eventLoop: any EventLoop
     let backend: any RedisBackend
-    /// The one link for all commands, if there is one server: the common case takes the short way.
+    /// The one link for all commands if there is a single server.
+    ///
+    /// This common case skips the backend.
     private let singleLink: RedisCommandLink?
     private let changes = RedisMasterChanges()
     private let onConnect: @Sendable (SocketAddress) -> Void
     let logger: Logger
-    /// Whether scripts run as functions; RedisClient+scripts.swift.
+    /// Whether scripts run as functions; see RedisClient+scripts.swift.
     let functionUse = Mutex(RedisFunctionUse())
 
     /// Makes a client that connects once ``run()`` is called.
     ///
-    /// `eventLoopGroup` is where its event loops come from, one for each server; the default shares
-    /// NIO's own. `onConnect` hears of every server that is reached over TCP, sentinels too, each time
-    /// and soon.
+    /// `eventLoopGroup` provides one event loop per server; the default is NIO's shared group.
+    /// `onConnect` is called each time a server, or a sentinel, is reached over TCP. It must return
+    /// quickly.
     package init(
         url: RedisURL,
         configuration: RedisConfiguration = RedisConfiguration(),
@@ -75,8 +77,9 @@ package final class RedisClient: Service {
 
     /// Keeps the client connected until the task is cancelled or shut down gracefully.
     ///
-    /// Call once. Never returns because of a connection; throws singleLink if a TLS file cannot be used. On
-    /// graceful shutdown, written commands are answered first; on cancellation they fail as lost.
+    /// Call once. It never returns because of a lost connection, and throws only if a TLS file
+    /// cannot be used. A graceful shutdown waits for the replies to written commands; a
+    /// cancellation fails these commands with `connectionLost`.
     package func run() async throws {
         let connector = try RedisConnector(
             url: url,
@@ -94,17 +97,18 @@ package final class RedisClient: Service {
         }
     }
 
-    /// Whether commands are sent at once; `false` while connecting, also to one node of a Cluster.
+    /// Whether commands are sent at once; `false` while any connection is being made, including
+    /// that to one node of a Cluster.
     package var isConnected: Bool { backend.isConnected }
 
-    /// Which of the servers that are written to can be reached now.
+    /// Which of the masters are reachable now.
     package var reachability: RedisReachability { backend.reachability }
 
-    /// Why the one server cannot be reached now, in words for an operator; nil of several servers, and
-    /// while it can be.
+    /// The reason why the server is unreachable, as text for an operator; `nil` for a Cluster, and
+    /// while it is reachable.
     package var failure: String? { singleLink?.failure }
 
-    /// Whether keys are spread over the nodes of a Redis Cluster.
+    /// Whether keys are distributed over the nodes of a Redis Cluster.
     package var isCluster: Bool { singleLink == nil }
 
     /// Waits for the connection, at most `timeout`.
@@ -118,36 +122,38 @@ package final class RedisClient: Service {
         try await observer.wait(timeout: timeout, on: eventLoop).get()
     }
 
-    /// Whenever another server is written to than before; the stream ends with the client.
+    /// The changes of the servers that are written to; the stream ends with the client.
     ///
-    /// Told once the new server is known: after sentinels' or a Cluster's failover, and when slots
-    /// have moved. One server alone is always the same.
+    /// A change is sent once the new server is known: after a Sentinel or Cluster failover, and
+    /// after slots have moved. A single server never changes.
     package var masterChanges: AsyncStream<RedisMasterChange> { changes.subscribe() }
 
     /// Sends a command and returns its reply; an error reply is thrown as ``RedisError/reply(_:)``.
     ///
-    /// In a Cluster it goes to the node of `key`, which is singleLink needed for a command whose first key
-    /// cannot be known. A reply that refuses it for a passing reason makes the client repeat it for
-    /// ``RedisConfiguration/refusalRetryTimeout``.
+    /// In a Cluster it goes to the node of `key`, which is needed only for a command whose first
+    /// key cannot be derived. If the server rejects it for a temporary reason, the client retries
+    /// for ``RedisConfiguration/refusalRetryTimeout``.
     package func send(
         _ command: RedisCommand,
         key: String? = nil
     ) async throws(RedisError) -> RedisValue {
         if let singleLink {
             let replies = try await singleLink.perform([command]).get()
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             guard case .error = replies[0] else { return replies[0] }
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             return try await retryOrThrow(RedisBatch([command]), nil, replies)[0]
         }
-        // Safe: each command of a unit has a reply.
+        // Safe: every command of a batch has a reply.
         return try await perform(RedisBatch([command], key: key))[0]
     }
 
-    /// Sends a write and waits until replicas have it; what it replied, and how many have it.
+    /// Sends a write and waits until replicas have it.
     ///
-    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A command that
-    /// wrote nothing is not waited for: singleLink writes of this call and earlier ones are covered.
+    /// Returns its reply and the number of replicas.
+    ///
+    /// Uses a separate connection. See ``RedisDurability`` for the guarantee. Only writes of this
+    /// call and earlier ones are covered, so a command that wrote nothing is not.
     package func send(
         _ command: RedisCommand,
         key: String? = nil,
@@ -156,30 +162,31 @@ package final class RedisClient: Service {
         try await performDurably(RedisBatch([command], key: key), durability)
     }
 
-    /// Sends a command to every master and returns their replies, error replies in place.
+    /// Sends a command to every master and returns their replies, including error replies.
     ///
-    /// For what has no key and concerns each server: `CONFIG`, `INFO`, `SCRIPT`, `DBSIZE`, `FLUSHDB`.
-    /// Fails with the first master that does not answer.
+    /// For commands that have no key and concern each server: `CONFIG`, `INFO`, `SCRIPT`, `DBSIZE`,
+    /// `FLUSHDB`. Fails with the first master that does not reply.
     package func sendToMasters(
         _ command: RedisCommand
     ) async throws(RedisError) -> [RedisNodeReply] {
         try await backend.performOnMasters(command).get()
     }
 
-    /// Sends commands in one go, in order, and returns as many replies; error replies stay in place
-    /// as ``RedisValue/error(_:)``.
+    /// Sends commands as one pipeline, in order, and returns a reply for each; error replies are
+    /// returned as ``RedisValue/error(_:)``.
     ///
-    /// Not a transaction: other clients' commands may come in between, and a lost connection may
-    /// leave the first of them executed. In a Cluster the order holds for keys of the same slot.
+    /// Not a transaction: commands of other clients may run in between, and after a lost connection
+    /// only the first ones may have been executed. In a Cluster the order holds for keys of the
+    /// same slot.
     package func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisValue] {
         if commands.isEmpty { return [] }
         return try await backend.pipeline(commands).get()
     }
 
-    /// Listens to channels and patterns; see ``RedisSubscription``.
+    /// Subscribes to channels and patterns; see ``RedisSubscription``.
     ///
-    /// Events are kept from now on, within the limits of ``RedisConfiguration``. In a Cluster any
-    /// node passes on what is published at any other.
+    /// Events are buffered from now on, within the limits of ``RedisConfiguration``. In a Cluster,
+    /// every node forwards the messages published at any other.
     package func subscribe(channels: [String], patterns: [String] = []) -> RedisSubscription {
         let topics =
             channels.map { RedisTopic.channel($0) } + patterns.map { RedisTopic.pattern($0) }
@@ -201,7 +208,7 @@ package final class RedisClient: Service {
         )
     }
 
-    /// The replies of a batch, none of which is an error up to the routedIndex one.
+    /// Returns the replies of a batch; throws if one up to the routed command is an error.
     func perform(
         _ batch: RedisBatch,
         _ durability: RedisDurability? = nil
@@ -211,7 +218,7 @@ package final class RedisClient: Service {
         return isRefused ? try await retryOrThrow(batch, durability, replies) : replies
     }
 
-    /// The replies of a batch once its errors have passed; throws those that do not.
+    /// Retries temporary errors of a batch and returns the replies; throws the remaining errors.
     private func retryOrThrow(
         _ batch: RedisBatch,
         _ durability: RedisDurability?,
@@ -224,7 +231,8 @@ package final class RedisClient: Service {
         return replies
     }
 
-    /// Repeats what was refused for a passing reason, until it is executed or patience ends.
+    /// Repeats a batch that was rejected for a temporary reason, until it is executed or the time
+    /// is up.
     func retryRefused(
         _ batch: RedisBatch,
         _ durability: RedisDurability?,
@@ -237,7 +245,7 @@ package final class RedisClient: Service {
             error.kind.isTransient || (error.kind == .readOnly && backend.findsMasters)
         {
             guard (try? await Task.sleep(for: pause)) != nil else { throw .cancelled }
-            // Quick for what passes at once, easy on a server that needs seconds.
+            // Short at first, for brief states; longer for a server that needs seconds.
             pause = min(pause * 2, .milliseconds(200))
             replies = try await backend.perform(batch, durability).get()
         }

@@ -4,7 +4,7 @@ import RedisClient
 import Synchronization
 import Testing
 
-/// What happened, in order.
+/// Events, in order.
 private final class Record: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -19,7 +19,7 @@ private final class Record: Sendable {
 struct EventLoopExecutorTests {
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    @Test("tasks that prefer it run on its loop, before and after they have waited")
+    @Test("tasks that prefer the executor run on its loop before and after a suspension")
     func place() async {
         let executor = EventLoopExecutor(eventLoop)
         await withTaskGroup(of: Bool.self) { group in
@@ -29,7 +29,7 @@ struct EventLoopExecutorTests {
                     if number % 2 == 0 {
                         await Task.yield()
                     } else {
-                        // A timer of Swift's own, which ends on another thread.
+                        // This timer of Swift ends on another thread.
                         try? await Task.sleep(for: .milliseconds(1))
                     }
                     return before && eventLoop.inEventLoop
@@ -39,7 +39,7 @@ struct EventLoopExecutorTests {
         }
     }
 
-    @Test("children of such a task run there too, in the order in which they were made")
+    @Test("child tasks run on the loop too, in the order of their creation")
     func order() async {
         let executor = EventLoopExecutor(eventLoop)
         let record = Record()
@@ -53,7 +53,7 @@ struct EventLoopExecutorTests {
         #expect(record.all == (0..<10).map { "\($0)" })
     }
 
-    @Test("what it leaves to the loop comes after all that was waiting with it")
+    @Test("work enqueued by tasks runs after all tasks of the same iteration")
     func together() async {
         let executor = EventLoopExecutor(eventLoop)
         let record = Record()
@@ -66,7 +66,7 @@ struct EventLoopExecutorTests {
                     }
                 }
             }
-            // Once around, so that the loop has done what it was left.
+            // One more iteration, so that the loop has run the work enqueued before.
             try? await eventLoop.submit {}.get()
         }
         #expect(record.all == ["task", "task", "task", "write", "write", "write"])

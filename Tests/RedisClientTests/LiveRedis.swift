@@ -5,10 +5,10 @@ import PollerTesting
 import RedisClient
 import Synchronization
 
-/// What the live tests share.
+/// Helpers of the tests that use a real Redis.
 enum LiveRedis {
-    /// Timeouts that no machine outlasts, however busy with all other tests: for what is not about
-    /// them.
+    /// Timeouts long enough for a machine that is busy with all other tests; for tests that are not
+    /// about timeouts.
     static var patient: RedisConfiguration {
         var configuration = RedisConfiguration()
         configuration.commandTimeout = .seconds(30)
@@ -16,7 +16,7 @@ enum LiveRedis {
         return configuration
     }
 
-    /// Runs `body` with a client that is kept connected meanwhile.
+    /// Runs `body` with a client that is connected meanwhile.
     static func withClient<Result: Sendable>(
         _ url: String,
         configuration: RedisConfiguration = patient,
@@ -41,7 +41,7 @@ enum LiveRedis {
         }
     }
 
-    /// A `SET` that the server has received and holds back until `CLIENT UNPAUSE`.
+    /// Sends a `SET` that the server receives and delays until `CLIENT UNPAUSE`.
     static func heldWrite(
         by client: RedisClient,
         admin: RedisClient
@@ -57,8 +57,8 @@ enum LiveRedis {
         return written
     }
 
-    /// Timeouts short enough for tests of what happens after them, and long enough for a machine
-    /// that is busy with all other tests.
+    /// Timeouts short enough for tests that wait for them, and long enough for a machine that is
+    /// busy with all other tests.
     static func impatient(_ timeout: Duration = .seconds(1)) -> RedisConfiguration {
         var configuration = RedisConfiguration()
         configuration.commandTimeout = timeout
@@ -68,7 +68,7 @@ enum LiveRedis {
     }
 }
 
-/// Listens on loopback, greets each connection with fixed bytes and says no more.
+/// A loopback server that sends fixed bytes to each connection and then nothing more.
 enum HostileServer {
     /// Runs `body` with the server's port.
     static func with<Result>(
@@ -108,7 +108,7 @@ enum HostileServer {
     }
 }
 
-/// Keeps what is logged, for tests of what an operator reads.
+/// Records log lines, for tests of the messages an operator reads.
 final class RecordedLog: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -134,7 +134,7 @@ final class RecordedLog: Sendable {
     }
 }
 
-/// A count that many tasks increase.
+/// A counter that many tasks increase.
 final class Tally: Sendable {
     private let count = Atomic(0)
 

@@ -3,7 +3,7 @@ import RedisClient
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RedisClientFaultTests {
-    @Test("a storm of cancellations never gives a task another one's reply")
+    @Test("with many cancellations, no task gets the reply of another")
     func cancellationStorm() async throws {
         let server = try RedisServerProcess()
         let seed = SeededGenerator.newSeed()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("a command that times out leaves its late reply to nobody")
+    @Test("the late reply to a command that timed out is discarded")
     func timeout() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url, configuration: LiveRedis.impatient()) { client in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("a server that hangs is given up and found again")
+    @Test("the connection to a hanging server is replaced when the server recovers")
     func stalled() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url, configuration: LiveRedis.impatient()) { client in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a killed server fails what was sent; what was not sent yet goes to its successor")
+    @Test("killing a server fails the written commands; waiting ones go to its successor")
     func killed() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
         try await LiveRedis.withClient(server.url) { client in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("tasks that never stop survive kill and restart under load")
+    @Test("commands succeed again after restarts under load")
     func restartUnderLoad() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("a server that becomes a replica is left, its error is told")
+    @Test("a server that becomes a replica is left, and its error is returned")
     func readOnly() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("more commands than the limit are refused at once")
+    @Test("commands beyond the limit are rejected at once")
     func limit() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.patient
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("a reply beyond the limit fails its own command and the client goes on")
+    @Test("a reply beyond the limit fails only its own command")
     func replyTooLarge() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.patient

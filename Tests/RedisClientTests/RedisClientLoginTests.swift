@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a wrong password is logged with what to do, without the password, and tried again")
+    @Test("a wrong password is logged with a remedy, without the password, and retried")
     func wrongPassword() async throws {
         let server = try RedisServerProcess()
         let log = RecordedLog()
@@ -51,7 +51,7 @@ import Testing
         #expect(log.all.contains { $0.contains("redis://bob:***@") })
     }
 
-    @Test("a missing login and a database that does not exist are explained")
+    @Test("a missing login and a database that does not exist are logged with a remedy")
     func refused() async throws {
         let server = try RedisServerProcess(arguments: ["--requirepass", "x", "--databases", "4"])
         for (url, advice) in [
@@ -60,7 +60,7 @@ import Testing
         ] {
             let log = RecordedLog()
             try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                try await eventually("the advice is logged") {
+                try await eventually("the remedy is logged") {
                     log.all.contains { $0.contains(advice) }
                 }
             }
@@ -100,16 +100,16 @@ import Testing
         }
         let log = RecordedLog()
         try await LiveRedis.withClient(url, logger: log.logger) { client in
-            try await eventually("an unknown authority is refused") {
+            try await eventually("an unknown authority is rejected") {
                 log.all.contains { $0.contains("CERTIFICATE_VERIFY_FAILED") }
             }
-            // Nor where in the sources of the machine that built it.
+            // The log contains no source paths of the machine that built NIOSSL.
             #expect(!log.all.contains { $0.contains(".cc:") || $0.contains("swift-nio-ssl") })
             #expect(!client.isConnected)
         }
     }
 
-    @Test("an outage of Redis is told by its loss and its cause, and once that it is back")
+    @Test("an outage of Redis is logged with its loss, its cause and one recovery")
     func quiet() async throws {
         let server = try RedisServerProcess()
         let log = RecordedLog()
@@ -122,13 +122,13 @@ import Testing
         ) { client in
             try await client.waitUntilConnected(timeout: .seconds(10))
             server.kill()
-            try await eventually("it is tried often") {
+            try await eventually("it is retried often") {
                 log.all.filter { $0.contains("connecting to Redis failed") }.count > 10
             }
             try server.restart()
             try await client.waitUntilConnected(timeout: .seconds(10))
         }
-        // The first connection, its loss, why there is no other, and the second one.
+        // The first connection, its loss, the cause of the outage, and the second connection.
         let lines = log.all.filter { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") }
         #expect(lines.map { $0.prefix { $0 != ":" } } == ["info", "warning", "error", "info"])
     }
@@ -145,13 +145,13 @@ import Testing
     }
 
     @Test(
-        "what is no Redis server is named as such, and tried again",
+        "a server that does not speak Redis is logged as such, and retried",
         arguments: [
-            ("HTTP/1.1 400 Bad Request\r\n\r\n", "not a valid reply"),
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", "invalid reply"),
             ("*1000000000\r\n", "too large"),
             ("-DENIED Redis is running in protected mode\r\n", "protected mode"),
             ("", "did not answer the login"),
-            ("+PONG\r\n+PONG\r\n", "not a valid reply"),
+            ("+PONG\r\n+PONG\r\n", "invalid reply"),
         ]
     )
     func notRedis(greeting: String, explanation: String) async throws {
@@ -164,8 +164,8 @@ import Testing
                 configuration: configuration,
                 logger: log.logger
             ) { client in
-                // The last greeting passes as a login; the reply too many then betrays it.
-                try await eventually("two attempts are explained") {
+                // The last greeting passes as a login; then the extra reply is detected.
+                try await eventually("two attempts are logged") {
                     log.all.filter { $0.contains(explanation) }.count >= 2
                 }
             }
@@ -173,8 +173,8 @@ import Testing
     }
 }
 
-/// An authority and a certificate for 127.0.0.1 and localhost, made by openssl; removed with the
-/// last reference.
+/// A certificate authority and a certificate for 127.0.0.1 and localhost, made by openssl; removed
+/// with the last reference.
 final class TestCertificates {
     let files: RedisServerProcess.TLSFiles
     private let directory: URL

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a pipeline answers in order, error replies in place")
+    @Test("a pipeline returns replies in order, error replies in place")
     func pipeline() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("megabytes of any bytes come back unchanged")
+    @Test("megabytes of arbitrary bytes are returned unchanged")
     func binary() async throws {
         let server = try RedisServerProcess()
         var random = SeededGenerator(seed: 7)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("a graceful shutdown answers what was sent and refuses what comes later")
+    @Test("a graceful shutdown completes written commands and rejects later ones")
     func shutdown() async throws {
         let server = try RedisServerProcess()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -110,7 +110,7 @@ import Testing
         try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
             let written = try await LiveRedis.heldWrite(by: client, admin: admin)
             await services.triggerGracefulShutdown()
-            try await eventually("it refuses more") { !client.isConnected }
+            try await eventually("it rejects more") { !client.isConnected }
             _ = try await admin.send(RedisCommand("CLIENT", ["UNPAUSE"]))
             #expect(try await written.value.string == "OK")
         }
@@ -137,7 +137,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(1))) struct RedisServerProcessTests {
-    @Test("a stopped server ends, and comes back on its port with its data")
+    @Test("a stopped server ends, and restarts on its port with its data")
     func stopAndRestart() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
         try await LiveRedis.withClient(server.url) { client in
@@ -156,7 +156,7 @@ import Testing
 @Suite struct RedisScriptTests {
     @Test("a script's digest is the SHA-1 of its text in lower-case hex")
     func digest() {
-        // The example of the documentation of SCRIPT LOAD.
+        // The example in the documentation of SCRIPT LOAD.
         #expect(
             RedisScript(source: "return 'Immabe a cached script'").sha1
                 == "c664a3bf70bd1d45c4284ffebb65a6f2299bfc9f"

@@ -4,9 +4,9 @@ import Testing
 @testable import RedisClient
 
 extension RedisTopologyTests {
-    /// A Cluster whose nodes die.
+    /// Tests of a Cluster with failing nodes.
     @Suite struct ClusterFaultTests {
-        @Test("a killed master's slots are written to at its replica, and the change is told")
+        @Test("after a master is killed, its replica gets the writes and the change is published")
         func failover() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             var configuration = LiveRedis.patient
@@ -29,11 +29,11 @@ extension RedisTopologyTests {
                     #expect(change.new == .tcp(host: "127.0.0.1", port: replica))
                     break
                 }
-                try await eventually("all is well again") { client.isConnected }
+                try await eventually("the client is connected again") { client.isConnected }
             }
         }
 
-        @Test("slots that nobody serves are told as CLUSTERDOWN, after patience")
+        @Test("commands for unserved slots fail with CLUSTERDOWN after the retry timeout")
         func unserved() async throws {
             let cluster = try await RedisClusterProcess.start()
             var configuration = LiveRedis.patient
@@ -57,7 +57,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("all nodes down and back: errors meanwhile, one line of log, then as before")
+        @Test("while all nodes are down, commands fail and one line is logged")
         func allDown() async throws {
             let cluster = try await RedisClusterProcess.start()
             let log = RecordedLog()
@@ -82,21 +82,21 @@ extension RedisTopologyTests {
                     let done = try? await client.send(RedisCommand("SET", ["foo", "3"]))
                     return done?.string == "OK"
                 }
-                let complaints = log.all.filter {
-                    $0.hasPrefix("warning") && $0.contains("map of the Redis Cluster")
+                let warnings = log.all.filter {
+                    $0.hasPrefix("warning") && $0.contains("Redis Cluster slot map")
                 }
-                #expect(complaints.count == 1)
+                #expect(warnings.count == 1)
             }
         }
 
-        @Test("a Cluster that has lost a shard is of use, and the lost one is named")
-        func shardAway() async throws {
+        @Test("a Cluster without one shard is usable, and the lost master is reported")
+        func shardDown() async throws {
             let cluster = try await RedisClusterProcess.start(
                 arguments: ["--cluster-require-full-coverage", "no"]
             )
             let configuration = LiveRedis.impatient()
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
-                // A connection to each of them.
+                // Opens a connection to each of them.
                 for key in ["foo", "one", "hello"] {
                     _ = try await client.send(RedisCommand("SET", [.string(key), "1"]))
                 }
@@ -111,13 +111,13 @@ extension RedisTopologyTests {
                     return done?.string == "OK"
                 }
                 #expect(client.reachability.isUsable && !client.isConnected)
-                // One of three is no majority, and serves nothing.
+                // One of three masters is no majority, so it serves nothing.
                 cluster.masters[1].kill()
-                try await eventually("it is of no use") { !client.reachability.isUsable }
+                try await eventually("it is not usable") { !client.reachability.isUsable }
             }
         }
 
-        @Test("a hung master is given up once the others have done so")
+        @Test("a hung master is replaced once the other nodes declare it failed")
         func hung() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             let configuration = LiveRedis.impatient()
@@ -134,7 +134,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("what is no Cluster, and who may not log in, is told so; who may, may")
+        @Test("a server without Cluster support and a failed login are logged with a remedy")
         func explained() async throws {
             let server = try RedisServerProcess()
             let cluster = try await RedisClusterProcess.start(masters: 1)
@@ -147,7 +147,7 @@ extension RedisTopologyTests {
             ] {
                 let log = RecordedLog()
                 try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                    try await eventually("the log says what to do") {
+                    try await eventually("the log has the remedy") {
                         log.all.contains { $0.hasPrefix("warning") && $0.contains(advice) }
                     }
                 }

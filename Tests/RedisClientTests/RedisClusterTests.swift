@@ -4,12 +4,14 @@ import Testing
 
 @testable import RedisClient
 
-/// What needs several real servers; one at a time, as each keeps the machine busy and the servers
-/// watch each other by the clock.
+/// Tests that need several real servers.
+///
+/// They run one at a time, because each keeps the machine busy and the servers monitor each other
+/// by timeouts.
 @Suite(.serialized, .timeLimit(.minutes(2))) enum RedisTopologyTests {}
 
 extension RedisTopologyTests {
-    /// A Cluster whose nodes all live.
+    /// Tests of a Cluster without failing nodes.
     @Suite struct ClusterTests {
         @Test("commands, scripts and pipelines go to the nodes of their keys")
         func routing() async throws {
@@ -29,7 +31,8 @@ extension RedisTopologyTests {
                 #expect(sizes.count == 3 && sizes.compactMap(\.reply.int).reduce(0, +) == 200)
                 #expect(sizes.allSatisfy { ($0.reply.int ?? 0) > 20 }, "evenly enough")
                 #expect(try await client.send(RedisCommand("TIME")).array?.count == 2)
-                // An unknown command is taken to begin with its key; `key:` says otherwise.
+                // For an unknown command the first argument is taken as its key; `key:` overrides
+                // that.
                 let size = RedisCommand("MEMORY", ["USAGE", "key:7"])
                 #expect(try await client.send(size, key: "key:7").int ?? 0 > 0)
                 await #expect(throws: RedisError.self, "keys of two slots") {
@@ -38,7 +41,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("a slot that has moved is followed, by one redirection and a new map")
+        @Test("a moved slot is followed by one redirection and a new map")
         func moved() async throws {
             let cluster = try await RedisClusterProcess.start()
             var configuration = LiveRedis.patient
@@ -61,8 +64,8 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("while a slot moves, keys are found on both sides; keys on two sides wait")
-        func asked() async throws {
+        @Test("while a slot moves, keys are found on both nodes; a command with keys on both waits")
+        func importing() async throws {
             let cluster = try await RedisClusterProcess.start()
             try await LiveRedis.withClient(cluster.url) { client in
                 let script = RedisScript(source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
@@ -83,7 +86,7 @@ extension RedisTopologyTests {
                 let waiting = Task {
                     try await client.send(RedisCommand("MGET", ["{foo}a", "{foo}b"]))
                 }
-                try await eventually("it is told to try again") {
+                try await eventually("the server replies TRYAGAIN") {
                     try source.cli("INFO", "errorstats").contains("TRYAGAIN")
                 }
                 try await cluster.finishMove(12_182, from: source, to: target)
@@ -91,7 +94,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("slots move to and fro under load and no increment is lost or doubled")
+        @Test("while slots move back and forth under load, no increment is lost or repeated")
         func reshardingUnderLoad() async throws {
             let cluster = try await RedisClusterProcess.start()
             try await LiveRedis.withClient(cluster.url) { client in
@@ -104,7 +107,7 @@ extension RedisTopologyTests {
                             group.addTask {
                                 var count: Int64 = 0
                                 while !Task.isCancelled {
-                                    // The tag keeps all keys in the slot that moves.
+                                    // The hash tag keeps all keys in the slot that moves.
                                     let key = "{foo}\(task)"
                                     let reply =
                                         task % 2 == 0
@@ -136,14 +139,14 @@ extension RedisTopologyTests {
                     try await cluster.finishMove(12_182, from: source, to: target)
                     (source, target) = (target, source)
                     let before = counted.value
-                    try await eventually("the load goes on") { counted.value > before + 100 }
+                    try await eventually("the load continues") { counted.value > before + 100 }
                 }
                 load.cancel()
                 try await load.value
             }
         }
 
-        @Test("an added node serves what moves there; a removed one is left, with its listeners")
+        @Test("an added node serves the slots moved there; a removed one loses its subscriptions")
         func membership() async throws {
             let cluster = try await RedisClusterProcess.start()
             var configuration = LiveRedis.patient
@@ -160,7 +163,8 @@ extension RedisTopologyTests {
                 #expect(try node.cli("CLIENT", "LIST").contains("cmd=ping"))
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
-                // A new node is chosen by chance each time: until it is the one that will leave.
+                // Each reconnect selects a random node: repeat until it is the one that will be
+                // removed.
                 while try node.cli("PUBSUB", "NUMSUB", "c").hasSuffix("0") {
                     for master in cluster.masters {
                         _ = try master.cli("CLIENT", "KILL", "TYPE", "pubsub")
@@ -175,19 +179,19 @@ extension RedisTopologyTests {
                 try await eventually("its connection is closed") {
                     try !node.cli("CLIENT", "LIST").contains("cmd=ping")
                 }
-                var heard = await events.next()
-                #expect(heard == .gap)
-                // Until the map is read anew it may choose the one that leaves once more.
-                while heard == .gap {
+                var event = await events.next()
+                #expect(event == .gap)
+                // Until the map is read again, the removed node may be selected once more.
+                while event == .gap {
                     #expect(await events.next() == .subscribed)
                     _ = try cluster.masters[0].cli("PUBLISH", "c", "after")
-                    heard = await events.next()
+                    event = await events.next()
                 }
-                #expect(heard == Self.message("after"))
+                #expect(event == Self.message("after"))
             }
         }
 
-        @Test("a message published at any node reaches the listener, whose node may die")
+        @Test("a message from any node reaches a subscriber, also after its node was killed")
         func publishing() async throws {
             let cluster = try await RedisClusterProcess.start()
             let configuration = LiveRedis.impatient()
@@ -198,10 +202,10 @@ extension RedisTopologyTests {
                     _ = try master.cli("PUBLISH", "c", "\(index)")
                     #expect(await events.next() == Self.message("\(index)"))
                 }
-                let listened = try cluster.masters.firstIndex {
+                let subscribed = try cluster.masters.firstIndex {
                     try $0.cli("PUBSUB", "NUMSUB", "c").hasSuffix("1")
                 }
-                let dying = try #require(listened)
+                let dying = try #require(subscribed)
                 cluster.masters[dying].kill()
                 #expect(await events.next() == .gap)
                 #expect(await events.next() == .subscribed)

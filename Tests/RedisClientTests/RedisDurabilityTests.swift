@@ -12,7 +12,7 @@ import Testing
         return (master, replica)
     }
 
-    @Test("a write waits for replicas, says how many have it, and delays nobody else")
+    @Test("a durable write waits for replicas, returns their number, and delays no other command")
     func waits() async throws {
         let (master, replica) = try pair()
         let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("writes that wait together share one WAIT and each gets its own reply")
+    @Test("concurrent durable writes share one WAIT and each gets its own reply")
     func together() async throws {
         let (master, replica) = try pair()
         defer { replica.kill() }
@@ -72,7 +72,7 @@ import Testing
             let stats = try master.cli("INFO", "commandstats")
             let waits = stats.firstMatch(of: /cmdstat_wait:calls=(\d+)/)?.1
             #expect((waits.flatMap { Int($0) } ?? 200) < 100, "one WAIT for many")
-            await #expect(throws: RedisError.self, "an error reply is the caller's own") {
+            await #expect(throws: RedisError.self, "an error reply is thrown") {
                 try await client.send(RedisCommand("INCR", ["k1"]), waitFor: durability)
             }
         }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import RedisClient
 
-/// Functions where the server takes them, scripts by their digest where it does not.
+/// Tests of functions on servers that support them, and of scripts by digest on others.
 @Suite(.timeLimit(.minutes(1))) struct RedisFunctionTests {
-    /// Appends to a list how it was run, and returns the list.
+    /// Appends how it was run to a list, and returns the list.
     private let script = Self.script(register: "")
 
-    /// A script that is the only function of its library; `more` makes another text of that.
+    /// A script that is the only function of its library; `more` gives it another text.
     private static func script(register more: String) -> RedisScript {
         let body = """
             redis.call('RPUSH', KEYS[1], HOW)
@@ -50,7 +50,7 @@ import Testing
             #expect(try await runs(client).count == 2)
             try server.must("FUNCTION", "FLUSH")
             #expect(try await runs(client) == ["function", "function", "function"])
-            // A server without its data is another server.
+            // A restarted server without its data knows no library.
             try server.restart()
             #expect(try await runs(client) == ["function"])
             #expect(try server.cli("INFO", "commandstats").contains("cmdstat_eval") == false)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("two releases have a library each, and neither takes the other's place")
+    @Test("two releases have a library each, and neither replaces the other")
     func releases() async throws {
         let server = try RedisServerProcess()
         let next = Self.script(register: "-- of the next release")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("what a function refuses is its answer, and is not tried by another way")
+    @Test("an error reply of a function is returned and not retried as a script")
     func errors() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "who may not have functions runs scripts, and is told so once",
+        "without permission for functions, scripts run by digest and one warning is logged",
         arguments: ["-fcall", "-function", "-function|load", "renamed"]
     )
     func refused(_ right: String) async throws {
@@ -122,12 +122,12 @@ import Testing
                 waitFor: durability
             )
             #expect(durable.reply.array?.count == 3)
-            #expect(log.all.filter { $0.contains("refuses functions") }.count == 1)
+            #expect(log.all.filter { $0.contains("rejected functions") }.count == 1)
             #expect(try server.cli("INFO", "commandstats").contains("cmdstat_evalsha"))
         }
     }
 
-    @Test("a store that is full and lacks the library runs what it would run, as a script")
+    @Test("on a full server without the library, the code runs as a script")
     func full() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -138,12 +138,13 @@ import Testing
         try await LiveRedis.withClient(server.url) { client in
             #expect(try await runs(client) == ["script", "function"])
             try server.must("CONFIG", "SET", "maxmemory", "1")
-            // Of the test, not of the client: this function may write only where there is room.
+            // A limit of the test, not of the client: this function may write only when there is
+            // memory.
             await #expect(throws: RedisError.self) { try await runs(client) }
         }
     }
 
-    @Test("a function waits for replicas, also where its library is new")
+    @Test("a function waits for replicas, also when its library is loaded first")
     func durable() async throws {
         let master = try RedisServerProcess(arguments: ["--repl-diskless-sync-delay", "0"])
         let replica = try RedisServerProcess(
@@ -161,12 +162,12 @@ import Testing
                 )
                 #expect(written.replicas == 1 && written.reply.array?.count == count)
             }
-            // What is loaded is replicated too: who takes over knows the library.
+            // A loaded library is replicated too: a promoted replica knows it.
             #expect(try replica.cli("FUNCTION", "LIST").contains(script.function!.library.name))
         }
     }
 
-    @Test("in a Cluster every master gets the library with the first call that comes to it")
+    @Test("in a Cluster every master gets the library with its first call")
     func cluster() async throws {
         let cluster = try await RedisClusterProcess.start()
         try await LiveRedis.withClient(cluster.url) { client in
@@ -178,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("functions are tried again a while after they were refused")
+    @Test("functions are tried again some time after they were rejected")
     func patience() {
         var use = RedisFunctionUse()
         #expect(use.isEnabled)

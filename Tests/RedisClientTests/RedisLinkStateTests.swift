@@ -20,7 +20,7 @@ import Testing
         return RedisHandshake(login: url.login, database: url.database, clientName: clientName)
     }
 
-    /// A link that is ready since `start`.
+    /// A link that has been ready since `start`.
     private func ready() throws -> LinkState {
         var state = try state()
         #expect(state.start() == true)
@@ -29,7 +29,7 @@ import Testing
         return state
     }
 
-    @Test("the login says only what is needed, and always PING")
+    @Test("the handshake sends only needed commands, and always PING")
     func handshake() throws {
         let plain = try handshake("redis://h")
         #expect(plain.commands == [RedisCommand("PING")])
@@ -44,7 +44,7 @@ import Testing
         #expect(legacy.commands.first == RedisCommand("AUTH", ["p"]))
     }
 
-    @Test("a refused login says what to do; a refused name or right to PING does no harm")
+    @Test("a rejected login has a remedy; a rejected name or PING is ignored")
     func judgement() throws {
         let handshake = try handshake("redis://u:p@h/3", "w1")
         func failure(_ line: String, _ index: Int) -> RedisLinkFailure? {
@@ -63,7 +63,7 @@ import Testing
         #expect(handshake.failure(of: .simpleString("OK"), at: 0) == nil)
     }
 
-    @Test("it is ready only after the last reply of the login")
+    @Test("the link is ready only after the last reply of the handshake")
     func login() throws {
         var state = try state("redis://:p@h")
         #expect(state.start() && !state.start())
@@ -74,7 +74,7 @@ import Testing
         #expect(state.isReady)
     }
 
-    @Test("it reconnects for ever, with growing bounds and full jitter")
+    @Test("the link reconnects without end, with growing bounds and full jitter")
     func reconnects() throws {
         var random = random
         var state = try state()
@@ -83,7 +83,7 @@ import Testing
         for attempt in 1...10_000 {
             guard case .reconnect(let delay, attempt) = state.lost(now: start, using: &random)
             else {
-                Issue.record("gave up at attempt \(attempt)")
+                Issue.record("stopped at attempt \(attempt)")
                 return
             }
             #expect(delay >= .zero && delay <= backoff.ceiling(attempt: attempt))
@@ -96,7 +96,7 @@ import Testing
         #expect(backoff.ceiling(attempt: .max) == .seconds(5))
     }
 
-    @Test("delays start over only after a connection has held")
+    @Test("delays are reset only after a connection has held")
     func resets() throws {
         var random = random
         var state = try ready()
@@ -112,7 +112,7 @@ import Testing
         #expect(state.attempt == 1)
     }
 
-    @Test("a graceful stop drains first, another one closes at once, both finish")
+    @Test("a graceful stop drains first, any other closes at once, and both finish")
     func stop() throws {
         var random = random
         var state = try ready()
@@ -158,7 +158,7 @@ import Testing
 extension RedisLinkState where Context == Void, Socket == Void {
     fileprivate mutating func start() -> Bool { start(()) }
 
-    /// The server is found and the socket opens.
+    /// The server is found and the socket is opening.
     fileprivate mutating func connected() -> [RedisCommand]? {
         found(())
         return opened()
@@ -168,11 +168,11 @@ extension RedisLinkState where Context == Void, Socket == Void {
 @Suite struct RedisOutageLogTests {
     private let start = RedisInstant(uptimeNs: 1_000_000_000)
 
-    @Test("an outage and its cause are told at once, then every 30 seconds how many failed")
+    @Test("an outage and its cause are logged at once, then a count of failures every 30 seconds")
     func outage() {
         var log = RedisOutageLog(interval: .seconds(30))
         #expect(log.failed(attempt: 1, now: start) == 1)
-        // That it was lost says nothing of why it does not come back.
+        // The log of a loss does not give the reason why it persists.
         #expect(log.failed(attempt: 2, now: start + .seconds(2)) == 1)
         for attempt in 3...11 {
             #expect(log.failed(attempt: attempt, now: start + .seconds(attempt)) == nil)
@@ -182,7 +182,7 @@ extension RedisLinkState where Context == Void, Socket == Void {
         #expect(log.failed(attempt: 1, now: start + .seconds(62) + .seconds(1)) == 2)
     }
 
-    @Test("a server that never was there is told once, with the cause")
+    @Test("a server that was never reachable is logged once, with the cause")
     func neverThere() {
         var log = RedisOutageLog(interval: .seconds(30))
         #expect(log.failed(attempt: 1, isLoss: false, now: start) == 1)
@@ -190,12 +190,12 @@ extension RedisLinkState where Context == Void, Socket == Void {
         #expect(log.failed(attempt: 9, isLoss: false, now: start + .seconds(31)) == 2)
         _ = log.recovered()
         #expect(log.failed(attempt: 1, now: start + .seconds(90)) == 1)
-        // Of a loss the cause is news.
+        // The cause of a new loss is logged.
         #expect(log.failed(attempt: 2, now: start + .seconds(91)) == 1)
         #expect(log.failed(attempt: 3, now: start + .seconds(92)) == nil)
     }
 
-    @Test("a server that accepts and drops everybody is told once, not at each connection")
+    @Test("a server that accepts and drops connections is logged once")
     func flapping() {
         var log = RedisOutageLog(interval: .seconds(30))
         var lines = 0

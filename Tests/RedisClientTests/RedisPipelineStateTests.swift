@@ -51,7 +51,7 @@ import Testing
         #expect(completion(state.receive(.null))?.1 == [failure, .null])
     }
 
-    @Test("an abandoned slot swallows its replies, so the next request gets its own")
+    @Test("an abandoned slot consumes its replies, so the next request gets its own")
     func abandoned() {
         var state = state()
         let first = state.submit(1, wire: wire("a"), commands: 2, now: start)
@@ -75,7 +75,7 @@ import Testing
         #expect(state.commands == 1 && state.bytes == 1)
     }
 
-    @Test("time fails waiting requests as not sent and written ones as timed out")
+    @Test("at their deadline, waiting requests fail as not sent and written ones as timed out")
     func expiry() {
         var state = state()
         _ = state.submit(1, wire: wire("a"), commands: 1, now: start)
@@ -91,7 +91,7 @@ import Testing
         #expect(state.expire(now: start + .seconds(10)).isStalled)
     }
 
-    @Test("a late reply keeps the connection and reaches nobody")
+    @Test("a late reply keeps the connection and is discarded")
     func lateReply() {
         var state = state()
         _ = state.submit(1, wire: wire("a"), commands: 1, now: start)
@@ -101,7 +101,7 @@ import Testing
         #expect(!state.expire(now: start + .seconds(20)).isStalled)
     }
 
-    @Test("a lost connection fails what was written and keeps what was not")
+    @Test("a lost connection fails written requests and keeps waiting ones")
     func lost() {
         var state = state()
         let first = state.submit(1, wire: wire("a"), commands: 1, now: start)
@@ -122,7 +122,7 @@ import Testing
         #expect(state.commands == 1)
     }
 
-    @Test("the cause of a loss goes to the request whose reply it was")
+    @Test("the request whose reply caused a loss fails with the cause")
     func lostFirst() {
         var state = state()
         for waiter in 1...2 {
@@ -148,16 +148,16 @@ import Testing
         #expect(state.submit(6, wire: wire("eeee"), commands: 1, now: start) != nil)
     }
 
-    @Test("a reply to nothing is noticed")
+    @Test("a reply without a request is unexpected")
     func unexpected() {
         var state = state()
         guard case .unexpected = state.receive(.null) else {
-            Issue.record("accepted a reply that nothing asked for")
+            Issue.record("accepted a reply without a request")
             return
         }
     }
 
-    @Test("closing fails what waits; a write stops at its limit")
+    @Test("closing fails waiting requests; a write stops at its limit")
     func closing() {
         var state = state()
         for waiter in 1...3 {
@@ -184,8 +184,8 @@ import Testing
     }
 }
 
-/// Drives ``RedisPipelineState`` with random events beside a server that answers each command with
-/// the number of the request it belongs to.
+/// Drives ``RedisPipelineState`` with random events and a simulated server that replies to each
+/// command with the number of its request.
 struct PipelineModel {
     var state: RedisPipelineState<Int>
     var now: RedisInstant
@@ -193,7 +193,7 @@ struct PipelineModel {
     private(set) var answered = 0
     private var nextWaiter = 0
     private var open: [Int: UInt64] = [:]
-    /// What the server has received and not answered.
+    /// The commands that the server has received and not answered.
     private var server: [Int] = []
 
     init(state: RedisPipelineState<Int>, now: RedisInstant) {
@@ -219,7 +219,7 @@ struct PipelineModel {
         }
     }
 
-    /// Answers everything; whoever is still open then was forgotten.
+    /// Answers everything; a request that is still open then was forgotten.
     mutating func finish() {
         write()
         while !server.isEmpty { answer() }

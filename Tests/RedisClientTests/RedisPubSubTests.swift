@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("a subscription ends with its iterator; others of the same channel go on")
+    @Test("a subscription ends with its iterator; others of the same channel continue")
     func unsubscribe() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -56,11 +56,11 @@ import Testing
             second = client.subscribe(channels: ["b"]).makeAsyncIterator()
             #expect(iterator != nil)
             iterator = nil
-            try await eventually("nobody listens to a") { try await subscribers() == 0 }
+            try await eventually("channel a has no subscribers") { try await subscribers() == 0 }
         }
     }
 
-    @Test("a killed connection is replaced, and the consumer learns of the gap")
+    @Test("a killed connection is replaced, and the consumer receives a gap")
     func gap() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.patient
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("a server that hangs is noticed without any message")
+    @Test("a hanging server is detected without any message")
     func keepAlive() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.impatient()
@@ -96,8 +96,8 @@ import Testing
             #expect(await events.next() == .subscribed)
             server.pause()
             async let thawed: Void = {
-                // The server goes on only once it has been given up, which the log tells.
-                try await eventually("the hang is noticed") {
+                // The server resumes only after the client has logged the hang.
+                try await eventually("the hang is logged") {
                     log.all.contains {
                         $0.contains("stopped answering") && $0.contains("subscriptions")
                     }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("a refused channel is logged with what to do and does not disturb the others")
+    @Test("a rejected channel is logged with a remedy and does not affect the others")
     func refused() async throws {
         let server = try RedisServerProcess(arguments: [
             "--user", "bob", "on", ">x", "+@all", "resetchannels", "&good",
@@ -123,7 +123,7 @@ import Testing
             let bad = client.subscribe(channels: ["bad"])
             var good = client.subscribe(channels: ["good"]).makeAsyncIterator()
             #expect(await good.next() == .subscribed)
-            try await eventually("the refusal is logged") {
+            try await eventually("the rejection is logged") {
                 log.all.contains { $0.contains("NOPERM") && $0.contains("ACL SETUSER") }
             }
             bad.cancel()

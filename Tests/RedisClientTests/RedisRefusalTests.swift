@@ -3,9 +3,9 @@ import PollerTesting
 import RedisClient
 import Testing
 
-/// Servers in every state in which they refuse commands.
+/// Tests of servers in each state in which they reject commands.
 @Suite(.timeLimit(.minutes(1))) struct RedisRefusalTests {
-    /// The kind of error that a call throws.
+    /// Returns the kind of error that a call throws.
     private func kind(
         sourceLocation: SourceLocation = #_sourceLocation,
         _ call: () async throws -> Void
@@ -24,7 +24,7 @@ import Testing
         _ = try await client.send(RedisCommand("SET", ["k", "v"]))
     }
 
-    @Test("BUSY: the command is repeated until the other script has ended, or patience has")
+    @Test("BUSY: the command is retried until the other script ends or the retry timeout is over")
     func busy() async throws {
         let server = try RedisServerProcess(arguments: ["--busy-reply-threshold", "20"])
         var configuration = LiveRedis.patient
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("LOADING: a client waits for the data, and one that is connected is told the kind")
+    @Test("LOADING: a new client waits for the data, and a connected one gets the error")
     func loading() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
         var configuration = LiveRedis.patient
@@ -70,15 +70,15 @@ import Testing
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             let fill = "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end"
             _ = try await client.send(RedisCommand("EVAL", [.string(fill), 0]))
-            // Twenty seconds and more to load them all, in which it answers every 1,024 keys; it
-            // ends when the test has seen what it wants to see.
+            // Loading all of them takes twenty seconds and more. The server processes commands
+            // every 1,024 keys meanwhile. It is stopped when the test has what it needs.
             try server.must("CONFIG", "SET", "key-load-delay", "200")
             let reloading = Task.detached { _ = try? server.cli("DEBUG", "LOADAOF") }
             try await eventually("it loads") {
                 try server.cli("PING").contains("LOADING")
             }
             let waiting = Task { try await client.send(RedisCommand("GET", ["100000"])) }
-            try await eventually("the server has refused the client's command") {
+            try await eventually("the server has rejected the client's command") {
                 try server.cli("INFO", "commandstats").contains("cmdstat_get:")
             }
             try server.must("CONFIG", "SET", "key-load-delay", "0")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("READONLY, MASTERDOWN and NOREPLICAS: replicas without and masters without replicas")
+    @Test("READONLY, MASTERDOWN and NOREPLICAS: a replica alone and a master alone")
     func replication() async throws {
         let server = try RedisServerProcess()
         var configuration = LiveRedis.patient
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("MISCONF and OOM: what cannot be kept is refused, and accepted once it can")
+    @Test("MISCONF and OOM: writes are rejected while they cannot be stored")
     func full() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("NOAUTH, WRONGPASS and NOPERM: what the user may not do")
+    @Test("NOAUTH, WRONGPASS and NOPERM: missing logins and permissions")
     func rights() async throws {
         let server = try RedisServerProcess(arguments: [
             "--user", "bob", "on", ">x", "+@all", "-set", "~*",

@@ -5,7 +5,7 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisReplyDecoderTests {
-    @Test("a number outside the safe integers is a reply and no count")
+    @Test("a number outside the safe integers is a valid reply without an `int`")
     func extremeIntegers() {
         let most: Int64 = 9_007_199_254_740_991
         for number in [Int64.min, Int64.max, most + 1, -most - 1] {
@@ -23,7 +23,7 @@ import Testing
 
     private static let limits = RedisReplyLimits(bytesMax: 4_096, elementsMax: 100, depthMax: 8)
 
-    /// Feeds `chunks` and returns the replies, and why it ended.
+    /// Feeds `chunks` and returns the replies and the error.
     private func decode(
         _ chunks: [[UInt8]],
         limits: RedisReplyLimits = Self.limits
@@ -62,14 +62,14 @@ import Testing
         #expect(values == expected && error == nil, "one byte at a time")
     }
 
-    @Test("replies before a hostile one are still delivered")
+    @Test("replies before an invalid one are still returned")
     func violationLater() {
         let (values, error) = decode("+OK\r\n:1\r\n*1000000000\r\n+never\r\n")
         #expect(values == [.simpleString("OK"), .integer(1)])
         #expect(error == .tooLarge("more than 100 elements"))
     }
 
-    @Test("a violation is final")
+    @Test("a protocol violation is permanent")
     func final() throws {
         let decoder = RedisReplyDecoder(limits: Self.limits)
         for text in ["@\r\n", "+OK\r\n"] {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "hostile bytes are refused",
+        "invalid bytes are rejected",
         arguments: [
             "*1000000000\r\n", "*101\r\n", "*-2\r\n", "*99999999999999999999\r\n", "*\r\n",
             "*1x\r\n", "*+1\r\n", "$4097\r\n", "$9223372036854775807\r\n",
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("arrays nest exactly as deep as the default limit says")
+    @Test("arrays may nest as deep as the default limit and no deeper")
     func depth() {
         let deepest = RedisConfiguration().replyDepthMax
         let limits = RedisReplyLimits(RedisConfiguration())
@@ -112,7 +112,7 @@ import Testing
         )
     }
 
-    @Test("a reply may have as many bytes as the limit and not one more")
+    @Test("a reply may have as many bytes as the limit and no more")
     func size() {
         let body = [UInt8](repeating: 65, count: 4_096 - "$4088\r\n".utf8.count - 2)
         #expect(decode([RESP.bytes(.bulk(body))]).values == [.bulk(body)])
@@ -120,12 +120,12 @@ import Testing
         // Many small elements count together.
         let many = RedisValue.array((0..<99).map { _ in .bulk([UInt8](repeating: 1, count: 40)) })
         #expect(decode([RESP.bytes(many)]).error == .tooLarge("more than 4096 bytes"))
-        // The count starts afresh with each reply.
+        // The count restarts with each reply.
         let half = RESP.bytes(.bulk([UInt8](repeating: 1, count: 3_000)))
         #expect(decode([half + half + half]).values.count == 3)
     }
 
-    @Test("hiredis never sees the end of a line that announces too much")
+    @Test("hiredis never sees the end of a line with a length beyond the limit")
     func guardStopsBeforeLineEnd() {
         for text in ["*1000000000\r\n", "$1000000000\r\n", "*2\r\n:1\r\n*99\r\n"] {
             var inspector = RedisReplyGuard(limits: Self.limits)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("an endless line is refused")
+    @Test("an endless line is rejected")
     func endlessLine() {
         let limits = RedisReplyLimits(bytesMax: 1 << 20, elementsMax: 1, depthMax: 1)
         let chunk = [UInt8](repeating: 65, count: 8_192)
@@ -164,7 +164,7 @@ import Testing
         return values
     }
 
-    @Test("any valid reply survives the round trip in any pieces")
+    @Test("any valid reply is decoded from any pieces")
     func roundTrip() throws {
         let seed = SeededGenerator.newSeed()
         var random = SeededGenerator(seed: seed)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("mutated replies end in an error or in waiting, within the limits")
+    @Test("mutated replies cause an error or wait for bytes, within the limits")
     func mutated() {
         let seed = SeededGenerator.newSeed()
         var random = SeededGenerator(seed: seed)
@@ -240,7 +240,7 @@ import Testing
     }
 }
 
-/// Writes replies as a server does, independently of the code under test.
+/// Encodes replies as a server does, independently of the code under test.
 enum RESP {
     static func bytes(_ value: RedisValue) -> [UInt8] {
         switch value {
@@ -254,7 +254,7 @@ enum RESP {
         }
     }
 
-    /// Any valid reply whose arrays nest at most `depth` deep.
+    /// Returns a random valid reply whose arrays nest at most `depth` deep.
     static func random(depth: Int, using random: inout SeededGenerator) -> RedisValue {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &random) {
         case 0: return .simpleString(text(using: &random))
@@ -287,7 +287,7 @@ struct SeededGenerator: RandomNumberGenerator {
         self.state = seed
     }
 
-    /// The seed of a random test: `TEST_SEED` to repeat a failure, else another one each time.
+    /// The seed of a random test: `TEST_SEED` to repeat a failure, otherwise a new one each time.
     static func newSeed() -> UInt64 {
         ProcessInfo.processInfo.environment["TEST_SEED"].flatMap { UInt64($0) }
             ?? UInt64.random(in: 1...999_999_999)

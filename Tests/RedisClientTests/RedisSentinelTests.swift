@@ -4,18 +4,18 @@ import Testing
 @testable import RedisClient
 
 extension RedisTopologyTests {
-    /// A master that sentinels watch.
+    /// Tests of a master with sentinels.
     @Suite struct SentinelTests {
         private func role(of client: RedisClient) async throws -> String? {
             try await client.send(RedisCommand("ROLE")).array?.first?.string
         }
 
-        @Test("a killed master is left for the promoted replica, subscriptions too, and it is told")
+        @Test("after a master is killed, commands and subscriptions move to the promoted replica")
         func failover() async throws {
             let set = try await RedisSentinelSet.start(replicas: 2)
             var configuration = LiveRedis.patient
             configuration.reconnectCap = .milliseconds(200)
-            // Two of the sentinels are found through the first.
+            // Two of the sentinels are discovered through the first.
             let url = "redis+sentinel://127.0.0.1:\(set.sentinels[0].port)/mymaster"
             try await LiveRedis.withClient(url, configuration: configuration) { client in
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
@@ -28,7 +28,7 @@ extension RedisTopologyTests {
                 )
                 #expect(reply.replicas == 2)
                 set.servers[0].kill()
-                // The sentinel that the URL names may go as well.
+                // The sentinel that the URL names may stop as well.
                 set.sentinels[0].pause()
                 #expect(await events.next() == .gap)
                 #expect(await events.next() == .subscribed)
@@ -42,7 +42,7 @@ extension RedisTopologyTests {
                     #expect(change.new != change.old)
                     break
                 }
-                // It knows the dead master only, but the others know better.
+                // It knows only the dead master, but the others know the new one.
                 set.sentinels[0].resume()
                 _ = try await client.send(RedisCommand("CLIENT", ["KILL", "TYPE", "pubsub"]))
                 #expect(await events.next() == .gap)
@@ -51,7 +51,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("a planned failover is followed though the old master lives")
+        @Test("a planned failover is followed while the old master is alive")
         func planned() async throws {
             let set = try await RedisSentinelSet.start()
             try await LiveRedis.withClient(set.url) { client in
@@ -67,7 +67,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("a hung master is left as soon as the sentinels say so, without any command failing")
+        @Test("a hung master is left when the sentinels announce another, before any command fails")
         func announced() async throws {
             let set = try await RedisSentinelSet.start()
             try await LiveRedis.withClient(set.url) { client in
@@ -75,18 +75,18 @@ extension RedisTopologyTests {
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
                 let changes = client.masterChanges
-                let told = Tally()
-                let listening = Task { for await _ in changes { told.add() } }
+                let changeCount = Tally()
+                let listening = Task { for await _ in changes { changeCount.add() } }
                 set.servers[0].pause()
-                // Nothing is sent, so that only the announcement can tell.
-                try await eventually("it is followed") { told.value == 1 }
+                // No command is sent, so only the announcement can reveal the change.
+                try await eventually("it is followed") { changeCount.value == 1 }
                 #expect(await events.next() == .gap)
                 #expect(try await client.send(RedisCommand("SET", ["k", "2"])).string == "OK")
                 listening.cancel()
             }
         }
 
-        @Test("a sentinel that names a replica is not believed")
+        @Test("a replica named by a sentinel is not used")
         func stale() async throws {
             let set = try await RedisSentinelSet.start()
             let replica = set.servers[1]
@@ -101,7 +101,7 @@ extension RedisTopologyTests {
                 configuration: configuration,
                 logger: log.logger
             ) { client in
-                try await eventually("it is seen through") {
+                try await eventually("the replica is detected") {
                     log.all.contains { $0.contains("is a replica") }
                 }
                 #expect(!client.isConnected)
@@ -114,7 +114,7 @@ extension RedisTopologyTests {
             }
         }
 
-        @Test("an unknown name and silent sentinels are explained")
+        @Test("an unknown master name and unreachable sentinels are logged with a remedy")
         func explained() async throws {
             let sentinel = try RedisServerProcess(mode: .sentinel([]))
             let port = sentinel.port
@@ -125,19 +125,19 @@ extension RedisTopologyTests {
                 ),
                 (
                     "redis+sentinel://127.0.0.1:1/mymaster",
-                    "no sentinel answers; asked: 127.0.0.1:1"
+                    "no sentinel answers; queried: 127.0.0.1:1"
                 ),
             ] {
                 let log = RecordedLog()
                 try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                    try await eventually("the log says what is wrong") {
+                    try await eventually("the log has the reason") {
                         log.all.contains { $0.hasPrefix("error") && $0.contains(advice) }
                     }
                 }
             }
         }
 
-        @Test("sentinels and master have logins of their own")
+        @Test("sentinels and master have separate logins")
         func logins() async throws {
             let set = try await RedisSentinelSet.start(
                 arguments: ["--requirepass", "m", "--masterauth", "m"],
@@ -153,7 +153,7 @@ extension RedisTopologyTests {
             let log = RecordedLog()
             try await LiveRedis.withClient("redis+sentinel://:m@\(hosts)", logger: log.logger) {
                 client in
-                try await eventually("the log says where the login goes") {
+                try await eventually("the log has the place of the login") {
                     log.all.contains { $0.contains("after the master's in the URL") }
                 }
             }
@@ -161,7 +161,7 @@ extension RedisTopologyTests {
     }
 }
 
-@Suite struct RedisSentinelAnswerTests {
+@Suite struct RedisSentinelReplyTests {
     private let sentinel = RedisEndpoint.tls(host: "s", port: 26_379)
 
     private func texts(_ words: String...) -> RedisValue {
@@ -178,7 +178,7 @@ extension RedisTopologyTests {
         )
     }
 
-    @Test("the newest answer counts, however few give it; of equals the one most give")
+    @Test("the newest reply is used, however rare; of equally new ones the most frequent")
     func best() {
         let old = answer("old", epoch: "3")
         let new = answer("new", epoch: "4")
@@ -190,7 +190,7 @@ extension RedisTopologyTests {
         #expect(RedisSentinelReply.best(of: []) == nil)
     }
 
-    @Test("an answer names the master, its epoch and the other sentinels, all over TLS if asked so")
+    @Test("a reply has the master, its epoch and the other sentinels, over TLS if the query was")
     func reads() {
         let read = answer("10.0.0.1", epoch: "12")
         #expect(read?.master == .tls(host: "10.0.0.1", port: 6379))
@@ -198,7 +198,7 @@ extension RedisTopologyTests {
         #expect(read?.peers == [.tls(host: "10.0.0.7", port: 26_380)])
     }
 
-    @Test("who may only ask for the address still gets it; who knows no address says nothing")
+    @Test("a reply may lack the epoch but not the address")
     func partial() {
         let refused = RedisValue.error(RedisReplyError(line: "NOPERM no"))
         let read = RedisSentinelReply([texts("h", "1"), refused, refused], from: sentinel)

@@ -3,9 +3,9 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisSlotTests {
-    @Test("a key's slot is what the specification says, by its hash tag if it has one")
+    @Test("a key's slot matches the specification, and is that of its hash tag if it has one")
     func slots() {
-        // The check value of CRC16 in the specification, and what CLUSTER KEYSLOT answers.
+        // The check value of CRC16 in the specification, and replies of CLUSTER KEYSLOT.
         #expect(RedisSlot.of("123456789".utf8) == 0x31c3)
         #expect(RedisSlot.of("foo".utf8) == 12_182)
         #expect(RedisSlot.of("".utf8) == 0)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "a command's key is found where Redis has it",
+        "the first key of a command is found",
         arguments: [
             (RedisCommand("GET", ["k", "x"]), "k"),
             (RedisCommand("eval", ["return 1", 2, "k", "l", "a"]), "k"),
@@ -44,7 +44,7 @@ import Testing
 }
 
 @Suite struct RedisSlotMapTests {
-    private let asked = RedisEndpoint.tcp(host: "10.0.0.9", port: 7000)
+    private let node = RedisEndpoint.tcp(host: "10.0.0.9", port: 7000)
 
     private func node(_ host: String?, _ port: Int64) -> RedisValue {
         .array([host.map { .bulk(Array($0.utf8)) } ?? .null, .integer(port), .bulk([0x69])])
@@ -56,14 +56,14 @@ import Testing
 
     private func at(_ port: Int) -> RedisEndpoint { .tcp(host: "10.0.0.9", port: port) }
 
-    @Test("it knows the owner of every slot, and hosts that nodes leave out")
+    @Test("the map has the owner of every slot, and hosts that the node omits")
     func reads() throws {
         let reply = RedisValue.array([
             range(0, 5_000, node("10.0.0.1", 1), node("10.0.0.2", 2)),
             range(5_001, 16_382, node(nil, 3), node("", 4)),
             range(16_383, 16_383, node("?", 5)),
         ])
-        let map = try #require(RedisSlotMap(reply, from: asked))
+        let map = try #require(RedisSlotMap(reply, from: node))
         #expect(map.owner(of: 0) == .tcp(host: "10.0.0.1", port: 1))
         #expect(map.owner(of: 5_000) == .tcp(host: "10.0.0.1", port: 1))
         #expect(map.owner(of: 5_001) == at(3))
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "what is no map is refused",
+        "an invalid map is rejected",
         arguments: [
             RedisValue.null, .array([.integer(1)]), .array([.array([.integer(0), .integer(1)])]),
             .array([.array([.integer(-1), .integer(1), .array([])])]),
@@ -80,21 +80,21 @@ import Testing
         ]
     )
     func refused(reply: RedisValue) {
-        #expect(RedisSlotMap(reply, from: asked) == nil)
+        #expect(RedisSlotMap(reply, from: node) == nil)
     }
 
-    @Test("a change says who took which slots from whom, and whether it was the replica")
+    @Test("a change has the slots, the old and the new node, and whether it is a failover")
     func changes() throws {
         let before = try #require(
             RedisSlotMap(
                 .array([range(0, 99, node("", 1), node("", 2)), range(100, 16_383, node("", 3))]),
-                from: asked
+                from: node
             )
         )
         let failedOver = try #require(
             RedisSlotMap(
                 .array([range(0, 99, node("", 2)), range(100, 16_383, node("", 3))]),
-                from: asked
+                from: node
             )
         )
         #expect(
@@ -113,13 +113,13 @@ import Testing
         #expect(before.changes(since: before).isEmpty)
         var replaced = before
         for slot in 0..<100 { replaced.move(slot, to: at(3)) }
-        #expect(replaced.changes(since: before).map(\.isFailover) == [true], "it may be one")
+        #expect(replaced.changes(since: before).map(\.isFailover) == [true], "it may be a failover")
     }
 
-    @Test("redirections are read, those of a nameless node as the node's own host")
+    @Test("redirections are parsed; an empty host is that of the replying node")
     func redirections() {
         func read(_ line: String) -> RedisRedirect? {
-            RedisRedirect(RedisReplyError(line: line), from: asked)
+            RedisRedirect(RedisReplyError(line: line), from: node)
         }
         #expect(
             read("MOVED 3999 1.2.3.4:6381")
@@ -132,20 +132,20 @@ import Testing
         }
     }
 
-    @Test("of several views the healthy one of the newest epoch counts")
+    @Test("of several views the healthy one of the newest epoch is used")
     func views() throws {
         func view(_ state: String, _ epoch: Int, _ port: Int64) throws -> RedisClusterView {
             let info = "cluster_state:\(state)\r\ncluster_current_epoch:\(epoch)\r\n"
             return try #require(
                 RedisClusterView(
                     [.array([range(0, 16_383, node("", port))]), .bulk(Array(info.utf8))],
-                    from: asked
+                    from: node
                 )
             )
         }
         let views = try [view("fail", 9, 1), view("ok", 3, 2), view("ok", 4, 3), view("ok", 2, 4)]
         #expect(RedisClusterView.best(of: views)?.map.owner(of: 0) == at(3))
-        #expect(RedisClusterView([.array([]), .null], from: asked) == nil)
+        #expect(RedisClusterView([.array([]), .null], from: node) == nil)
     }
 }
 
@@ -156,7 +156,7 @@ import Testing
         RedisRefreshState(stableInterval: .seconds(10), troubleInterval: .milliseconds(250))
     }
 
-    @Test("a thousand redirections make one reading, and one more after it")
+    @Test("a thousand redirections cause one refresh, and one more after it")
     func storm() {
         var state = state()
         #expect(state.request(now: start) == start)
@@ -171,7 +171,7 @@ import Testing
         #expect(state.finished(now: next, isStable: true) == next + .seconds(10))
     }
 
-    @Test("it reads often while a node is missing, and at once when asked long after")
+    @Test("refreshes are frequent while a node is missing, and immediate after a long pause")
     func trouble() {
         var state = state()
         _ = state.begin(now: start)

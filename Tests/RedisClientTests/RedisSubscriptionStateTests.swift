@@ -27,7 +27,7 @@ import Testing
         #expect(state.receive(answer(kinds[1], "x")) == subscribed(1))
     }
 
-    @Test("a topic that is confirmed already confirms a newcomer at once, with no traffic")
+    @Test("a new subscription to a confirmed topic is confirmed at once, without a command")
     mutating func shared() {
         _ = state.connected(now: now)
         #expect(state.add(1, topics: [.channel("a")], now: now).write.map(\.name) == ["SUBSCRIBE"])
@@ -44,7 +44,7 @@ import Testing
         #expect(
             state.receive(message) == .deliver([.init(subscribers: [1, 2], events: [event])])
         )
-        #expect(state.remove(1, now: now).isEmpty, "the other still listens")
+        #expect(state.remove(1, now: now).isEmpty, "the other is still subscribed")
         #expect(state.remove(2, now: now).map(\.name) == ["UNSUBSCRIBE"])
         #expect(state.receive(message) == .nothing, "a message on its way is dropped")
     }
@@ -69,7 +69,7 @@ import Testing
         )
     }
 
-    @Test("the answer to an earlier SUBSCRIBE does not confirm a later one")
+    @Test("the reply to an earlier SUBSCRIBE does not confirm a later one")
     mutating func resubscribe() {
         _ = state.connected(now: now)
         _ = state.add(1, topics: [.channel("a")], now: now)
@@ -80,7 +80,7 @@ import Testing
         #expect(state.receive(answer("subscribe", "a")) == subscribed(2))
     }
 
-    @Test("a refused topic is named and harms no other")
+    @Test("a rejected topic is reported and affects no other")
     mutating func refused() {
         _ = state.connected(now: now)
         _ = state.add(1, topics: [.channel("a")], now: now)
@@ -90,7 +90,7 @@ import Testing
         #expect(state.receive(answer("subscribe", "b")) == subscribed(2))
     }
 
-    @Test("a pattern's message names the pattern and the channel")
+    @Test("a message of a pattern has the pattern and the channel")
     mutating func pattern() {
         _ = state.connected(now: now)
         _ = state.add(1, topics: [.pattern("e:*")], now: now)
@@ -103,7 +103,7 @@ import Testing
         #expect(state.receive(message) == .deliver([.init(subscribers: [1], events: [event])]))
     }
 
-    @Test("an unanswered question means the server is dead")
+    @Test("an unanswered PING means that the server is dead")
     mutating func ping() {
         _ = state.connected(now: now)
         #expect(state.ping(now: now, unansweredSince: now) != nil)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(
-        "what is no answer and no message is noticed",
+        "a value that is neither a reply nor a message is malformed",
         arguments: [
             RedisValue.integer(1), .null, .array([]), .array([.integer(1)]),
             .array([.bulk(Array("message".utf8)), .null]), .simpleString("PONG"),
@@ -135,7 +135,7 @@ import Testing
         .message(channel: "c", pattern: nil, payload: ByteBuffer(string: text))
     }
 
-    @Test("a slow consumer loses the oldest, and learns of it once")
+    @Test("a slow consumer loses the oldest events and receives one gap")
     func overflow() async {
         let buffer = RedisSubscriptionBuffer(eventsMax: 2, bytesMax: 100)
         for text in ["1", "2", "3", "4"] { buffer.push(message(text)) }
@@ -146,7 +146,7 @@ import Testing
         #expect(await buffer.next() == nil)
     }
 
-    @Test("a lost confirmation is told again after the gap")
+    @Test("a dropped confirmation is sent again after the gap")
     func confirmation() async {
         let buffer = RedisSubscriptionBuffer(eventsMax: 2, bytesMax: 100)
         for event in [.subscribed, message("1"), message("2")] { buffer.push(event) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RedisURLTests {
     @Test(
-        "an address with an option without a name or with a hostile number is an error",
+        "an option without a name and an out-of-range number are errors",
         arguments: [
             "redis://h?=", "redis://h?=1", "redis://h?&=&", "redis://h:99999999999999999999",
             "redis://h:-1", "redis://h/9223372036854775808", "redis://h/-1",
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test("a Cluster is named by some nodes, a master by its sentinels and its name")
+    @Test("a Cluster URL names some nodes; a Sentinel URL names sentinels and a master")
     func severalServers() throws {
         #expect(
             try RedisURL("redis+cluster://u:p@a:7000,b,[::1]:7002,a:7000")
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(
-        "a bad URL is refused with advice and without its password",
+        "an invalid URL is rejected with a remedy and without its password",
         arguments: [
             "", "localhost", "http://localhost", "redis://:topsecret@h:0", "redis://h:65536",
             "redis://h:topsecret", "redis://h/x", "redis://h/-1", "redis://::1:6379",
@@ -146,7 +146,7 @@ import Testing
         #expect(RedisReplyError(line: "") == RedisReplyError(code: "", message: ""))
     }
 
-    @Test("accessors convert what has a meaning and nothing else")
+    @Test("accessors convert only values of matching types")
     func accessors() {
         #expect(RedisValue.bulk(Array("17".utf8)).int == 17)
         #expect(RedisValue.integer(17).string == "17")
@@ -160,7 +160,7 @@ import Testing
         #expect(RedisValue.integer(1).array == nil && RedisValue.integer(1).bytes == nil)
     }
 
-    @Test("arguments are sent byte by byte, with any content")
+    @Test("arguments are sent unchanged, with any content")
     func encoding() {
         let command = RedisCommand(
             "SET",
@@ -174,7 +174,7 @@ import Testing
         #expect(Array(buffer.readableBytesView) == expected)
     }
 
-    @Test("a command beyond the limit is refused and leaves nothing behind")
+    @Test("a command beyond the limit is rejected and appends nothing")
     func tooLong() {
         let command = RedisCommand("SET", ["k", .bytes([UInt8](repeating: 0, count: 1_000))])
         var buffer = ByteBuffer()

@@ -3,10 +3,12 @@ import SafeNumbers
 import Synchronization
 
 extension RedisCluster {
-    /// How often a command may be sent on: a slot that moves twice needs four, more is a quarrel of
-    /// nodes that only time ends.
+    /// How often a command may be redirected.
+    ///
+    /// A slot that moves twice needs four; more means that the nodes disagree, which only time
+    /// resolves.
     private static let redirectionsMax = 16
-    /// Redirections that are followed at once; later ones wait, doubling from 10 ms.
+    /// The redirections that are followed at once; later ones wait, doubling from 10 ms.
     private static let immediateRedirectionsMax = 4
 
     func perform(
@@ -55,11 +57,11 @@ extension RedisCluster {
         case .failure(let error): return .failure(error)
         case .success(let answered): for (index, reply) in answered { replies[index] = reply }
         }
-        // What was not executed goes its own way, in order.
+        // Commands that were not executed are routed separately, in order.
         for index in replies.indices where replies[index] == nil {
             switch await perform(batches[index], nil) {
             case .failure(let error): return .failure(error)
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             case .success(let batchReplies): replies[index] = batchReplies[0]
             }
         }
@@ -76,7 +78,7 @@ extension RedisCluster {
         return await withTaskGroup { group in
             for endpoint in masters {
                 guard case .node(let node, _) = find(nil, .node(endpoint)) else { continue }
-                // All masters at once; the command's timeout ends each.
+                // All masters at once; each ends with the command's timeout.
                 group.addTask { await (endpoint, node.perform([command], nil)) }
             }
             var replies: [RedisNodeReply] = []
@@ -84,7 +86,7 @@ extension RedisCluster {
                 switch outcome {
                 case .failure(let error): return .failure(error)
                 case .success(let nodeReplies):
-                    // Safe: each command of a unit has a reply.
+                    // Safe: every command of a batch has a reply.
                     replies.append(RedisNodeReply(node: endpoint, reply: nodeReplies[0]))
                 }
             }
@@ -92,7 +94,9 @@ extension RedisCluster {
         }
     }
 
-    /// Sends each node its part in one go; what was not executed is missing from the result.
+    /// Sends each node its part in one pipeline.
+    ///
+    /// Commands that were not executed are missing from the result.
     private func performTogether(
         _ batches: [RedisBatch]
     ) async -> Result<[(Int, RedisValue)], RedisError> {
@@ -104,9 +108,9 @@ extension RedisCluster {
         }
         return await withTaskGroup { group in
             for part in parts.values {
-                // All nodes at once; the commands' timeout ends each.
+                // All nodes at once; each ends with the commands' timeout.
                 group.addTask {
-                    // Safe: each unit has one command here.
+                    // Safe: each batch has one command here.
                     let commands = part.indices.map { batches[$0].commands[0] }
                     return await (part, part.node.perform(commands, nil))
                 }
@@ -129,17 +133,18 @@ extension RedisCluster {
         }
     }
 
-    /// Where to send commands that `endpoint` did not execute; `nil` if this is their outcome.
+    /// Returns where to send commands that `endpoint` did not execute; `nil` if this is their
+    /// outcome.
     private func next(
         after outcome: RedisRequest.Outcome,
         of batch: RedisBatch,
         at endpoint: RedisEndpoint
     ) -> Target? {
         switch outcome {
-        // The node has left before it was written.
+        // The node was removed before the commands were written.
         case .failure(.closed): return .owner
         case .failure(.timedOut), .failure(.connectionLost):
-            // The others may have given the node up.
+            // The other nodes may have declared this one failed.
             refresh.request()
             return nil
         case .failure: return nil
@@ -170,16 +175,16 @@ extension RedisCluster {
     }
 }
 
-/// A node's answer that the slot is another node's.
+/// A node's reply that another node serves the slot.
 enum RedisRedirect: Hashable {
-    /// For good: `MOVED slot host:port`.
+    /// Permanently: `MOVED slot host:port`.
     case moved(slot: Int, to: RedisEndpoint)
     /// For this command only, while the slot moves: `ASK slot host:port`.
     case ask(RedisEndpoint)
 
-    /// Reads an error reply of `node`; `nil` if it is another error.
+    /// Parses an error reply of `node`; `nil` if it is another error.
     ///
-    /// An empty host is that of the node which answered (Redis 7).
+    /// An empty host is that of the replying node (Redis 7).
     init?(_ error: RedisReplyError, from node: RedisEndpoint) {
         guard error.code == "MOVED" || error.code == "ASK" else { return nil }
         let words = error.message.split(separator: " ")

@@ -4,25 +4,25 @@ import Synchronization
 
 /// A Redis Cluster: finds the node of every command and follows the slots as they move.
 ///
-/// The map of slots is read from some nodes at the start, then when a node redirects or cannot be
-/// reached, and now and then. Each master has its own connection, made when first needed and closed
+/// The slot map is read from some nodes at the start, then when a node redirects or is unreachable,
+/// and at intervals. Each master has a separate connection. It opens when first needed and closes
 /// when the node serves no slot any more. A command that a node did not execute (`MOVED`, `ASK`, or
-/// never written because the node has left) goes to another node; one that may have been executed is
-/// never repeated.
+/// never written because the node was removed) goes to another node. One that may have been
+/// executed is never repeated.
 ///
 /// A class because it is the identity of these connections.
 final class RedisCluster: RedisBackend {
-    /// Whom to ask next.
+    /// The node to send a command to.
     enum Target {
         /// The node that the map names.
         case owner
-        /// Whom a node has named.
+        /// The node that another node has named.
         case node(RedisEndpoint)
         /// The node that the slot is moving to.
         case importing(RedisEndpoint)
     }
 
-    /// What ``find(_:_:)`` found.
+    /// The result of ``find(_:_:)``.
     enum Found {
         case node(RedisNode, RedisEndpoint)
         /// The map has not been read yet.
@@ -42,11 +42,11 @@ final class RedisCluster: RedisBackend {
     let changes: RedisMasterChanges
     let subscriptions: RedisPubSubLink
     let outages: Mutex<RedisOutageLog>
-    /// Succeeds with the first map, fails with the end of a client that never read one.
+    /// Succeeds with the first map; fails when the client ends without one.
     let firstMap: EventLoopPromise<Void>
     private let stopped: EventLoopPromise<Void>
 
-    /// A backend for the URL, which must name a Cluster.
+    /// Makes a backend for the URL, which must name a Cluster.
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
@@ -80,7 +80,8 @@ final class RedisCluster: RedisBackend {
     }
 
     deinit {
-        // A promise must be kept, also by a client that never ran; the second time does nothing.
+        // A promise must be completed, even if the client never ran; completing it twice does
+        // nothing.
         firstMap.fail(RedisLinkFailure.shutDown)
         stopped.succeed()
     }
@@ -154,7 +155,7 @@ final class RedisCluster: RedisBackend {
 
     // MARK: Nodes
 
-    /// The node to ask, connecting to it if it is new.
+    /// Returns the node for a command, connecting to it if it is new.
     func find(_ slot: Int?, _ target: Target) -> Found {
         state.withLock { state in
             guard !state.isStopped else { return .closed }
@@ -195,7 +196,7 @@ final class RedisCluster: RedisBackend {
         return node
     }
 
-    /// Lets a node that has left answer what was written, and forgets it.
+    /// Waits for the replies to commands written to a removed node, and closes it.
     func close(_ node: RedisNode) {
         node.stop(graceful: true)
         node.ended.whenComplete { _ in
@@ -220,9 +221,9 @@ final class RedisCluster: RedisBackend {
         }
     }
 
-    // MARK: Listening
+    // MARK: Subscriptions
 
-    /// Another node at every attempt: messages reach all of them over the Cluster's bus.
+    /// Selects another node at every attempt: the Cluster bus forwards messages to all of them.
     private struct SubscriptionLocator: RedisLocator {
         let cluster: RedisCluster
 

@@ -2,23 +2,24 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Reads the map of slots whenever ``RedisRefreshState`` says so.
+/// Reads the slot map whenever ``RedisRefreshState`` requires it.
 ///
-/// Problem: nobody tells a client that a slot has moved. It learns so from a node that redirects, or
-/// from one that is gone, often by a thousand commands in one instant; and a replica that took over
-/// while nothing was asked of its master is learned of by nothing at all. Approach: trouble asks for
-/// one reading soon, and without any there is one now and then; while a node is missing, readings
-/// follow each other quickly. A redirection corrects its own slot at once; the reading finds all the
-/// others that moved with it. Several nodes are asked and the view of the newest election counts: one
-/// on the losing side of a partition answers as surely as the others.
+/// Problem: a client is not notified when a slot moves. It notices only when a node redirects it or
+/// is unreachable, often for a thousand commands at the same instant. And a replica that took over
+/// goes unnoticed if its master received no commands. Approach: each problem requests one refresh
+/// soon, and without any problem there is one at intervals. While a node is missing, refreshes
+/// follow quickly. A redirection corrects its slot at once, and the refresh finds all others that
+/// moved with it. Several nodes are queried, and the view of the newest election is used, because a
+/// node on the losing side of a partition replies as well.
 ///
-/// The map is only ever a guess at whom to ask: nodes refuse what is not theirs.
+/// The map only guides the choice of a node. Nodes reject commands for slots that they do not
+/// serve.
 ///
 /// `@unchecked Sendable`: state is confined to `eventLoop`.
 final class RedisClusterRefresh: @unchecked Sendable {
     private enum Phase {
         case idle
-        /// Reads the map and says whether all is calm.
+        /// Reads the map and returns whether the Cluster is stable.
         case running(read: () -> EventLoopFuture<Bool>)
         case ended
     }
@@ -26,7 +27,7 @@ final class RedisClusterRefresh: @unchecked Sendable {
     private let eventLoop: any EventLoop
     private var state: RedisRefreshState
     private var phase = Phase.idle
-    /// The next reading; nil while none is planned.
+    /// The next refresh; `nil` while none is scheduled.
     private var planned: (at: RedisInstant, timer: Scheduled<Void>)?
 
     init(configuration: RedisConfiguration, eventLoop: any EventLoop) {
@@ -37,7 +38,7 @@ final class RedisClusterRefresh: @unchecked Sendable {
         )
     }
 
-    /// Starts with a reading; any thread.
+    /// Starts with a refresh; any thread.
     func start(_ read: @escaping @Sendable () -> EventLoopFuture<Bool>) {
         eventLoop.execute {
             guard case .idle = self.phase else { return }
@@ -46,7 +47,7 @@ final class RedisClusterRefresh: @unchecked Sendable {
         }
     }
 
-    /// Asks for a reading soon; any thread.
+    /// Requests a refresh soon; any thread.
     func request() {
         eventLoop.execute { self.plan(self.state.request(now: self.now)) }
     }
@@ -82,11 +83,11 @@ final class RedisClusterRefresh: @unchecked Sendable {
 }
 
 extension RedisCluster {
-    /// How many nodes are asked for the map: enough that one of them knows, few enough for a Cluster
-    /// of a thousand nodes.
+    /// How many nodes are queried for the map: enough that one of them knows it, few enough for a
+    /// Cluster of a thousand nodes.
     private static let queriedMax = 5
 
-    /// Asks some nodes and takes over the best answer; says whether all is calm.
+    /// Queries some nodes and applies the best answer; returns whether the Cluster is stable.
     func readMap(_ probe: RedisProbe) -> EventLoopFuture<Bool> {
         let known = state.withLock { $0.lastRead?.nodes ?? [] }
         var random = SystemRandomNumberGenerator()
@@ -115,7 +116,7 @@ extension RedisCluster {
         for node in applied.removed { close(node) }
         for change in applied.changes {
             logger.info(
-                "another node serves slots of the Cluster",
+                "Redis Cluster slots moved to another node",
                 metadata: [
                     "redis.node": "\(change.new)",
                     "redis.node.old": "\(change.old.map { "\($0)" } ?? "none")",
@@ -131,10 +132,10 @@ extension RedisCluster {
         return isStable
     }
 
-    /// Says why the map cannot be read, but not too often.
+    /// Logs why the map cannot be read, at limited intervals.
     private func logFailure(_ answers: [RedisProbe.Answer]) {
         let now = RedisInstant(eventLoop.now)
-        // Nobody counts them: that is neither the loss nor the first try after it.
+        // Attempts are not counted here. 3 is neither the loss nor the first attempt after it.
         guard let failures = outages.withLock({ $0.failed(attempt: 3, now: now) }) else { return }
         let queried = answers.map { "\($0.endpoint)" }.joined(separator: ", ")
         let reason = answers.lazy.map { answer -> RedisLinkFailure in
@@ -146,7 +147,7 @@ extension RedisCluster {
             }
         }.first
         logger.warning(
-            "the map of the Redis Cluster cannot be read",
+            "reading the Redis Cluster slot map failed",
             metadata: [
                 "redis.nodes": "\(queried)", "error": "\(reason?.message ?? "no node is known")",
                 "remedy": "\(reason?.remedy ?? "name more nodes in the URL")",
@@ -156,15 +157,15 @@ extension RedisCluster {
     }
 }
 
-/// When the map of slots is read: one reading at a time, and not too often.
+/// Decides when the slot map is read: one refresh at a time, and not too often.
 ///
-/// A thousand commands that are redirected in one instant want it a thousand times; that makes one
-/// reading now and one ``spacing`` later. No I/O, no clock.
+/// A thousand commands that are redirected at the same instant request it a thousand times. That
+/// causes one refresh now and one ``spacing`` later. No I/O, no clock.
 struct RedisRefreshState {
-    /// The shortest time between two readings: nodes gossip a change within about as long.
+    /// The shortest time between two refreshes: nodes gossip a change within about as long.
     static let spacing = Duration.milliseconds(100)
 
-    /// Whether the map was read, and is being read.
+    /// Whether the map was read, or is being read.
     private enum State {
         case unread
         case reading(since: RedisInstant, isRequestedAgain: Bool)
@@ -180,8 +181,9 @@ struct RedisRefreshState {
         self.troubleInterval = troubleInterval
     }
 
-    /// Somebody found the map wanting; returns when to read, or `nil` if that follows from the
-    /// reading under way.
+    /// Requests a refresh.
+    ///
+    /// Returns when to read, or `nil` if that is decided when the current refresh finishes.
     mutating func request(now: RedisInstant) -> RedisInstant? {
         switch state {
         case .unread: return now
@@ -192,15 +194,18 @@ struct RedisRefreshState {
         }
     }
 
-    /// Time has come; `false` means that a reading is under way.
+    /// The scheduled time has come.
+    ///
+    /// Returns `false` if a refresh is in progress.
     mutating func begin(now: RedisInstant) -> Bool {
         if case .reading = state { return false }
         state = .reading(since: now, isRequestedAgain: false)
         return true
     }
 
-    /// The reading is over; returns when to begin the next: late if `isStable`, soon if something needs
-    /// watching.
+    /// The refresh is complete.
+    ///
+    /// Returns when to begin the next: late if `isStable`, soon otherwise.
     mutating func finished(now: RedisInstant, isStable: Bool) -> RedisInstant {
         guard case .reading(let since, let isRequestedAgain) = state else { return now }
         state = .read(since: since)

@@ -1,30 +1,30 @@
 import NIOCore
 import SafeNumbers
 
-/// What a client knows about its Cluster, and the connections it has there.
+/// A client's knowledge of its Cluster, and its connections there.
 struct RedisClusterState {
-    /// Whether the Cluster is asked for its map.
+    /// Whether the slot map is being refreshed.
     enum Phase {
         case idle
         case running(RedisConnector)
         case stopped
     }
 
-    /// How long a node that serves no slot keeps its connection after it was last asked to serve
-    /// one that moves there: a resharding asks it again and again.
+    /// How long a node without slots keeps its connection after it was last sent commands for a
+    /// slot that moves there: a resharding does so repeatedly.
     private static let importRetention = Duration.seconds(10)
 
     var phase = Phase.idle
-    /// The map with what redirections have told since.
+    /// The map, including later redirections.
     var map: RedisSlotMap?
-    /// The map as it was read last.
+    /// The map as it was last read.
     var lastRead: RedisSlotMap?
-    /// Whether the Cluster served anything when it was read last.
+    /// Whether the Cluster served commands when its map was last read.
     var isServing = true
     var nodes: [RedisEndpoint: RedisNode] = [:]
-    /// Nodes that have left; they answer what was written.
+    /// Removed nodes that still have to reply to written commands.
     var closing: [RedisNode] = []
-    /// Nodes that cannot be reached at present.
+    /// Nodes that are unreachable at present.
     var down: Set<RedisEndpoint> = []
     var importTargets: [RedisEndpoint: RedisInstant] = [:]
     var observers: [ObjectIdentifier: RedisWaiter<Void>] = [:]
@@ -34,13 +34,13 @@ struct RedisClusterState {
         return false
     }
 
-    /// Whether the map is known and every master that we talk to answers.
+    /// Whether the map is known and every master with a connection is reachable.
     var isConnected: Bool {
         guard let map, !isStopped else { return false }
         return !map.masters.contains { down.contains($0) }
     }
 
-    /// Which masters answer.
+    /// Which masters are reachable.
     var reachability: RedisReachability {
         guard let map, !isStopped else { return RedisReachability(masters: 0) }
         return RedisReachability(
@@ -50,7 +50,7 @@ struct RedisClusterState {
         )
     }
 
-    /// Takes over a map; returns the nodes to be closed and what has changed.
+    /// Applies a map; returns the nodes to close and the changes.
     mutating func apply(
         _ new: RedisSlotMap,
         now: RedisInstant
@@ -72,13 +72,13 @@ struct RedisClusterState {
         return (removed, changes)
     }
 
-    /// Takes everybody who waits for the Cluster.
+    /// Removes and returns all observers.
     mutating func takeObservers() -> [RedisWaiter<Void>] {
         defer { observers = [:] }
         return Array(observers.values)
     }
 
-    /// A node for commands without a key: the first that answers.
+    /// A node for commands without a key: the first reachable one.
     var anyMaster: RedisEndpoint? {
         map?.masters.first { !down.contains($0) } ?? map?.masters.first
     }
@@ -87,17 +87,17 @@ struct RedisClusterState {
 /// The Cluster as one of its nodes describes it.
 struct RedisClusterView: Hashable {
     let map: RedisSlotMap
-    /// Whether the node serves anything: it sees most of the masters.
+    /// Whether the node serves commands, which requires that it sees most masters.
     let isHealthy: Bool
-    /// The epoch of the newest election it has heard of.
+    /// The epoch of the newest election that the node knows.
     let epoch: Int
 
-    /// What to ask.
+    /// The commands that read the view.
     static let commands = [
         RedisCommand("CLUSTER", ["SLOTS"]), RedisCommand("CLUSTER", ["INFO"]),
     ]
 
-    /// Reads the replies of `node`; `nil` if it is no Cluster's.
+    /// Parses the replies of `node`; `nil` if they are not those of a Cluster node.
     init?(_ replies: [RedisValue], from node: RedisEndpoint) {
         guard replies.count == 2, let map = RedisSlotMap(replies[0], from: node), !map.isEmpty
         else { return nil }
@@ -111,7 +111,8 @@ struct RedisClusterView: Hashable {
         self.epoch = facts["cluster_current_epoch"].flatMap { Int(safe: $0) } ?? 0
     }
 
-    /// The view to believe: a minority that was cut off is not well, and late gossip has old epochs.
+    /// Returns the most credible view: a disconnected minority is not healthy, and late gossip has
+    /// old epochs.
     static func best(of views: [RedisClusterView]) -> RedisClusterView? {
         func rank(_ view: RedisClusterView) -> (Int, Int, Int) {
             (view.isHealthy ? 1 : 0, view.epoch, view.map.isComplete ? 1 : 0)

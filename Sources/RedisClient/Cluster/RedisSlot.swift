@@ -1,14 +1,14 @@
 import NIOCore
 
-/// One of the 16,384 slots that a Redis Cluster spreads its keys over.
+/// One of the 16,384 slots over which a Redis Cluster distributes its keys.
 ///
-/// *Source*: the Redis Cluster specification: CRC16 (XMODEM) of the key, or of what stands between
-/// its first `{` and the next `}` if that is not empty, modulo 16,384.
+/// *Source*: the Redis Cluster specification: CRC16 (XMODEM) of the key modulo 16,384. If the text
+/// between its first `{` and the next `}` is not empty, only that is hashed.
 enum RedisSlot {
-    /// How many there are.
+    /// The number of slots.
     static let count = 16_384
 
-    /// The slot of a key.
+    /// Returns the slot of a key.
     static func of(_ key: RedisArgument) -> Int {
         switch key {
         case .string(let text): of(text.utf8)
@@ -18,7 +18,7 @@ enum RedisSlot {
         }
     }
 
-    /// The slot of a key.
+    /// Returns the slot of a key.
     static func of(_ key: some BidirectionalCollection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]
@@ -30,12 +30,13 @@ enum RedisSlot {
     }
 }
 
-/// CRC16-XMODEM, the checksum that Redis Cluster maps keys to slots with; also what maps lanes to
-/// partitions.
+/// CRC16-XMODEM, the checksum by which Redis Cluster maps keys to slots.
+///
+/// It also maps lanes to partitions.
 ///
 /// *Source*: the Redis Cluster specification, appendix A: polynomial 0x1021, initial value 0.
 package enum CRC16 {
-    /// The checksum; `123456789` has 0x31C3.
+    /// Returns the checksum; that of `123456789` is 0x31C3.
     package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var crc: UInt16 = 0
         for byte in bytes {
@@ -44,7 +45,7 @@ package enum CRC16 {
         return crc
     }
 
-    /// What each value of the upper byte contributes.
+    /// The contribution of each value of the upper byte.
     private static let table: [UInt16] = (0..<256).map { value in
         var crc = UInt16(truncatingIfNeeded: value) << 8
         for _ in 0..<8 { crc = crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
@@ -52,13 +53,13 @@ package enum CRC16 {
     }
 }
 
-/// Where a command has its first key, so that calls need not say it.
+/// The position of a command's first key, so that callers need not pass it.
 ///
-/// Redis' own table (`COMMAND INFO`) says the same; a copy of the exceptions costs no round trip and
-/// no memory for each node. A command that is new to this table is taken to begin with its key, as
-/// nearly all do; who knows better passes `key:`.
+/// Redis' own table (`COMMAND INFO`) has the same data. A copy of the exceptions costs no round
+/// trip and no memory per node. A command that is not in this table is assumed to begin with its
+/// key, as nearly all do; otherwise the caller passes `key:`.
 extension RedisCommand {
-    /// The first key, `nil` for a command without one: any node may answer it.
+    /// The first key; `nil` for a command without one, which any node may execute.
     var firstKey: RedisArgument? {
         switch name.uppercased() {
         case "ACL", "ASKING", "AUTH", "BGREWRITEAOF", "BGSAVE", "CLIENT", "CLUSTER", "COMMAND",
@@ -86,7 +87,7 @@ extension RedisCommand {
         index < arguments.count ? arguments[index] : nil
     }
 
-    /// The key after the number of keys at `index`; none if that number is 0.
+    /// Returns the key after the number of keys at `index`; `nil` if that number is 0.
     private func counted(at index: Int) -> RedisArgument? {
         switch argument(index) {
         case .int(0), .string("0"): nil
@@ -110,24 +111,24 @@ extension RedisCommand {
 
 /// Which node serves which slot, as one node of the Cluster sees it.
 struct RedisSlotMap: Hashable, Sendable {
-    /// The index in ``masters`` plus one, for each slot; 0 means that nobody serves it.
+    /// The index in ``masters`` plus one, for each slot; 0 means that no node serves it.
     private var owners: [UInt16]
-    /// The nodes that serve slots, in the order they were address.
+    /// The nodes that serve slots, in the order of the reply.
     private(set) var masters: [RedisEndpoint]
     /// The replicas of each master.
     private(set) var replicas: [RedisEndpoint: [RedisEndpoint]]
 
-    /// No slot has a node.
+    /// Makes a map in which no slot has a node.
     init() {
         owners = Array(repeating: 0, count: RedisSlot.count)
         masters = []
         replicas = [:]
     }
 
-    /// Reads the reply of `node` to `CLUSTER SLOTS`; `nil` if it is none.
+    /// Parses the reply of `node` to `CLUSTER SLOTS`; `nil` if it is invalid.
     ///
     /// *Shape*: `[[first, last, [host, port, id, …], replica…]…]`. A host that is null or empty is
-    /// that of the node which answered; `?` is a node that does not know its own name yet.
+    /// that of the replying node; `?` is a node that does not know its own name yet.
     init?(_ reply: RedisValue, from node: RedisEndpoint) {
         self.init()
         guard let ranges = reply.array else { return nil }
@@ -145,26 +146,26 @@ struct RedisSlotMap: Hashable, Sendable {
         }
     }
 
-    /// Who serves a slot.
+    /// Returns the node that serves a slot.
     func owner(of slot: Int) -> RedisEndpoint? {
         owners[slot] == 0 ? nil : masters[Int(clamping: owners[slot]) - 1]
     }
 
-    /// Every node that was named.
+    /// Every node in the map.
     var nodes: [RedisEndpoint] { masters + masters.flatMap { replicas[$0] ?? [] } }
 
-    /// Whether anybody serves anything.
+    /// Whether no node serves any slot.
     var isEmpty: Bool { masters.isEmpty }
 
     /// Whether every slot is served.
     var isComplete: Bool { !owners.contains(0) }
 
-    /// Notes that a slot has another owner.
+    /// Sets another owner of a slot.
     mutating func move(_ slot: Int, to node: RedisEndpoint) {
         owners[slot] = index(of: node)
     }
 
-    /// What is different from an older map, a change for each pair of owners.
+    /// Returns the differences from an older map: one change for each pair of owners.
     func changes(since older: RedisSlotMap) -> [RedisMasterChange] {
         if owners == older.owners, masters == older.masters { return [] }
         /// The node that served slots, and the one that serves them now.

@@ -2,7 +2,8 @@ import CHiredis
 import NIOCore
 
 extension RedisCommand {
-    /// What RESP adds to an argument at most: `$`, a length of up to 10 digits and two line ends.
+    /// The most bytes that RESP adds to an argument: `$`, a length of up to 10 digits and two line
+    /// ends.
     private static let framingBytesMax = 15
 
     /// Appends the command as RESP, formatted by hiredis.
@@ -26,7 +27,7 @@ extension RedisCommand {
         return true
     }
 
-    /// Cuts `bytes` at `lengths` and lets hiredis frame the pieces.
+    /// Splits `bytes` into arguments of the given `lengths` and lets hiredis format them.
     private static func format(
         _ bytes: [UInt8],
         _ lengths: [Int],
@@ -58,10 +59,10 @@ extension RedisCommand {
     }
 }
 
-/// Turns the bytes of one connection into replies, with hiredis as the parser.
+/// Decodes the bytes of one connection into replies, with hiredis as the parser.
 ///
-/// A class because it owns a C object, which it never hands out, hence `@safe`; used from one event
-/// loop only.
+/// A class because it owns a C object. It never exposes that object, hence `@safe`. Used from one
+/// event loop only.
 @safe
 final class RedisReplyDecoder {
     private let reader: UnsafeMutablePointer<redisReader>
@@ -80,10 +81,10 @@ final class RedisReplyDecoder {
         unsafe redisReaderFree(reader)
     }
 
-    /// Reads the next bytes and hands over each reply that they complete.
+    /// Decodes the next bytes and calls `body` for each reply that is complete.
     ///
-    /// Replies before a violation are handed over first, then it is thrown; once it has thrown, the
-    /// decoder throws the same for ever.
+    /// Replies that precede a protocol violation are passed to `body` first. Then the violation is
+    /// thrown, and every later call throws it again.
     func decode(
         _ buffer: ByteBuffer,
         _ body: (RedisValue) -> Void
@@ -109,7 +110,7 @@ final class RedisReplyDecoder {
         }
     }
 
-    /// The next complete reply, if there is one.
+    /// Returns the next complete reply, or `nil` if more bytes are needed.
     private func next() throws(RedisCodecError) -> RedisValue? {
         var raw: UnsafeMutableRawPointer?
         guard unsafe redisReaderGetReply(reader, &raw) == REDIS_OK else {
@@ -120,7 +121,9 @@ final class RedisReplyDecoder {
         return try unsafe Self.value(raw.assumingMemoryBound(to: redisReply.self))
     }
 
-    /// Copies hiredis' tree; its depth is bounded by ``RedisReplyGuard``.
+    /// Copies the reply tree of hiredis.
+    ///
+    /// ``RedisReplyGuard`` bounds its depth.
     private static func value(
         _ pointer: UnsafePointer<redisReply>
     ) throws(RedisCodecError) -> RedisValue {

@@ -1,4 +1,6 @@
-/// The bounds of one reply; see ``RedisConfiguration`` for the reasons.
+/// The limits of one reply.
+///
+/// ``RedisConfiguration`` gives the reasons.
 struct RedisReplyLimits: Hashable {
     let bytesMax: Int
     let elementsMax: Int
@@ -19,14 +21,16 @@ struct RedisReplyLimits: Hashable {
     }
 }
 
-/// Why the bytes of a server cannot be read; the connection is useless afterwards.
+/// The reason why a server's bytes cannot be decoded.
+///
+/// The connection cannot be used afterwards.
 enum RedisCodecError: Error, Hashable {
     /// A reply exceeds a limit.
     case tooLarge(String)
     /// The bytes are not RESP2.
     case malformed(String)
 
-    /// What the command learns whose reply it was.
+    /// The error reported for the command whose reply this was.
     var commandError: RedisError {
         switch self {
         case .tooLarge(let detail): .replyTooLarge(detail)
@@ -35,21 +39,23 @@ enum RedisCodecError: Error, Hashable {
     }
 }
 
-/// Reads ahead of hiredis and stops it from seeing bytes that would hurt.
+/// Scans bytes before hiredis does and withholds those that would harm it.
 ///
-/// hiredis 0.14 believes every length it is told: `*1000000000` makes it allocate 8 GB, `$9999999999`
-/// makes it buffer for ever. So each byte passes this state machine first. It follows the framing
-/// only (types, lengths, nesting, line ends), copies nothing, and works on any fragments. A
-/// violation is found before the line that carries it is complete, so hiredis never acts on it.
+/// hiredis 0.14 trusts every announced length: `*1000000000` makes it allocate 8 GB, and
+/// `$9999999999` makes it buffer without end. Each byte therefore passes this state machine first.
+/// It follows the framing only (types, lengths, nesting, line ends), copies nothing, and accepts
+/// fragments of any size. A violation is detected before its line is complete, so hiredis never
+/// acts on it.
 ///
-/// Rejected: checking the lengths inside hiredis' object functions, where 0.14 has already
-/// multiplied and 1.x differs; a parser of our own, as hiredis is the one everybody tests against.
+/// Rejected: checking the lengths in hiredis' object functions, because 0.14 has already multiplied
+/// by then and 1.x differs. Rejected: writing a parser, because hiredis is the one that is tested
+/// most widely.
 struct RedisReplyGuard {
-    /// What became of a fragment.
+    /// The result of inspecting a fragment.
     struct Verdict: Equatable {
-        /// How many of its bytes hiredis may see.
+        /// The number of bytes that may be passed to hiredis.
         let accepted: Int
-        /// Why the byte after those may not be seen, if so.
+        /// The reason why the byte after the accepted ones is rejected; `nil` if all were accepted.
         let violation: RedisCodecError?
     }
 
@@ -60,7 +66,7 @@ struct RedisReplyGuard {
         case array
     }
 
-    /// What the next byte belongs to.
+    /// The syntax element that the next byte belongs to.
     private enum State {
         case type
         case text
@@ -72,12 +78,14 @@ struct RedisReplyGuard {
         case bodyEnd
     }
 
-    /// The longest status or error line; Redis' own are below 1 KiB, scripts' a little longer.
+    /// The longest status or error line.
+    ///
+    /// Lines of Redis itself are below 1 KiB, those of scripts a little longer.
     static let lineBytesMax = 65_536
 
     private let limits: RedisReplyLimits
     private var state = State.type
-    /// Elements still to come, for each open array.
+    /// The number of elements still expected, for each open array.
     private var open: [Int] = []
     private var replyBytes = 0
     private var replyElements = 0
@@ -91,7 +99,7 @@ struct RedisReplyGuard {
         self.limits = limits
     }
 
-    /// Follows the next bytes from the server.
+    /// Inspects the next bytes from the server.
     mutating func inspect(_ bytes: UnsafeRawBufferPointer) -> Verdict {
         var index = 0
         while index < bytes.count {
@@ -174,7 +182,7 @@ struct RedisReplyGuard {
         guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
             throw .malformed("byte \(byte) inside a number")
         }
-        // Collected as a negative number, whose range is the larger one.
+        // Accumulated as a negative number, because the negative range is larger by one.
         let (product, overflow) = number.multipliedReportingOverflow(by: 10)
         let (sum, underflow) = product.subtractingReportingOverflow(
             Int(clamping: byte - UInt8(ascii: "0"))
@@ -184,7 +192,7 @@ struct RedisReplyGuard {
         number = sum
     }
 
-    /// Refuses lengths before hiredis sees the end of their line.
+    /// Rejects invalid lengths before hiredis sees the end of their line.
     private mutating func checkNumber(_ kind: Kind) throws(RedisCodecError) {
         guard digits > 0 else { throw .malformed("a number without digits") }
         if !isNegative {
@@ -218,7 +226,7 @@ struct RedisReplyGuard {
         }
     }
 
-    /// Ends a value and every array whose last element it was.
+    /// Completes a value and every array whose last element it was.
     private mutating func complete() {
         state = .type
         while let remaining = open.popLast() {

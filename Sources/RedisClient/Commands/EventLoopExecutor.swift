@@ -1,23 +1,25 @@
 package import NIOCore
 
-/// An event loop as the executor of tasks: who awaits an answer goes on where it was read.
+/// An event loop as a task executor: a task that awaits a reply resumes on the loop that read it.
 ///
-/// *Problem.* A task of Swift's own pool that awaits what an event loop brings costs two threads a wake
-/// each, and their caches the rest.
+/// *Problem.* A task of Swift's default pool that awaits an event loop costs two thread wake-ups
+/// per reply, and cache misses.
 ///
 /// *Approach.* Tasks that prefer this executor run between the loop's reads and writes, one after
-/// the other. What they leave to the loop in one turn, commands of many tasks for example, it finds
-/// together in the next. So nothing in such a task may block, or compute for longer than others can wait.
+/// the other. Work that they hand to the loop in one iteration, such as commands of many tasks,
+/// runs together in the next one. Such a task must therefore not block or compute for longer than
+/// others can wait.
 ///
-/// Jobs that the loop's own thread leaves gather in a list and run in one go; those of other threads
-/// come through the loop's queue. `@unchecked Sendable`: `jobs` and `isScheduled` are the loop's own.
+/// Jobs enqueued on the loop's own thread are collected in a list and run together. Those of other
+/// threads go through the loop's queue. `@unchecked Sendable`: `jobs` and `isScheduled` are
+/// accessed on the loop only.
 package final class EventLoopExecutor: TaskExecutor, @unchecked Sendable {
     private let eventLoop: any EventLoop
     private var jobs: [UnownedJob] = []
     private var spare: [UnownedJob] = []
     private var isScheduled = false
 
-    /// Tasks run on this loop.
+    /// Makes an executor that runs tasks on the given loop.
     package init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
     }
@@ -35,7 +37,9 @@ package final class EventLoopExecutor: TaskExecutor, @unchecked Sendable {
         eventLoop.execute { self.runAll() }
     }
 
-    /// Runs what has gathered; what that leaves waits for the next turn.
+    /// Runs the collected jobs.
+    ///
+    /// Jobs that these enqueue wait for the next iteration.
     private func runAll() {
         isScheduled = false
         swap(&jobs, &spare)

@@ -1,64 +1,68 @@
-/// What stands behind a ``RedisClient``: one server, the master of sentinels, or a Cluster.
+/// The servers of a ``RedisClient``: one server, the master of a Sentinel deployment, or a Cluster.
 protocol RedisBackend: Sendable {
     /// Whether commands are sent at once.
     var isConnected: Bool { get }
-    /// Which servers can be reached.
+    /// Which servers are reachable.
     var reachability: RedisReachability { get }
     /// Whether another master may be found when a server turns out to be a replica.
     var findsMasters: Bool { get }
 
-    /// Tells `observer` as soon as commands can be sent.
+    /// Completes `observer` as soon as commands can be sent.
     func add(_ observer: RedisWaiter<Void>)
-    /// Forgets `observer`.
+    /// Removes `observer`.
     func remove(_ observer: RedisWaiter<Void>)
 
-    /// Performs commands on the node they belong to; with `durability` the number of replicas is the
-    /// last reply. Error replies stay in place.
+    /// Performs commands on the node that they belong to. With `durability` the last reply is the
+    /// number of replicas. Error replies are returned in place.
     func perform(_ batch: RedisBatch, _ durability: RedisDurability?) async -> RedisRequest.Outcome
-    /// Performs each command on the node it belongs to. Error replies stay in place.
+    /// Performs each command on the node that it belongs to. Error replies are returned in place.
     func pipeline(_ commands: [RedisCommand]) async -> RedisRequest.Outcome
     /// Performs a command on every master.
     func performOnMasters(
         _ command: RedisCommand
     ) async -> Result<[RedisNodeReply], RedisError>
 
-    /// Listens.
+    /// Subscribes to topics.
     func subscribe(_ topics: Set<RedisTopic>) -> RedisSubscription
 
     /// Stays connected until stopped.
     func run(_ connector: RedisConnector) async
-    /// Ends ``run(_:)``, after written commands are answered if `graceful`; also before it was called.
+    /// Ends ``run(_:)``; if `graceful`, after written commands have their replies. May be called
+    /// before it.
     func stop(graceful: Bool)
 }
 
-/// Commands that go to one node in one go, and what decides to which.
+/// Commands sent to one node in one pipeline, and the key that selects the node.
 struct RedisBatch: Sendable {
     let commands: [RedisCommand]
-    /// Which of them is routed; its reply decides about redirection and repetition.
+    /// The index of the command that is routed.
+    ///
+    /// Its reply decides about redirection and retries.
     let routedIndex: Int
     private let key: String?
 
-    /// Commands of which the one at `routedIndex` is routed: by `key`, or by its own first key.
+    /// Makes a batch routed by `key`, or by the first key of the command at `routedIndex`.
     init(_ commands: [RedisCommand], routedIndex: Int = 0, key: String? = nil) {
         self.commands = commands
         self.routedIndex = routedIndex
         self.key = key
     }
 
-    /// The slot of the key, `nil` if any node will do.
+    /// The slot of the key; `nil` if any node can execute the commands.
     var slot: Int? {
         if let key { return RedisSlot.of(key.utf8) }
         return commands[routedIndex].firstKey.map { RedisSlot.of($0) }
     }
 
-    /// The same for the node that a slot is moving to, which serves only who says `ASKING`.
+    /// The commands for the node that the slot is moving to, which requires `ASKING` before the
+    /// routed command.
     var asking: [RedisCommand] {
         var commands = commands
         commands.insert(RedisCommand("ASKING"), at: routedIndex)
         return commands
     }
 
-    /// Replies that a node which refuses the routed command would give.
+    /// The replies of a node that rejects the routed command.
     func refused(_ error: RedisReplyError) -> [RedisValue] {
         var replies = [RedisValue](repeating: .null, count: commands.count)
         replies[routedIndex] = .error(error)
@@ -73,31 +77,33 @@ struct RedisBatch: Sendable {
     }
 }
 
-/// What one master said when all were asked.
+/// The reply of one master to a command sent to all.
 package struct RedisNodeReply: Sendable, Hashable {
-    /// Who answered.
+    /// The master.
     package let node: RedisEndpoint
-    /// Its answer; an error reply is ``RedisValue/error(_:)``.
+    /// Its reply; an error reply is ``RedisValue/error(_:)``.
     package let reply: RedisValue
 
-    /// A node's answer.
+    /// Makes the reply of a node.
     package init(node: RedisEndpoint, reply: RedisValue) {
         self.node = node
         self.reply = reply
     }
 }
 
-/// Which of the servers that are written to can be reached now.
+/// Which of the masters are reachable now.
 package struct RedisReachability: Hashable, Sendable {
-    /// How many there are, as far as is known; 0 before any was reached.
+    /// The number of known masters; 0 before any was reached.
     package let masters: Int
-    /// Those that cannot be reached at present.
+    /// The masters that are unreachable at present.
     package let unreachable: [RedisEndpoint]
-    /// Whether the others serve what they have: those of a Cluster may refuse all, as while they see too few of
-    /// each other or, by default, while slots have no server (`cluster-require-full-coverage`).
+    /// Whether the reachable masters serve their data.
+    ///
+    /// Those of a Cluster may reject every command while they see too few of each other. By default
+    /// they also do so while slots have no server (`cluster-require-full-coverage`).
     package let isServing: Bool
 
-    /// Describes what is known of servers.
+    /// Makes a reachability report.
     package init(masters: Int, unreachable: [RedisEndpoint] = [], isServing: Bool = true) {
         self.masters = masters
         self.unreachable = unreachable

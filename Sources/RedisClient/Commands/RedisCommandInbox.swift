@@ -1,12 +1,12 @@
 import NIOCore
 import Synchronization
 
-/// What callers have left for the event loop of a ``RedisCommandLink``.
+/// The events that callers have posted to the event loop of a ``RedisCommandLink``.
 ///
-/// Requests are bounded. Other events always fit: there are at most two for each request or wait
-/// that was let in.
+/// Requests are bounded. Other events are always accepted: there are at most two for each accepted
+/// request or wait.
 struct RedisCommandInbox {
-    /// What callers ask of the event loop.
+    /// An event for the event loop.
     enum Event {
         case submit(RedisRequest)
         case cancel(RedisRequest)
@@ -14,17 +14,18 @@ struct RedisCommandInbox {
         case removeObserver(RedisWaiter<Void>)
     }
 
-    /// What became of an event.
+    /// The result of adding an event.
     enum PostResult {
         /// There is no room.
         case full
-        /// The event loop has been asked to look already.
+        /// Added; the event loop is already scheduled.
         case added
-        /// The event loop must be asked to look.
+        /// Added as the first event; the event loop must be scheduled.
         case addedFirst
     }
 
-    /// Room made in advance: as many events as gather in one turn of a busy event loop.
+    /// The reserved capacity: about as many events as arrive during one iteration of a busy event
+    /// loop.
     private static let capacityMax = 256
 
     private let commandsMax: Int
@@ -51,7 +52,7 @@ struct RedisCommandInbox {
         return .addedFirst
     }
 
-    /// Empties it.
+    /// Removes and returns all events.
     mutating func takeAll() -> [Event] {
         let taken = events
         events = []
@@ -62,34 +63,35 @@ struct RedisCommandInbox {
     }
 }
 
-/// One call of ``RedisClient``: what to write, how many replies to expect, the waiter for them.
+/// One call of ``RedisClient``: the bytes to write, the number of expected replies, and the waiting
+/// caller.
 ///
-/// A class because the caller, the inbox and the event loop refer to the same call.
-/// `@unchecked Sendable`: who waits is set before the request is posted, everything mutable is
-/// touched on the event loop only from then on.
+/// A class because the caller, the inbox and the event loop refer to the same call. `@unchecked
+/// Sendable`: the caller is set before the request is posted. After that, mutable state is accessed
+/// on the event loop only.
 final class RedisRequest: @unchecked Sendable {
-    /// Every reply, or why there is none.
+    /// Every reply, or the reason why there is none.
     typealias Outcome = Result<[RedisValue], RedisError>
 
     /// The commands as RESP.
     let wire: ByteBuffer
-    /// How many replies they have.
+    /// The number of commands, and so of replies.
     let commands: Int
-    /// How far it has come; the event loop's.
+    /// The progress of the request; accessed on the event loop only.
     var progress = Progress.posted
-    /// `nil` once answered.
+    /// `nil` once the outcome was delivered.
     private var caller: Caller?
 
-    /// How far a request has come on the event loop.
+    /// The progress of a request on the event loop.
     enum Progress {
         case posted
-        /// Its number in ``RedisPipelineState``.
+        /// Accepted under this number in ``RedisPipelineState``.
         case accepted(UInt64)
-        /// The caller has left, perhaps before the request was accepted.
+        /// The caller has cancelled, perhaps before the request was accepted.
         case cancelled
     }
 
-    /// Who is given the outcome.
+    /// The receiver of the outcome.
     private enum Caller {
         case task(CheckedContinuation<Outcome, Never>)
         case function(@Sendable (Outcome) -> Void)
@@ -100,17 +102,17 @@ final class RedisRequest: @unchecked Sendable {
         self.commands = commands
     }
 
-    /// Called once, before posting.
+    /// Sets the waiting task; called once, before posting.
     func attach(_ continuation: CheckedContinuation<Outcome, Never>) {
         caller = .task(continuation)
     }
 
-    /// Called once, before posting, by a caller that is no task.
+    /// Sets a completion handler for a caller that is not a task; called once, before posting.
     func attach(_ completion: @escaping @Sendable (Outcome) -> Void) {
         caller = .function(completion)
     }
 
-    /// Answers the caller, once.
+    /// Delivers the outcome to the caller, once.
     func resume(_ outcome: Outcome) {
         switch caller.take() {
         case .task(let continuation): continuation.resume(returning: outcome)
@@ -120,14 +122,14 @@ final class RedisRequest: @unchecked Sendable {
     }
 }
 
-/// Somebody who waits for one outcome: of a connect, or of a command.
+/// A wait for one outcome: of a connection attempt or of a command.
 ///
-/// A class because the waiter, its timer and the event loop refer to the same wait; whoever comes
-/// first decides its outcome.
+/// A class because the waiting task, its timer and the event loop refer to the same wait. The first
+/// of them decides its outcome.
 final class RedisWaiter<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, RedisError>
 
-    /// What the lock guards: the outcome, or who waits for it.
+    /// The state behind the lock: the outcome, or the task that waits for it.
     private struct State {
         var outcome: Outcome?
         var continuation: CheckedContinuation<Outcome, Never>?
@@ -135,7 +137,9 @@ final class RedisWaiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for the outcome; a cancelled task gets ``RedisError/cancelled``.
+    /// Waits for the outcome.
+    ///
+    /// A cancelled task gets ``RedisError/cancelled``.
     func wait() async -> Outcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -159,7 +163,7 @@ final class RedisWaiter<Value: Sendable>: Sendable {
         return await wait()
     }
 
-    /// Decides the outcome, unless it is decided.
+    /// Sets the outcome unless it is already set.
     func resume(_ outcome: Outcome) {
         let continuation = state.withLock { state in
             guard state.outcome == nil else { return nil as CheckedContinuation<Outcome, Never>? }

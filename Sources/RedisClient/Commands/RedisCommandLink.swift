@@ -1,30 +1,31 @@
 import NIOCore
 import Synchronization
 
-/// What a ``RedisCommandLink`` tells whoever chooses its server.
+/// An event that a ``RedisCommandLink`` reports to the owner that selects its server.
 enum RedisLinkEvent: Hashable, Sendable {
-    /// It is connected and logged in.
+    /// The link is connected and logged in.
     case ready(RedisEndpoint)
-    /// The connection is gone or could not be made; it is tried again.
+    /// The connection is lost or could not be made; the link retries.
     case down
-    /// The server says that it is the wrong one, or somebody else said so.
+    /// The server is the wrong one, according to its own reply or to another source.
     case wrongServer
 }
 
 /// The connection to one server that the commands of all tasks share.
 ///
-/// Callers post to an inbox; the event loop empties it once a turn and writes everything in one
-/// go, so commands of many tasks share a system call without any of them waiting for it. The
-/// decisions are ``RedisPipelineState``'s. `@unchecked Sendable`: apart from `inbox` and
+/// Callers post to an inbox. The event loop empties it once per iteration and writes everything at
+/// once. Commands of many tasks thus share a system call, and none of them waits for it.
+/// ``RedisPipelineState`` makes the decisions. `@unchecked Sendable`: apart from `inbox` and
 /// `connected`, state is confined to `eventLoop`.
 final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
-    /// The shortest time between two looks for expired requests: finer is of no use for timeouts of
-    /// seconds, and each look may walk over every slot.
+    /// The shortest time between two checks for expired requests.
+    ///
+    /// A finer one is useless for timeouts of seconds, and each check may visit every slot.
     private static let expiryInterval = Duration.milliseconds(10)
 
-    /// Whether commands can be written, and who waits for that.
+    /// Whether commands can be written, and the observers waiting for that.
     private enum Availability {
-        /// The link connects, or leaves a server.
+        /// The link connects, or is leaving a server.
         case awaited(by: [ObjectIdentifier: RedisWaiter<Void>])
         case ready
         case shutDown
@@ -51,7 +52,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         self.report = report
         self.configuration = configuration
         self.eventLoop = eventLoop
-        // The inbox has the limits of what it is emptied into.
+        // The inbox has the same limits as the pipeline it is emptied into.
         self.inbox = Mutex(
             RedisCommandInbox(
                 commandsMax: configuration.inFlightMax,
@@ -65,10 +66,10 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         )
     }
 
-    /// Why there is no connection now, in words for an operator; any thread.
+    /// The reason why there is no connection now, as text for an operator; any thread.
     var failure: String? { link.failure.withLock(\.self) }
 
-    /// Whether commands are being written at once; any thread.
+    /// Whether commands are written at once; any thread.
     var isConnected: Bool { connected.load(ordering: .acquiring) }
 
     /// Performs commands and waits for their replies; any thread.
@@ -87,7 +88,8 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Performs commands and calls `completion` on the event loop, or at once if refused; any thread.
+    /// Performs commands and calls `completion` on the event loop, or at once if they are rejected;
+    /// any thread.
     func perform(
         _ commands: [RedisCommand],
         completion: @escaping @Sendable (RedisRequest.Outcome) -> Void
@@ -100,7 +102,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         if !post(.submit(request)) { request.resume(.failure(.tooManyCommandsInFlight)) }
     }
 
-    /// The commands as RESP, `nil` if that is too long.
+    /// Returns the commands as RESP, or `nil` if they are too long.
     private func encode(_ commands: [RedisCommand]) -> ByteBuffer? {
         var wire = ByteBuffer()
         for command in commands {
@@ -111,12 +113,12 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         return wire
     }
 
-    /// Tells `observer` as soon as the connection is ready; any thread.
+    /// Completes `observer` as soon as the connection is ready; any thread.
     func add(_ observer: RedisWaiter<Void>) {
         _ = post(.addObserver(observer))
     }
 
-    /// Forgets `observer`; any thread.
+    /// Removes `observer`; any thread.
     func remove(_ observer: RedisWaiter<Void>) {
         _ = post(.removeObserver(observer))
     }
@@ -132,7 +134,8 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Leaves a server that is not `endpoint`, once it has answered what was written; any thread.
+    /// Leaves a server that is not `endpoint`, once written commands have their replies; any
+    /// thread.
     func relocate(to endpoint: RedisEndpoint) {
         eventLoop.execute {
             guard self.link.isReady, self.link.endpoint != endpoint else { return }
@@ -141,7 +144,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Ends for good, after written commands are answered if `graceful`; any thread.
+    /// Ends permanently; if `graceful`, after written commands have their replies; any thread.
     func stop(graceful: Bool) {
         eventLoop.execute {
             self.shutDown()
@@ -151,7 +154,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     // MARK: Inbox
 
-    /// Leaves an event for the event loop; `false` if there is no room for another request.
+    /// Posts an event to the event loop; returns `false` if there is no room for another request.
     private func post(_ event: RedisCommandInbox.Event) -> Bool {
         switch inbox.withLock({ $0.append(event) }) {
         case .full: return false
@@ -211,7 +214,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         availability = .awaited(by: observers)
     }
 
-    /// Changes the availability; returns who waited for that.
+    /// Changes the availability and returns the observers that waited for the change.
     private func become(_ next: Availability) -> [RedisWaiter<Void>] {
         switch (availability, next) {
         case (.shutDown, _): return []
@@ -264,7 +267,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         for failure in failures { failure.waiter.resume(.failure(failure.error)) }
     }
 
-    /// Writes nothing more on this connection and asks for another one.
+    /// Stops writing on this connection and requests another server.
     private func leave(_ failure: RedisLinkFailure) {
         _ = become(.awaited(by: [:]))
         link.drain(failure)
@@ -275,7 +278,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         if !pipeline.hasWritten { link.closeDrained() }
     }
 
-    /// Refuses everything that is not written yet, from now on.
+    /// Fails everything that is not written yet, and every later request.
     private func shutDown() {
         let observers = become(.shutDown)
         fail(pipeline.close())
@@ -298,7 +301,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         switch pipeline.receive(value) {
         case .accepted: break
         case .complete(let request, let replies): request.resume(.success(replies))
-        case .unexpected: return link.close(.codec(.malformed("a reply that nothing asked for")))
+        case .unexpected: return link.close(.codec(.malformed("a reply without a request")))
         }
         if !link.isReady { closeIfDrained() }
     }

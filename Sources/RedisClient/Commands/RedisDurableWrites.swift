@@ -1,25 +1,26 @@
 import DequeModule
 import Synchronization
 
-/// How safe a write must be before its call returns: `WAIT replicas timeout`.
+/// How many replicas must have a write before its call returns: `WAIT replicas timeout`.
 ///
-/// It narrows the loss at a failover, it does not exclude it: the write is in the master whatever
-/// the outcome, and the replica that is promoted need not be one of those that have it.
+/// It reduces the loss at a failover but does not exclude it. The master has the write whatever the
+/// outcome, and the promoted replica need not be one of those that have it.
 package struct RedisDurability: Sendable, Hashable {
-    /// How many replicas must have the write.
+    /// The number of replicas that must have the write.
     package let replicas: Int
     /// How long to wait for them, in whole milliseconds from 1.
     package let timeout: Duration
 
-    /// A demand; the timeout is cut to between 1 ms and half of
-    /// ``RedisConfiguration/commandTimeout``.
+    /// Makes a durability requirement.
+    ///
+    /// The timeout is limited to between 1 ms and half of ``RedisConfiguration/commandTimeout``.
     package init(replicas: Int, timeout: Duration) {
-        precondition(replicas > 0, "no replica needs no waiting: call without durability")
+        precondition(replicas > 0, "no replicas required: call without durability")
         self.replicas = replicas
         self.timeout = timeout
     }
 
-    /// The command, its timeout cut to `limit`.
+    /// The `WAIT` command, with its timeout limited to `limit`.
     func command(limit: Duration) -> RedisCommand {
         let bounded = max(.milliseconds(1), min(timeout, limit))
         let (seconds, attoseconds) = bounded.components
@@ -30,29 +31,30 @@ package struct RedisDurability: Sendable, Hashable {
 
 /// The reply to a write that waited for replicas.
 package struct RedisDurableReply: Sendable, Hashable {
-    /// The command's own reply.
+    /// The reply of the command itself.
     package let reply: RedisValue
-    /// How many replicas had the write when the wait ended; fewer than asked for after a timeout.
+    /// How many replicas had the write when the wait ended; after a timeout, fewer than requested.
     package let replicas: Int
 
-    /// A reply and its acknowledgements.
+    /// Makes a reply with its number of replicas.
     package init(reply: RedisValue, replicas: Int) {
         self.reply = reply
         self.replicas = replicas
     }
 }
 
-/// Writes that wait for replicas, over a connection of their own.
+/// Writes that wait for replicas, over a separate connection.
 ///
-/// Problem: `WAIT` holds up every later command of its connection, so on the shared connection one
-/// durable write would delay everybody by up to its timeout; and one `WAIT` a write would serialise
-/// durable writes at a round trip to the replicas each. Approach: a second connection, and group
-/// commit: while one `WAIT` is outstanding, further writes gather; then they go out together before
-/// one `WAIT`, whose offset covers them all. The count is thus never too high for any of them.
-/// Rejected: a connection for each call (a login each, and no bound on connections).
+/// Problem: `WAIT` blocks every later command of its connection. On the shared connection one
+/// durable write would therefore delay all others by up to its timeout. And one `WAIT` per write
+/// would serialise durable writes at one round trip to the replicas each. Approach: a second
+/// connection and group commit. While one `WAIT` is outstanding, further writes are collected. They
+/// are then sent together before one `WAIT`, whose offset covers them all. The count is thus never
+/// too high for any of them. Rejected: a connection per call, which needs a login each and has no
+/// bound on connections.
 ///
-/// `WAIT` counts from the connection's last write. A command that wrote nothing (a duplicate, say)
-/// is not covered: let it write something.
+/// `WAIT` counts from the connection's last write. A command that wrote nothing, such as a
+/// duplicate, is not covered: make it write something.
 final class RedisDurableWrites: Sendable {
     private struct Member {
         let commands: [RedisCommand]
@@ -60,13 +62,14 @@ final class RedisDurableWrites: Sendable {
         let waiter: RedisWaiter<[RedisValue]>
     }
 
-    /// What the lock guards: the writes that wait to share a `WAIT`.
+    /// The state behind the lock: the writes that will share the next `WAIT`.
     private struct State {
         var waiting = Deque<Member>()
         var isBusy = false
     }
 
-    /// How many commands share a `WAIT`: more would not be faster and would wait for each other.
+    /// The most commands that share a `WAIT`: more would not be faster and would wait for each
+    /// other.
     private static let batchMax = 256
 
     private let link: RedisCommandLink
@@ -76,12 +79,12 @@ final class RedisDurableWrites: Sendable {
 
     init(link: RedisCommandLink, configuration: RedisConfiguration) {
         self.link = link
-        // The reply must come before the command times out.
+        // The reply must arrive before the command times out.
         self.waitMax = configuration.commandTimeout / 2
         self.waitingMax = configuration.inFlightMax
     }
 
-    /// Performs commands and waits; the last reply is the number of replicas.
+    /// Performs commands and waits for replicas; the last reply is the number of replicas.
     func perform(
         _ commands: [RedisCommand],
         _ durability: RedisDurability
@@ -98,7 +101,7 @@ final class RedisDurableWrites: Sendable {
         return await waiter.wait()
     }
 
-    /// Sends what has gathered, unless a `WAIT` is outstanding.
+    /// Sends the collected writes unless a `WAIT` is outstanding.
     private func sendNext() {
         let batch: [Member] = state.withLock { state in
             guard !state.isBusy, let first = state.waiting.first else { return [] }

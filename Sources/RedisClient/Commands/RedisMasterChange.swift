@@ -1,22 +1,24 @@
 import Synchronization
 
-/// The server that this client writes to is another one than before.
+/// A change of the server that this client writes to.
 ///
-/// What the old one had acknowledged and the new one lacks is lost (``isFailover``), so whoever
-/// counts epochs starts a new one.
+/// Writes that the old server acknowledged and the new one lacks are lost (``isFailover``). A
+/// caller that counts epochs must start a new one.
 package struct RedisMasterChange: Sendable, Hashable {
-    /// Who was written to; `nil` for slots that nobody served.
+    /// The previous server; `nil` for slots that no server had.
     package let old: RedisEndpoint?
-    /// Who is written to from now on.
+    /// The server written to from now on.
     package let new: RedisEndpoint
-    /// The slots of a Cluster that it concerns; empty without a Cluster.
+    /// The affected slots of a Cluster; empty without a Cluster.
     package let slots: [ClosedRange<Int>]
-    /// Whether a replica took over, so that acknowledged writes may be lost; a resharding loses none.
+    /// Whether a replica took over, so that acknowledged writes may be lost.
     ///
-    /// Also `true` when the old one serves nothing any more, which may have either reason.
+    /// A resharding loses none.
+    ///
+    /// Also `true` when the old server serves no slot any more, which may have either cause.
     package let isFailover: Bool
 
-    /// A change.
+    /// Makes a change.
     package init(
         old: RedisEndpoint?,
         new: RedisEndpoint,
@@ -30,14 +32,15 @@ package struct RedisMasterChange: Sendable, Hashable {
     }
 }
 
-/// Tells everybody who listens when another server is written to.
+/// Publishes changes of the server that is written to.
 final class RedisMasterChanges: Sendable {
-    /// Changes kept for a slow subscriber: a failover of every master of a large Cluster.
+    /// The most changes buffered for a slow subscriber: a failover of every master of a large
+    /// Cluster.
     ///
-    /// Older ones give way, as each says the same: count a new epoch.
+    /// Older ones are dropped, because each has the same meaning: start a new epoch.
     private static let bufferedMax = 256
 
-    /// What the lock guards: the subscribers.
+    /// The state behind the lock: the subscribers.
     private struct State {
         var subscribers: [UInt64: AsyncStream<RedisMasterChange>.Continuation] = [:]
         var nextID: UInt64 = 0
@@ -46,7 +49,7 @@ final class RedisMasterChanges: Sendable {
 
     private let state = Mutex(State())
 
-    /// The subscribe from now on.
+    /// Returns a stream of the changes from now on.
     func subscribe() -> AsyncStream<RedisMasterChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RedisMasterChange.self,
@@ -68,7 +71,7 @@ final class RedisMasterChanges: Sendable {
         return stream
     }
 
-    /// Tells a change.
+    /// Sends a change to all subscribers.
     func publish(_ change: RedisMasterChange) {
         for subscriber in state.withLock({ Array($0.subscribers.values) }) {
             subscriber.yield(change)
@@ -85,14 +88,16 @@ final class RedisMasterChanges: Sendable {
     }
 }
 
-/// The server that was written to last, to notice when it is another one.
+/// The server that was written to last, kept to detect a change.
 final class RedisLastMaster: Sendable {
     private let endpoint = Mutex<RedisEndpoint?>(nil)
 
-    /// The server, once there was one.
+    /// The server; `nil` before the first one.
     var current: RedisEndpoint? { endpoint.withLock { $0 } }
 
-    /// Notes the server; returns what has changed, if anything has.
+    /// Records the server.
+    ///
+    /// Returns the change, or `nil` if it is the first or the same one.
     func update(to new: RedisEndpoint) -> RedisMasterChange? {
         let old = endpoint.withLock { endpoint in
             defer { endpoint = new }

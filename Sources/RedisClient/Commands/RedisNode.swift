@@ -2,8 +2,8 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The connections that carry commands to one server: the shared one, and one for durable writes
-/// that is opened with the first of them.
+/// The connections that carry commands to one server: a shared one, and one for durable writes that
+/// opens with the first of them.
 ///
 /// A class because it is the identity of these connections.
 final class RedisNode: Sendable {
@@ -13,7 +13,7 @@ final class RedisNode: Sendable {
         case stopped
     }
 
-    /// The connection for durable writes.
+    /// The state of the connection for durable writes.
     private enum Durable {
         case unused
         /// Opened as soon as the node is started.
@@ -21,14 +21,14 @@ final class RedisNode: Sendable {
         case started
     }
 
-    /// What the lock guards: the connections of the node, and how far they have come.
+    /// The state behind the lock: the connections of the node and their progress.
     private struct State {
         var phase = Phase.idle
         var durable = Durable.unused
         var ends: [EventLoopFuture<Void>] = []
     }
 
-    /// What the log calls the connection that everything goes through.
+    /// The shared connection's name in the log.
     static let commands = "commands"
 
     let shared: RedisCommandLink
@@ -37,7 +37,7 @@ final class RedisNode: Sendable {
     private let eventLoop: any EventLoop
     private let state = Mutex(State())
 
-    /// Makes the links; `report` tells about the shared one, on its event loop.
+    /// Makes the links; `report` is called for the shared one, on its event loop.
     init(
         handshake: RedisHandshake,
         configuration: RedisConfiguration,
@@ -81,20 +81,21 @@ final class RedisNode: Sendable {
         if startsDurable { startDurable() }
     }
 
-    /// Ends for good, after written commands are answered if `graceful`; commands that were not
-    /// written fail as ``RedisError/closed``.
+    /// Ends permanently; if `graceful`, after written commands have their replies.
+    ///
+    /// Commands that were not written fail as ``RedisError/closed``.
     func stop(graceful: Bool) {
         state.withLock { $0.phase = .stopped }
         shared.stop(graceful: graceful)
         durableLink.stop(graceful: graceful)
     }
 
-    /// Succeeds once every connection has ended; to be asked after ``stop(graceful:)``.
+    /// Succeeds once every connection has ended; read it after ``stop(graceful:)``.
     var ended: EventLoopFuture<Void> {
         .andAllComplete(state.withLock { $0.ends }, on: eventLoop)
     }
 
-    /// Performs commands; with `durability` the number of replicas is the last reply.
+    /// Performs commands; with `durability` the last reply is the number of replicas.
     func perform(
         _ commands: [RedisCommand],
         _ durability: RedisDurability?

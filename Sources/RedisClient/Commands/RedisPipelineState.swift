@@ -1,31 +1,32 @@
 import DequeModule
 import NIOCore
 
-/// The commands of one connection: which wait, which are written, whose reply comes next.
+/// The commands of one connection: the waiting ones, the written ones, and the assignment of
+/// replies.
 ///
-/// RESP2 replies carry no identity; the n-th reply belongs to the n-th command written. The rule
-/// that keeps replies from being mis-assigned is therefore: *a written command keeps its slot until
-/// its replies have arrived or the connection is gone*. A caller that times out or is cancelled
-/// leaves; its slot stays behind as *abandoned* and swallows its replies. Commands that were never
-/// written wait for the next connection; written ones are never written again.
+/// RESP2 replies carry no identity; the n-th reply belongs to the n-th written command. Hence the
+/// rule that prevents mis-assigned replies: *a written command keeps its slot until its replies
+/// have arrived or the connection is lost*. A caller that times out or is cancelled leaves. Its
+/// slot remains as *abandoned* and consumes its replies. Commands that were never written wait for
+/// the next connection; written ones are never written again.
 ///
-/// Requests come in the order of their deadlines, as all have the same timeout. `Waiter` is who gets
-/// the outcome; the state never looks at it. No I/O, no clock.
+/// Requests arrive in the order of their deadlines, because all have the same timeout. A `Waiter`
+/// receives the outcome; the state machine never inspects it. No I/O, no clock.
 struct RedisPipelineState<Waiter> {
-    /// A waiter and what it shall learn.
+    /// A waiter and its error.
     typealias Failure = (waiter: Waiter, error: RedisError)
 
-    /// What a reply means.
+    /// The meaning of a reply.
     enum Reply {
-        /// The request needs more replies, or nobody waits for it any more.
+        /// The request needs more replies, or it was abandoned.
         case accepted
         /// A request has all its replies.
         case complete(Waiter, [RedisValue])
-        /// Nothing was asked: the connection cannot be trusted.
+        /// No command was outstanding: the connection cannot be trusted.
         case unexpected
     }
 
-    /// What time has brought about.
+    /// The result of checking deadlines.
     struct Expiry {
         var failures: [Failure] = []
         /// The oldest reply is so late that the connection must be replaced.
@@ -52,9 +53,9 @@ struct RedisPipelineState<Waiter> {
     private var waiting = Deque<Slot>()
     private var written = Deque<Slot>()
     private var nextID: UInt64 = 0
-    /// Commands without a reply, waiting and abandoned ones included.
+    /// Commands without a reply, including waiting and abandoned ones.
     private(set) var commands = 0
-    /// Bytes of those commands.
+    /// The bytes of those commands.
     private(set) var bytes = 0
 
     init(commandsMax: Int, bytesMax: Int, timeout: Duration) {
@@ -108,7 +109,7 @@ struct RedisPipelineState<Waiter> {
         }
     }
 
-    /// Gives the next reply to the oldest written request.
+    /// Assigns the next reply to the oldest written request.
     mutating func receive(_ reply: RedisValue) -> Reply {
         guard var slot = written.popFirst() else { return .unexpected }
         slot.repliesMissing -= 1
@@ -126,7 +127,7 @@ struct RedisPipelineState<Waiter> {
     /// Abandons a request; returns its waiter if it still had one.
     mutating func cancel(_ id: UInt64) -> Waiter? {
         if let index = Self.index(of: id, in: waiting) {
-            // The slot stays until its turn or its deadline: removing it here would make cancelling
+            // The slot stays until it is reached or expires: removing it here would make cancelling
             // n requests cost n² moves.
             waiting[index].wire = ByteBuffer()
             return Self.abandon(&waiting[index])
@@ -135,7 +136,7 @@ struct RedisPipelineState<Waiter> {
         return Self.abandon(&written[index])
     }
 
-    /// Fails what is due: waiting requests as never sent, written ones as timed out.
+    /// Fails expired requests: waiting ones as never sent, written ones as timed out.
     mutating func expire(now: RedisInstant) -> Expiry {
         var expiry = Expiry()
         while let slot = waiting.first, slot.deadline <= now {
@@ -163,7 +164,9 @@ struct RedisPipelineState<Waiter> {
         return next.compactMap(\.self).min()
     }
 
-    /// Fails every written request; `first` is what the oldest learns, if it is special.
+    /// Fails every written request.
+    ///
+    /// `first` is the error of the oldest one, if it differs.
     mutating func connectionLost(first: RedisError?) -> [Failure] {
         var failures: [Failure] = []
         var error = first
@@ -177,7 +180,7 @@ struct RedisPipelineState<Waiter> {
         return failures
     }
 
-    /// Fails every request that waits: the client is shut down.
+    /// Fails every waiting request, because the client is shut down.
     mutating func close() -> [Failure] {
         var failures: [Failure] = []
         while let slot = waiting.popFirst() {
@@ -187,7 +190,8 @@ struct RedisPipelineState<Waiter> {
         return failures
     }
 
-    /// A reply that is overdue by the timeout again will not come: the peer is dead.
+    /// Whether a reply is overdue by another timeout: then it will not arrive, and the peer is
+    /// dead.
     private func isStalled(_ slot: Slot, _ now: RedisInstant) -> Bool {
         slot.writtenAt + timeout * 2 <= now
     }
@@ -204,7 +208,7 @@ struct RedisPipelineState<Waiter> {
         return waiter
     }
 
-    /// Finds a request by bisection: numbers only grow towards the end.
+    /// Finds a request by binary search: numbers only increase towards the end.
     private static func index(of id: UInt64, in slots: Deque<Slot>) -> Int? {
         var low = 0
         var high = slots.count

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// One server: always the same one, or whichever the sentinels call the master.
+/// One server: always the same one, or the current master of a Sentinel deployment.
 final class RedisSingleServer: RedisBackend {
     /// How the server is found.
     private enum Discovery {
@@ -19,7 +19,7 @@ final class RedisSingleServer: RedisBackend {
     private let eventLoop: any EventLoop
     private let master: RedisLastMaster
 
-    /// A backend for the URL, which must not name a Cluster.
+    /// Makes a backend for the URL, which must not name a Cluster.
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
@@ -108,11 +108,11 @@ final class RedisSingleServer: RedisBackend {
             switch discovery {
             case .fixed(let endpoint): node = endpoint
             case .sentinels:
-                // A server that answered is known, because it was connected.
+                // A server that replied is known, because it was connected.
                 guard let current = master.current else { return .failure(.notConnected) }
                 node = current
             }
-            // Safe: each command of a unit has a reply.
+            // Safe: every command of a batch has a reply.
             return .success([RedisNodeReply(node: node, reply: replies[0])])
         }
     }

@@ -2,13 +2,16 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Says which server a link connects to next; asked before every attempt.
+/// Selects the server that a link connects to.
+///
+/// Called before every attempt.
 protocol RedisLocator: Sendable {
-    /// The server to connect to, on `eventLoop`; fails with what the operator should know.
+    /// Returns the server to connect to, on `eventLoop`. Fails with an error meant for the
+    /// operator.
     func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint>
 }
 
-/// Always the same server.
+/// A locator that always returns the same server.
 struct RedisFixedLocator: RedisLocator {
     let endpoint: RedisEndpoint
 
@@ -23,10 +26,12 @@ struct RedisConnector: Sendable {
     private let tls: NIOSSLContext?
     private let onConnect: @Sendable (SocketAddress) -> Void
 
-    /// Reads certificates, if the URL asks for TLS; `onConnect` hears of every server reached.
+    /// Loads the certificates if the URL uses TLS.
     ///
-    /// Throws what NIOSSL says about an unreadable or wrong file: a mistake in the configuration,
-    /// which no retry would cure.
+    /// `onConnect` is called for every server reached.
+    ///
+    /// Throws NIOSSL's error for an unreadable or invalid file. That is a configuration error,
+    /// which a retry would not fix.
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
@@ -56,7 +61,8 @@ struct RedisConnector: Sendable {
         do {
             self.tls = try NIOSSLContext(configuration: settings)
         } catch {
-            // An image may have no certificates of its own: then those that were added are trusted alone.
+            // A container image may have no system certificates. Then only the added ones are
+            // trusted.
             guard let file = configuration.tls.additionalRootsFile,
                 !settings.additionalTrustRoots.isEmpty
             else { throw error }
@@ -66,7 +72,9 @@ struct RedisConnector: Sendable {
         }
     }
 
-    /// Connects on `eventLoop`; `handler` learns of success as its channel becomes active.
+    /// Connects on `eventLoop`.
+    ///
+    /// `handler` is notified of success when its channel becomes active.
     func connect<Handler: ChannelInboundHandler>(
         to endpoint: RedisEndpoint,
         on eventLoop: any EventLoop,
@@ -89,7 +97,7 @@ struct RedisConnector: Sendable {
             return
                 bootstrap
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                // Notices a peer that vanished while no command is sent.
+                // Detects a vanished peer while no command is in flight.
                 .channelOption(.socketOption(.so_keepalive), value: 1)
                 .connect(host: host, port: port)
                 .map { [onConnect] channel in
@@ -101,35 +109,40 @@ struct RedisConnector: Sendable {
         }
     }
 
-    /// Commands beyond 1 MiB stay with us while a server does not read: what has not been handed to
-    /// the socket can still be sent on the next connection.
+    /// Limits on bytes handed to a socket.
+    ///
+    /// While a server does not read, commands beyond 1 MiB stay in this process and can still be
+    /// sent on the next connection.
     static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(
         low: 256 << 10,
         high: writeBytesMax
     )
 
-    /// How much is written in one go.
+    /// The most bytes written at once.
     static let writeBytesMax = 1 << 20
 
-    /// Names the server for SNI; an address is verified without, as SNI allows names only.
+    /// Sets the host name for SNI.
+    ///
+    /// For an IP address it is omitted, because SNI allows names only; the address is still
+    /// verified.
     private func tlsHandler(
         _ context: NIOSSLContext,
         _ host: String
     ) throws -> NIOSSLClientHandler {
-        // An error only says that it is a name.
+        // An error means that the host is a name.
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
     }
 }
 
-/// The end of a channel's pipeline: decodes replies and tells the link.
+/// The last handler of a channel: decodes replies and forwards them to the link.
 ///
-/// A class as NIO requires; confined to its event loop.
+/// A class, as NIO requires; confined to its event loop.
 final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let decoder: RedisReplyDecoder
-    /// `nil` once the link has given this connection up; nothing is reported then.
+    /// The link to report to; `nil` after ``abandon()``.
     private var link: RedisLink?
     /// `nil` until the socket is connected.
     private var channel: (any Channel)?
@@ -139,7 +152,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.decoder = RedisReplyDecoder(limits: limits)
     }
 
-    /// Whether the socket takes more bytes at once.
+    /// Whether the socket accepts more bytes now.
     var isWritable: Bool { channel?.isWritable == true }
 
     /// Writes and flushes.
@@ -147,7 +160,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         channel?.writeAndFlush(buffer, promise: nil)
     }
 
-    /// Stops reporting and closes.
+    /// Stops reporting to the link and closes the channel.
     func abandon() {
         link = nil
         channel?.close(promise: nil)

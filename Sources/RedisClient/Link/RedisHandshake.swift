@@ -1,10 +1,10 @@
-/// What is said before the first command, and how the answers are judged.
+/// The commands sent before the first user command, and the evaluation of their replies.
 ///
-/// `AUTH` → `SELECT` → `CLIENT SETNAME` → `PING` → `ROLE`, written in one go, each only if needed.
-/// The `PING` is always there: it is the first command a server refuses that wants a password
-/// (`NOAUTH`), is still loading (`LOADING`) or has lost its master (`MASTERDOWN`), so no real command
-/// meets these at a fresh connection. `ROLE` is asked where a sentinel sent us: what it knows may be
-/// out of date. `HELLO` is not used: hiredis 0.14 reads RESP2 only.
+/// `AUTH` → `SELECT` → `CLIENT SETNAME` → `PING` → `ROLE`, written at once, each only if needed.
+/// `PING` is always sent. It is the first command that is rejected by a server that requires a
+/// password (`NOAUTH`), is still loading (`LOADING`) or has lost its master (`MASTERDOWN`). So no
+/// user command meets these errors on a new connection. `ROLE` is sent when a sentinel supplied the
+/// address, which may be out of date. `HELLO` is not used: hiredis 0.14 reads RESP2 only.
 struct RedisHandshake: Sendable {
     private enum Step {
         case login
@@ -35,30 +35,32 @@ struct RedisHandshake: Sendable {
         self.steps = steps
     }
 
-    /// What to write.
+    /// The commands to write.
     var commands: [RedisCommand] { steps.map(\.command) }
 
-    /// How many replies to expect.
+    /// The number of replies to expect.
     var count: Int { steps.count }
 
-    /// Why the connection cannot be used after the reply to the step at `index`; `nil` if it can.
+    /// Returns why the connection cannot be used after the reply to the step at `index`; `nil` if
+    /// it can.
     func failure(of reply: RedisValue, at index: Int) -> RedisLinkFailure? {
         let step = steps[index].step
         guard let error = reply.error else {
             let isReplica = step == .role && reply.array?.first?.string != "master"
             return isReplica ? .notMaster : nil
         }
-        // The name is a convenience. A user without the right to PING is logged in nevertheless; a server that
-        // does not tell its role, because the user may not ask or ROLE is renamed, says READONLY to the first write.
+        // The connection name is optional. A user without permission for PING is logged in
+        // nevertheless. A server may also hide its role: the user lacks the permission, or ROLE was
+        // renamed. Such a server replies READONLY to the first write if it is a replica.
         if step == .name { return nil }
         let isUnknown = error.message.lowercased().hasPrefix("unknown command")
         if error.code == "NOPERM" || isUnknown, step == .ping || step == .role { return nil }
-        return RedisLinkFailure("login refused: \(error)", remedy: Self.remedy(error, step))
+        return RedisLinkFailure("login rejected: \(error)", remedy: Self.remedy(error, step))
     }
 
-    /// Why a server refuses us, for commands outside a handshake.
+    /// Returns the failure for an error reply outside a handshake.
     static func refused(_ error: RedisReplyError, isLogin: Bool) -> RedisLinkFailure {
-        RedisLinkFailure("refused: \(error)", remedy: remedy(error, isLogin ? .login : .ping))
+        RedisLinkFailure("rejected: \(error)", remedy: remedy(error, isLogin ? .login : .ping))
     }
 
     private static func remedy(_ error: RedisReplyError, _ step: Step) -> String {
@@ -67,16 +69,16 @@ struct RedisHandshake: Sendable {
         case ("NOAUTH", _): "add the login to the Redis URL: redis://user:password@host:port"
         case ("NOPERM", .select):
             "allow the user SELECT (ACL SETUSER name +select), or use database 0"
-        case ("NOPERM", _): "allow the user what the error names, by ACL SETUSER"
+        case ("NOPERM", _): "grant the permission that the error names: ACL SETUSER"
         case (_, .ping) where error.message.contains("cluster support disabled"):
-            "this is no Cluster: write redis:// instead of redis+cluster://"
-        case ("LOADING", _): "wait until Redis has loaded its data; this passes by itself"
+            "this server is not part of a Cluster: write redis:// instead of redis+cluster://"
+        case ("LOADING", _): "wait until Redis has loaded its data"
         case ("MASTERDOWN", _):
             "the replica has lost its master; wait, or point the URL to the master"
         case ("DENIED", _): "Redis is in protected mode: give it a password or bind it to loopback"
-        case (_, .login): "the server knows no passwords: remove the login from the Redis URL"
+        case (_, .login): "the server requires no password: remove the login from the Redis URL"
         case (_, .select): "raise `databases` in redis.conf or choose a lower database in the URL"
-        default: "look the error up in the Redis log"
+        default: "see the Redis log"
         }
     }
 }

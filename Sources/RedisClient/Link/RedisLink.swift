@@ -2,29 +2,32 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// What uses a ``RedisLink``; everything is called on the link's event loop.
+/// Receives the events of a ``RedisLink``.
+///
+/// Every method is called on the link's event loop.
 protocol RedisLinkDelegate: AnyObject {
-    /// The connection is logged in: write.
+    /// The connection is logged in; commands may be written.
     func linkReady()
-    /// A reply, or a message, has arrived.
+    /// A reply or a pub/sub message has arrived.
     func linkReceived(_ value: RedisValue)
-    /// The connection that was ready, or draining, is gone.
+    /// A connection that was ready or draining is lost.
     func linkLost(_ failure: RedisLinkFailure)
-    /// An attempt to connect has failed; others follow.
+    /// An attempt to connect has failed; the link retries.
     func linkUnreachable()
-    /// The socket takes bytes again.
+    /// The socket accepts bytes again.
     func linkWritable()
-    /// The link will never be ready again.
+    /// The link has ended and will never be ready again.
     func linkFinished()
 }
 
-/// One connection that is kept alive: connects, logs in, reconnects with backoff, for ever.
+/// One connection that is kept open: connects, logs in, and reconnects with backoff until it is
+/// stopped.
 ///
-/// The thin shell of ``RedisLinkState``. A class because it is one connection's identity;
-/// `@unchecked Sendable` because its state is confined to `eventLoop`, which every method expects to
-/// run on unless it says otherwise.
+/// A thin shell around ``RedisLinkState``. A class because it is the identity of a connection.
+/// `@unchecked Sendable` because its state is confined to `eventLoop`. Every method must be called
+/// there unless it says otherwise.
 final class RedisLink: @unchecked Sendable {
-    /// Who uses the link, and what it connects with.
+    /// The user of the link and the means to connect.
     private final class Context {
         let connector: RedisConnector
         let locator: any RedisLocator
@@ -50,19 +53,20 @@ final class RedisLink: @unchecked Sendable {
     private var state: RedisLinkState<Context, RedisChannelHandler>
     private var random = SystemRandomNumberGenerator()
     private var outages: RedisOutageLog
-    /// Whether it could not be made, or was lost, at any time.
+    /// Whether connecting has failed, or a connection was lost, since the start.
     private var hasFailed = false
-    /// What the log calls it: `commands`, `subscriptions`.
+    /// The link's name in the log: `commands`, `subscriptions`.
     private let role: String
-    /// Why there is no connection now; for whoever asks, on any thread.
+    /// The reason why there is no connection now; readable on any thread.
     let failure = Mutex<String?>(nil)
-    /// Ends the present state if nothing else does: a login, a draining, a back-off.
+    /// Ends a state that lasts too long: a login, draining or a backoff.
     private var timer: Scheduled<Void>?
-    /// The server connected to, or tried last; nil before the first is found.
+    /// The server connected to or tried last; `nil` before the first is found.
     private(set) var endpoint: RedisEndpoint?
 
-    /// How long the answers to written commands are waited for when the connection is replaced: the
-    /// old server answers at once, or it hangs.
+    /// How long to wait for the replies to written commands before the connection is replaced.
+    ///
+    /// A working server replies at once; otherwise it hangs.
     private static let drainTimeout = TimeAmount.seconds(1)
 
     init(
@@ -91,10 +95,12 @@ final class RedisLink: @unchecked Sendable {
     /// Whether commands may be written.
     var isReady: Bool { state.isReady }
 
-    /// Whether the socket takes more bytes at once.
+    /// Whether the socket accepts more bytes now.
     var isWritable: Bool { state.isReady && state.socket?.isWritable == true }
 
-    /// Starts connecting; `finished` succeeds once the link has ended after ``stop(graceful:)``.
+    /// Starts connecting.
+    ///
+    /// `finished` succeeds once the link has ended after ``stop(graceful:)``.
     func start(
         _ connector: RedisConnector,
         locator: any RedisLocator,
@@ -106,10 +112,10 @@ final class RedisLink: @unchecked Sendable {
         locate()
     }
 
-    /// Ends for good; the delegate calls ``closeDrained()`` when its last reply has come if
-    /// `graceful`.
+    /// Stops the link permanently.
     ///
-    /// Returns whether to wait for outstanding replies.
+    /// Returns whether to wait for outstanding replies: if `graceful`, the delegate calls
+    /// ``closeDrained()`` after the last one.
     func stop(graceful: Bool) -> Bool {
         let (context, socket) = (state.context, state.socket)
         switch state.stop(graceful: graceful) {
@@ -127,24 +133,24 @@ final class RedisLink: @unchecked Sendable {
         state.socket?.write(buffer)
     }
 
-    /// Writes nothing more; the delegate calls ``closeDrained()`` when its last reply has come.
+    /// Stops writing; the delegate calls ``closeDrained()`` after the last reply.
     func drain(_ failure: RedisLinkFailure) {
         guard state.isReady else { return }
         state.drain(failure)
         timer = eventLoop.scheduleTask(in: Self.drainTimeout) { self.lost(failure) }
     }
 
-    /// Closes the connection if it is draining; every written command is answered.
+    /// Closes the connection if it is draining, when every written command has its reply.
     func closeDrained() {
         if let failure = state.drainFailure { lost(failure) }
     }
 
-    /// Gives the connection up, as if it had broken.
+    /// Closes the connection as if it had broken.
     func close(_ failure: RedisLinkFailure) {
         lost(failure)
     }
 
-    // MARK: Reports of the channel handler
+    // MARK: Events of the channel handler
 
     /// The socket is connected.
     func connected(_ channel: any Channel) {
@@ -179,7 +185,8 @@ final class RedisLink: @unchecked Sendable {
             timer?.cancel()
             timer = nil
             self.failure.withLock { $0 = nil }
-            // The others follow that of commands; of them it is news only that they are back.
+            // The other links fail together with the one for commands, so only their recovery is
+            // logged at `info`.
             let isNotable = outages.recovered() && (role == RedisNode.commands || hasFailed)
             logger.log(
                 level: isNotable ? .info : .debug,
@@ -190,12 +197,12 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// The socket takes bytes again.
+    /// The socket accepts bytes again.
     func writable() {
         if state.isReady { state.readyContext?.delegate.linkWritable() }
     }
 
-    /// The connection broke, could not be made, or is given up.
+    /// The connection broke, could not be made, or is closed deliberately.
     func lost(_ failure: RedisLinkFailure) {
         let (context, socket, hadBeenReady) = (
             state.context, state.socket, state.readyContext != nil
@@ -228,7 +235,8 @@ final class RedisLink: @unchecked Sendable {
         let now = RedisInstant(eventLoop.now)
         hasFailed = true
         let failures = outages.failed(attempt: attempt, isLoss: hadBeenReady, now: now)
-        // Without commands nothing here works, and a person must act when it does not come back.
+        // Without commands the client does not work, and an operator must act if Redis does not
+        // recover.
         let isBack = attempt == 1 && hadBeenReady
         let level: Logger.Level = !isBack && role == RedisNode.commands ? .error : .warning
         logger.log(
@@ -268,7 +276,7 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Closes without waiting for it: a dead peer would not answer TLS' farewell.
+    /// Closes the socket without waiting: a dead peer would not answer the TLS close message.
     private func abandon(_ socket: RedisChannelHandler?) {
         timer?.cancel()
         timer = nil

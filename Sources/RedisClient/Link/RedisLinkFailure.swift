@@ -3,13 +3,15 @@ import NIOCore
 import NIOPosix
 import TLSWords
 
-/// Why a connection could not be made or was lost, for the operator's log.
+/// The reason why a connection could not be made or was lost, for the log.
 struct RedisLinkFailure: Error, Hashable {
     /// What happened.
     let message: String
-    /// What to do about it.
+    /// The recommended action.
     let remedy: String
-    /// What the command learns whose reply caused it; the others learn `connectionLost`.
+    /// The error of the command whose reply caused the failure.
+    ///
+    /// All other commands fail with `connectionLost`.
     let commandError: RedisError?
 
     init(_ message: String, remedy: String, commandError: RedisError? = nil) {
@@ -18,60 +20,60 @@ struct RedisLinkFailure: Error, Hashable {
         self.commandError = commandError
     }
 
-    /// The server closed the connection, or the network did.
+    /// The server or the network closed the connection.
     static let closedByPeer = RedisLinkFailure(
         "the server closed the connection",
-        remedy: "see whether Redis restarted, or closed it by `timeout` or an output buffer limit"
+        remedy: "check whether Redis restarted, or applied `timeout` or an output buffer limit"
     )
-    /// The server accepted the connection and then kept unlogged.
+    /// The server accepted the connection and then did not answer.
     static let loginTimedOut = RedisLinkFailure(
         "the server did not answer the login in time",
         remedy: "check that the URL names a Redis server and whether it expects rediss://"
     )
-    /// The oldest reply is long overdue.
+    /// The oldest reply is far beyond its timeout.
     static let stalled = RedisLinkFailure(
         "the server has stopped answering",
-        remedy: "see whether Redis hangs (SLOWLOG GET, disk, swap) or the network drops packets"
+        remedy: "check whether Redis hangs (SLOWLOG GET, disk, swap) or the network drops packets"
     )
     /// The server has become a replica.
     static let readOnly = RedisLinkFailure(
         "the server is a read-only replica",
-        remedy: "after a failover this passes by itself; else point the URL to the master"
+        remedy: "wait until the failover is complete; otherwise point the URL to the master"
     )
     /// The sentinels' answer was out of date.
     static let notMaster = RedisLinkFailure(
-        "the server that the sentinels name is a replica",
-        remedy: "during a failover this passes by itself; else look at SENTINEL MASTERS"
+        "the server named by the sentinels is a replica",
+        remedy: "wait until the failover is complete; otherwise check SENTINEL MASTERS"
     )
-    /// Another server has taken over.
+    /// Another server has become the master.
     static let masterMoved = RedisLinkFailure(
         "another server has become the master",
-        remedy: "nothing: the client follows"
+        remedy: "none: the client switches automatically"
     )
-    /// The node a subscription listened to is of no use any more.
+    /// The Cluster node used for a subscription has been removed.
     static let nodeRemoved = RedisLinkFailure(
         "the node has left the Cluster",
-        remedy: "nothing: the client listens to another one"
+        remedy: "none: the client subscribes at another node"
     )
-    /// The nodes of a Cluster have not been given their slots.
+    /// The nodes of a Cluster have no slots assigned.
     static let noSlots = RedisLinkFailure(
         "no slot is served",
-        remedy: "give the slots to the nodes: redis-cli --cluster create, or fix"
+        remedy: "assign the slots to nodes: redis-cli --cluster create, or fix"
     )
-    /// The client itself ends the connection.
+    /// The client itself closes the connection.
     static let shutDown = RedisLinkFailure("shut down", remedy: "")
 
-    /// The bytes received are not acceptable replies.
+    /// The received bytes are not acceptable replies.
     static func codec(_ error: RedisCodecError) -> RedisLinkFailure {
         RedisLinkFailure(
             error.commandError.description,
             remedy:
-                "check that the URL names a Redis server; ask for less if a reply was too large",
+                "check that the URL names a Redis server; request less if a reply was too large",
             commandError: error.commandError
         )
     }
 
-    /// What the system says, without the names of types around it.
+    /// The system's error text, without the type names around it.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError:
@@ -82,9 +84,9 @@ struct RedisLinkFailure: Error, Hashable {
         }
     }
 
-    /// The system refused or broke the connection, or TLS did.
+    /// The operating system or TLS rejected or broke the connection.
     static func network(_ error: any Error) -> RedisLinkFailure {
-        // Looking for the server may have failed already.
+        // Finding the server may have failed before.
         if let failure = error as? RedisLinkFailure { return failure }
         return RedisLinkFailure(
             reason(error),
@@ -93,12 +95,12 @@ struct RedisLinkFailure: Error, Hashable {
     }
 }
 
-/// Which of a link's failures are worth a line in the log.
+/// Decides which failures of a link are logged.
 ///
-/// That the connection is lost is, and why it cannot be made again; then at most one each `interval`,
-/// which tells how many there were: a Redis that is down for an hour shall not bury everything else. An
-/// outage ends once a connection has held, so a server that accepts and drops everybody is one outage. No
-/// I/O, no clock.
+/// Logged are the loss of a connection and the reason why it cannot be restored. After that, one
+/// line per `interval` gives the number of failures. Otherwise a Redis that is down for an hour
+/// would bury all other messages. An outage ends once a connection has held. A server that accepts
+/// and drops every connection is therefore one outage. No I/O, no clock.
 struct RedisOutageLog {
     private let interval: Duration
     private var lastLine: RedisInstant?
@@ -110,14 +112,15 @@ struct RedisOutageLog {
         self.interval = interval
     }
 
-    /// A failure, the `attempt`-th since a connection last held; returns how many failures the line
-    /// stands for, or `nil` to say nothing.
+    /// Records a failure, the `attempt`-th since a connection last held.
     ///
-    /// `isLoss`: a connection broke that had held.
+    /// Returns how many failures the log line covers, or `nil` to log nothing.
+    ///
+    /// `isLoss`: an established connection broke.
     mutating func failed(attempt: Int, isLoss: Bool = true, now: RedisInstant) -> Int? {
         unlogged += 1
-        // The first says that it is lost, the second why it does not come back; where nothing was lost, the first
-        // says why already.
+        // The first line reports the loss, the second the reason why it persists. If nothing was
+        // lost, the first line already gives the reason.
         if attempt == 1 { hasLoggedCause = !isLoss }
         let isCause = attempt == 2 && !hasLoggedRecovery && !hasLoggedCause
         if attempt > 1, !isCause, let lastLine, now < lastLine + interval { return nil }
@@ -127,7 +130,9 @@ struct RedisOutageLog {
         return unlogged
     }
 
-    /// A connection is ready; returns whether to say so: once for each failure that was told.
+    /// Records a ready connection.
+    ///
+    /// Returns whether to log it: once for each failure that was logged.
     mutating func recovered() -> Bool {
         defer { hasLoggedRecovery = true }
         return !hasLoggedRecovery

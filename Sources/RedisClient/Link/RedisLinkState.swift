@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The life of one connection that is kept alive, without its traffic and without I/O.
+/// The state machine of one connection that is kept open, without traffic and I/O.
 ///
 /// ```
 /// idle ─start─▶ locating ─found─▶ connecting ──opened──▶ loggingIn ─last reply─▶ ready ─drain─▶ draining
@@ -9,48 +9,49 @@ import NIOCore
 ///                 │                   │
 ///              backingOff ◀───────────┴──── stopping? ───▶ finished
 /// ```
-/// The caller does the I/O that the returned actions ask for and reports what happened. What a state
-/// needs stands in its case: there is a `Socket` exactly while one is opened or open, and somebody
-/// who uses the link (`Context`) from its start to its end; the state looks at neither.
+///
+/// The caller performs the returned actions and reports what happened. Each case holds the values
+/// that its state needs. A `Socket` exists only while one is being opened or is open. A `Context`,
+/// the user of the link, exists from start to end. The state machine inspects neither.
 struct RedisLinkState<Context, Socket> {
-    /// What to do after a reply of the handshake.
+    /// The action after a handshake reply.
     enum Login: Hashable {
         case wait
         case ready
         case fail(RedisLinkFailure)
     }
 
-    /// What to do after a connection is gone.
+    /// The action after a connection was lost.
     enum AfterLoss: Hashable {
         case reconnect(after: Duration, attempt: Int)
         case finish
-        /// It is of no interest any more.
+        /// The connection is not needed any more.
         case nothing
     }
 
-    /// What to do to stop.
+    /// The action that stops the link.
     enum Stop: Hashable {
         /// Nothing is connected: finished.
         case finish
-        /// Close once every written command is answered.
+        /// Close once every written command has its reply.
         case drain
         /// Close now, then report the loss.
         case close
-        /// Already finished, or draining.
+        /// Already finished or draining.
         case nothing
     }
 
-    /// How far the connection has come.
+    /// The progress of the connection.
     private enum State {
         case idle
-        /// Asks which server to connect to.
+        /// Finding the server to connect to.
         case locating(Context)
         case connecting(Context, Socket)
-        /// Waits for the reply to the handshake's step of this index.
+        /// Waiting for the reply to the handshake step of this index.
         case loggingIn(Context, Socket, step: Int)
         case ready(Context, Socket, since: RedisInstant)
-        /// Answers to written commands are awaited, nothing new is written; then it closes for the
-        /// reason given.
+        /// Waiting for the replies to written commands. Nothing new is written. Then the connection
+        /// closes with the given failure.
         case draining(Context, Socket, since: RedisInstant, RedisLinkFailure)
         case backingOff(Context)
         case finished
@@ -68,9 +69,9 @@ struct RedisLinkState<Context, Socket> {
         self.backoff = backoff
     }
 
-    // MARK: What there is
+    // MARK: Properties
 
-    /// Who uses the link, from its start to its end.
+    /// The user of the link, from start to end.
     var context: Context? {
         switch state {
         case .idle, .finished: nil
@@ -81,7 +82,7 @@ struct RedisLinkState<Context, Socket> {
         }
     }
 
-    /// The socket that is being opened, or open.
+    /// The socket that is open or being opened.
     var socket: Socket? {
         switch state {
         case .idle, .locating, .backingOff, .finished: nil
@@ -91,7 +92,7 @@ struct RedisLinkState<Context, Socket> {
         }
     }
 
-    /// Who uses a connection that is logged in: all replies are theirs.
+    /// The user of a logged-in connection, who receives all its replies.
     var readyContext: Context? {
         switch state {
         case .ready(let context, _, _), .draining(let context, _, _, _): context
@@ -102,20 +103,22 @@ struct RedisLinkState<Context, Socket> {
     /// Whether commands may be written.
     var isReady: Bool { if case .ready = state { true } else { false } }
 
-    /// Whether the server to connect to is being asked for.
+    /// Whether the server to connect to is being located.
     var isLocating: Bool { if case .locating = state { true } else { false } }
 
     /// Whether the socket is being opened.
     var isConnecting: Bool { if case .connecting = state { true } else { false } }
 
-    /// Why the connection closes once written commands are answered; nil while it does not.
+    /// The reason why the connection is draining; `nil` otherwise.
     var drainFailure: RedisLinkFailure? {
         if case .draining(_, _, _, let failure) = state { failure } else { nil }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// Starts; `true` means: find the server.
+    /// Starts.
+    ///
+    /// Returns `true` if the server must be located.
     mutating func start(_ context: Context) -> Bool {
         guard case .idle = state else { return false }
         state = .locating(context)
@@ -128,15 +131,17 @@ struct RedisLinkState<Context, Socket> {
         state = .connecting(context, socket)
     }
 
-    /// The socket is connected; returns what to write, or `nil` to close it, because it is no
-    /// longer wanted.
+    /// The socket is connected.
+    ///
+    /// Returns the commands to write, or `nil` if it must be closed because it is not needed any
+    /// more.
     mutating func opened() -> [RedisCommand]? {
         guard case .connecting(let context, let socket) = state else { return nil }
         state = .loggingIn(context, socket, step: 0)
         return handshake.commands
     }
 
-    /// A reply came before the connection was ready.
+    /// A reply arrived before the connection was ready.
     mutating func receiveLogin(_ reply: RedisValue, now: RedisInstant) -> Login {
         guard case .loggingIn(let context, let socket, let step) = state else { return .wait }
         if let failure = handshake.failure(of: reply, at: step) { return .fail(failure) }
@@ -148,16 +153,16 @@ struct RedisLinkState<Context, Socket> {
         return .ready
     }
 
-    /// Lets written commands be answered and then replaces the connection.
+    /// Waits for the replies to written commands and then replaces the connection.
     mutating func drain(_ failure: RedisLinkFailure) {
         guard case .ready(let context, let socket, let since) = state else { return }
         state = .draining(context, socket, since: since, failure)
     }
 
-    /// The connection broke, was closed, or never came about.
+    /// The connection broke, was closed, or could not be made.
     ///
-    /// The delays start over only after a connection held for ``RedisBackoff/cap``: a server that
-    /// accepts and then drops everybody is not hammered.
+    /// The delays are reset only after a connection held for ``RedisBackoff/cap``. This limits the
+    /// load on a server that accepts and then drops every connection.
     mutating func lost(
         now: RedisInstant,
         using random: inout some RandomNumberGenerator
@@ -180,14 +185,16 @@ struct RedisLinkState<Context, Socket> {
         return .reconnect(after: backoff.delay(attempt: attempt, using: &random), attempt: attempt)
     }
 
-    /// The delay is over; `true` means: find the server.
+    /// The delay is over.
+    ///
+    /// Returns `true` if the server must be located.
     mutating func retry() -> Bool {
         guard case .backingOff(let context) = state else { return false }
         state = .locating(context)
         return true
     }
 
-    /// Stops for good, after the written commands are answered if `graceful`.
+    /// Stops permanently; if `graceful`, after written commands have their replies.
     mutating func stop(graceful: Bool) -> Stop {
         let wasStopping = isStopping
         isStopping = true
@@ -206,7 +213,7 @@ struct RedisLinkState<Context, Socket> {
     }
 }
 
-/// Reconnection delays: exponential with full jitter, for ever.
+/// Reconnection delays: exponential with full jitter, without end.
 ///
 /// The delay before attempt *n* (from 1) is uniform in 0 … min(cap, base · 2ⁿ⁻¹). With the defaults
 /// the upper bounds are 50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, … ms. Full jitter spreads a
@@ -215,19 +222,19 @@ struct RedisBackoff: Hashable {
     let base: Duration
     let cap: Duration
 
-    /// The longest delay that may precede an attempt.
+    /// The longest delay before an attempt.
     func ceiling(attempt: Int) -> Duration {
-        // 2³⁰ times any sensible base is beyond any cap; more would overflow.
+        // 2³⁰ times any sensible base exceeds any cap; more would overflow.
         min(cap, base * (1 << min(max(attempt - 1, 0), 30)))
     }
 
-    /// The delay before an attempt.
+    /// The random delay before an attempt.
     func delay(attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
         ceiling(attempt: attempt) * Double.random(in: 0...1, using: &random)
     }
 }
 
-/// A point on the event loop's monotonic clock; the state machines get it as an argument.
+/// A point on the event loop's monotonic clock, passed to the state machines.
 struct RedisInstant: Hashable, Comparable {
     /// Nanoseconds since an arbitrary origin.
     let uptimeNs: UInt64

@@ -1,28 +1,32 @@
 import NIOCore
 
-/// Asks a few commands over a connection of its own and closes it.
+/// Sends a few commands over a separate connection and closes it.
 ///
-/// For what must not wait behind other commands or for a broken connection: where the master is,
-/// who serves which slot. Rare, so a connection each time costs nothing that matters.
+/// Used for queries that must not wait behind other commands or for a broken connection: where the
+/// master is, and which node serves which slot. They are rare, so the cost of a connection each
+/// does not matter.
 struct RedisProbe: Sendable {
-    /// One server's answers.
+    /// The replies of one server.
     struct Answer: Sendable {
         let endpoint: RedisEndpoint
-        /// A reply to each command, those of the login left out; or why there are none.
+        /// A reply to each command, without those of the login; or the reason why there are none.
         let replies: Result<[RedisValue], RedisLinkFailure>
     }
 
-    /// How long to wait for further answers once there is a good one.
+    /// How long to wait for further replies after the first good one.
     ///
-    /// Two round trips across a continent. Servers that are down must not hold up what the others know.
+    /// Two round trips across a continent. Servers that are down must not delay the answers of the
+    /// others.
     private static let graceTime = TimeAmount.milliseconds(200)
 
     let connector: RedisConnector
     let login: RedisLogin?
     let configuration: RedisConfiguration
 
-    /// Asks every server at once; the answers come when all have answered, or soon after the first
-    /// that `isGood`, or when time is up.
+    /// Queries all servers at once.
+    ///
+    /// Completes when all have replied, soon after the first reply that `isGood`, or after the
+    /// connect timeout.
     func query(
         _ commands: [RedisCommand],
         of endpoints: [RedisEndpoint],
@@ -50,7 +54,7 @@ struct RedisProbe: Sendable {
         return done.futureResult
     }
 
-    /// Asks one server; takes the time of a connect at most.
+    /// Queries one server; takes at most the connect timeout.
     private func query(
         _ commands: [RedisCommand],
         of endpoint: RedisEndpoint,
@@ -83,9 +87,9 @@ struct RedisProbe: Sendable {
     }
 }
 
-/// The connection of one ``RedisProbe``: writes everything, reads as many replies, closes.
+/// The connection of one ``RedisProbe``: writes all commands, reads as many replies, closes.
 ///
-/// A class as NIO requires; confined to its event loop.
+/// A class, as NIO requires; confined to its event loop.
 final class RedisProbeHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -111,7 +115,7 @@ final class RedisProbeHandler: ChannelInboundHandler {
         self.answer = answer
     }
 
-    /// Gives up, unless the answer is there.
+    /// Fails the query unless it has completed.
     func fail(_ failure: RedisLinkFailure) {
         answer.take()?.fail(failure)
         channel?.close(promise: nil)
@@ -135,7 +139,7 @@ final class RedisProbeHandler: ChannelInboundHandler {
         } catch {
             return fail(.codec(error))
         }
-        // A refused login makes every other reply NOAUTH; its own says why.
+        // After a failed login every other reply is NOAUTH. The first reply has the reason.
         if hasLogin, let error = replies.first?.error {
             return fail(RedisHandshake.refused(error, isLogin: true))
         }

@@ -4,13 +4,13 @@ import Synchronization
 
 /// The connection that all subscriptions of a client share.
 ///
-/// RESP2 allows nothing but subscribing on it, hence its own. It connects with the first
-/// subscription. The decisions are ``RedisSubscriptionState``'s. `@unchecked Sendable`: apart from
-/// `nextID`, state is confined to `eventLoop`.
+/// In RESP2 a subscribed connection cannot carry other commands, so subscriptions have a separate
+/// one. It connects with the first subscription. ``RedisSubscriptionState`` makes the decisions.
+/// `@unchecked Sendable`: apart from `nextID`, state is confined to `eventLoop`.
 final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     private enum Phase {
         case idle
-        /// May connect once somebody subscribes.
+        /// May connect once there is a subscription.
         case startable(RedisConnector, any RedisLocator, finished: EventLoopPromise<Void>)
         case started
         case shutDown
@@ -24,7 +24,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     private var state = RedisSubscriptionState()
     private var buffers: [UInt64: RedisSubscriptionBuffer] = [:]
     private var phase = Phase.idle
-    /// Asks the server whether it lives; only while there is a connection.
+    /// The next check whether the server is alive; only while connected.
     private var keepAlive: Scheduled<Void>?
 
     init(
@@ -53,7 +53,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Connects as soon as somebody subscribes; any thread.
+    /// Allows the link to connect, which it does with the first subscription; any thread.
     func start(
         _ connector: RedisConnector,
         locator: any RedisLocator,
@@ -76,7 +76,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Leaves the server at once if it is not `wanted`; any thread.
+    /// Closes the connection now if its server is not valid any more; any thread.
     func relocate(
         _ failure: RedisLinkFailure,
         unless isValid: @escaping @Sendable (RedisEndpoint) -> Bool
@@ -180,7 +180,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         case .malformed(let detail): link.close(.codec(.malformed(detail)))
         case .refused(let topic, let error):
             logger.error(
-                "Redis refuses a subscription; it is tried again after a reconnect",
+                "Redis rejected a subscription; retrying after the next reconnect",
                 metadata: [
                     "topic": "\(topic)", "error": "\(error)",
                     "remedy": "allow the channel for this user: ACL SETUSER name &channel",

@@ -2,14 +2,14 @@ import DequeModule
 package import NIOCore
 import Synchronization
 
-/// The messages of some channels and patterns, as long as somebody listens.
+/// The messages of some channels and patterns.
 ///
-/// Iterate once. The subscription ends when its iterator is gone, when the iterating task is
-/// cancelled, or after ``cancel()``; the sequence also ends when the client is shut down.
+/// Iterate once. The subscription ends when its iterator is released, when the iterating task is
+/// cancelled, or after ``cancel()``. The sequence also ends when the client is shut down.
 package struct RedisSubscription: AsyncSequence, Sendable {
-    /// What the sequence consists of.
+    /// An event of the subscription.
     package typealias Element = RedisPubSubEvent
-    /// It never fails: trouble shows as ``RedisPubSubEvent/gap``.
+    /// The sequence never fails: lost messages appear as ``RedisPubSubEvent/gap``.
     package typealias Failure = Never
 
     private let lifetime: Lifetime
@@ -18,12 +18,14 @@ package struct RedisSubscription: AsyncSequence, Sendable {
         self.lifetime = Lifetime(buffer: buffer, onEnd: onEnd)
     }
 
-    /// Starts listening; events since the subscription was made are kept, within its limits.
+    /// Starts iterating.
+    ///
+    /// Events since the subscription was made are buffered, within its limits.
     package func makeAsyncIterator() -> Iterator {
         Iterator(lifetime: lifetime)
     }
 
-    /// The next event, or `nil` at the end: for one consumer without an iterator.
+    /// Returns the next event, or `nil` at the end; for one consumer without an iterator.
     package func next() async -> RedisPubSubEvent? {
         await lifetime.buffer.next()
     }
@@ -33,7 +35,7 @@ package struct RedisSubscription: AsyncSequence, Sendable {
         lifetime.end()
     }
 
-    /// Ends the subscription with its last reference.
+    /// Ends the subscription when its last reference is released.
     fileprivate final class Lifetime: Sendable {
         let buffer: RedisSubscriptionBuffer
         private let onEnd: @Sendable () -> Void
@@ -47,14 +49,14 @@ package struct RedisSubscription: AsyncSequence, Sendable {
             end()
         }
 
-        /// Ends the subscription; more than once does no harm.
+        /// Ends the subscription; repeated calls do nothing.
         func end() {
             buffer.end()
             onEnd()
         }
     }
 
-    /// Takes events in order.
+    /// Returns events in order.
     package struct Iterator: AsyncIteratorProtocol {
         private let consumer: Consumer
 
@@ -62,19 +64,20 @@ package struct RedisSubscription: AsyncSequence, Sendable {
             self.consumer = Consumer(lifetime: lifetime)
         }
 
-        /// The next event, or `nil` at the end.
+        /// Returns the next event, or `nil` at the end.
         package mutating func next() async -> RedisPubSubEvent? {
             await consumer.lifetime.buffer.next()
         }
 
-        /// The next event, or `nil` at the end.
+        /// Returns the next event, or `nil` at the end.
         package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async -> RedisPubSubEvent? {
             await consumer.lifetime.buffer.next()
         }
 
-        /// Ends the subscription when the loop is left, though the sequence itself may live on.
+        /// Ends the subscription when the loop ends, even if the sequence itself is still
+        /// referenced.
         fileprivate final class Consumer {
             let lifetime: Lifetime
 
@@ -89,29 +92,31 @@ package struct RedisSubscription: AsyncSequence, Sendable {
     }
 }
 
-/// What a subscription has to tell.
+/// An event of a subscription.
 package enum RedisPubSubEvent: Sendable, Hashable {
-    /// Everything subscribed to is confirmed by the server: messages published from now on arrive.
-    /// Comes after every connect; what must not be missed is read from its source *after* this.
+    /// The server has confirmed every channel and pattern: messages published from now on arrive.
+    /// Sent after every connect. Read data that must not be missed from its source *after* this
+    /// event.
     case subscribed
-    /// A message; `pattern` is the pattern that matched, if it came through one.
+    /// A message. `pattern` is the matching pattern for messages of a pattern subscription.
     case message(channel: String, pattern: String?, payload: ByteBuffer)
-    /// Messages may have been lost before this point: the connection was replaced (then `subscribed`
-    /// follows at once) or the consumer was too slow. Read the present state from its source.
+    /// Messages may have been lost before this point. Either the connection was replaced (then
+    /// `subscribed` follows at once), or the consumer was too slow. Read the current state from its
+    /// source.
     case gap
 
-    /// What the event counts against ``RedisConfiguration/subscriptionBytesMax``.
+    /// The bytes that count towards ``RedisConfiguration/subscriptionBytesMax``.
     var byteCount: Int {
         guard case .message(_, _, let payload) = self else { return 0 }
         return payload.readableBytes
     }
 }
 
-/// The events that a consumer has not taken yet; bounded by count and bytes.
+/// The events that a consumer has not received yet, bounded by count and bytes.
 ///
-/// When full, the oldest are dropped and one gap takes their place: a slow consumer must neither
-/// slow down the others nor fill the memory. A dropped `subscribed` is told again after the gap, as
-/// consumers wait for it. A class because producer and consumer share it.
+/// When the buffer is full, the oldest events are dropped and one gap replaces them: a slow
+/// consumer must neither delay the others nor fill the memory. A dropped `subscribed` is sent again
+/// after the gap, because consumers wait for it. A class because producer and consumer share it.
 final class RedisSubscriptionBuffer: Sendable {
     private struct State {
         var events = Deque<RedisPubSubEvent>()
@@ -131,7 +136,7 @@ final class RedisSubscriptionBuffer: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Adds an event, dropping the oldest if there is no room.
+    /// Adds an event and drops the oldest if there is no room.
     func push(_ event: RedisPubSubEvent) {
         let waiting: CheckedContinuation<RedisPubSubEvent?, Never>? = state.withLock { state in
             guard !state.isEnded else { return nil }
@@ -151,7 +156,7 @@ final class RedisSubscriptionBuffer: Sendable {
         waiting?.resume(returning: event)
     }
 
-    /// Ends the sequence after what is buffered.
+    /// Ends the sequence after the buffered events.
     func end() {
         let waiting = state.withLock { state in
             state.isEnded = true
@@ -160,7 +165,8 @@ final class RedisSubscriptionBuffer: Sendable {
         waiting?.resume(returning: nil)
     }
 
-    /// The next event; `nil` when ended, when the task is cancelled, or for a second consumer.
+    /// Returns the next event; `nil` after the end, when the task is cancelled, or for a second
+    /// consumer.
     func next() async -> RedisPubSubEvent? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

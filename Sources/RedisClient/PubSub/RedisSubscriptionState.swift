@@ -1,7 +1,7 @@
 import DequeModule
 import NIOCore
 
-/// Something to subscribe to.
+/// A channel or pattern to subscribe to.
 enum RedisTopic: Hashable {
     case channel(String)
     case pattern(String)
@@ -21,26 +21,26 @@ enum RedisTopic: Hashable {
     }
 }
 
-/// Who is subscribed to what on the one subscription connection, and what its replies mean.
+/// The subscriptions of the one subscription connection, and the meaning of its replies.
 ///
-/// Each topic has its own `SUBSCRIBE`, pipelined: a refused one (`NOPERM`) then harms no other, and
-/// every command has exactly one reply, so the oldest unanswered command tells which topic a reply
-/// or an error is about. Messages arrive in between and carry their topic.
+/// Each topic has its own `SUBSCRIBE`, and all are pipelined. A rejected one (`NOPERM`) then
+/// affects no other. Every command has exactly one reply, so the oldest unanswered command
+/// identifies the topic of a reply or an error. Messages arrive in between and carry their topic.
 ///
-/// A topic is confirmed when the reply to its *latest* `SUBSCRIBE` has come: after subscribe,
-/// unsubscribe, subscribe the first reply says nothing about the last. No I/O, no clock.
+/// A topic is confirmed when the reply to its *latest* `SUBSCRIBE` has arrived. After subscribe,
+/// unsubscribe, subscribe, the first reply does not confirm the last command. No I/O, no clock.
 struct RedisSubscriptionState {
-    /// An event and the subscriptions it is for.
+    /// Events and the subscriptions that receive them.
     struct Delivery: Hashable {
         let subscribers: Set<UInt64>
         let events: [RedisPubSubEvent]
     }
 
-    /// What a reply means.
+    /// The meaning of a reply.
     enum Received: Hashable {
         case nothing
         case deliver([Delivery])
-        /// A subscription is refused; it is tried again on the next connection.
+        /// The server rejected a subscription. It is retried on the next connection.
         case refused(RedisTopic, RedisReplyError)
         /// The connection cannot be trusted.
         case malformed(String)
@@ -53,19 +53,20 @@ struct RedisSubscriptionState {
         case ping
     }
 
-    /// A channel or pattern, who wants it, and whether the server has confirmed it.
+    /// A channel or pattern, its subscribers, and whether the server has confirmed it.
     private struct Topic {
         var subscribers: Set<UInt64> = []
         var isConfirmed = false
-        /// Which `SUBSCRIBE` decides.
+        /// The number of the latest `SUBSCRIBE`, whose reply confirms the topic.
         var generation: UInt64 = 0
     }
 
-    /// One subscriber: its topics, and how many are not confirmed yet.
+    /// One subscriber: its topics and the number of unconfirmed ones.
     private struct Subscriber {
         let topics: Set<RedisTopic>
         var unconfirmed: Int
-        /// Whether it has been confirmed on an earlier connection, so that a gap precedes the next.
+        /// Whether it was confirmed on an earlier connection, so that a gap precedes the next
+        /// confirmation.
         var wasConfirmed = false
     }
 
@@ -75,7 +76,10 @@ struct RedisSubscriptionState {
     private var nextGeneration: UInt64 = 0
     private var isConnected = false
 
-    /// Adds a subscription; returns what to write and, if all is confirmed already, what to deliver.
+    /// Adds a subscription.
+    ///
+    /// Returns the commands to write and, if all topics are confirmed already, the events to
+    /// deliver.
     mutating func add(
         _ id: UInt64,
         topics wanted: Set<RedisTopic>,
@@ -100,7 +104,9 @@ struct RedisSubscriptionState {
         return (commands, isConfirmed ? [delivery] : [])
     }
 
-    /// Removes a subscription; returns what to write.
+    /// Removes a subscription.
+    ///
+    /// Returns the commands to write.
     mutating func remove(_ id: UInt64, now: RedisInstant) -> [RedisCommand] {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return [] }
         var commands: [RedisCommand] = []
@@ -116,7 +122,9 @@ struct RedisSubscriptionState {
         return commands
     }
 
-    /// A connection is ready; returns what to write.
+    /// A connection is ready.
+    ///
+    /// Returns the commands to write.
     mutating func connected(now: RedisInstant) -> [RedisCommand] {
         isConnected = true
         return topics.keys.map { name in
@@ -126,7 +134,7 @@ struct RedisSubscriptionState {
         }
     }
 
-    /// The connection is gone: nothing is confirmed any more.
+    /// The connection is lost, so no topic is confirmed any more.
     mutating func disconnected() {
         isConnected = false
         sent = []
@@ -136,8 +144,8 @@ struct RedisSubscriptionState {
         }
     }
 
-    /// Asks whether the server is alive; `nil` if an earlier command is unanswered since `since`, so
-    /// that it is not.
+    /// Returns a `PING`, or `nil` if a command has been unanswered since `since`, so that the
+    /// server counts as dead.
     mutating func ping(now: RedisInstant, unansweredSince since: RedisInstant) -> RedisCommand? {
         if let oldest = sent.first, oldest.at <= since { return nil }
         sent.append((.ping, now))
@@ -150,7 +158,7 @@ struct RedisSubscriptionState {
             guard case .subscribe(let topic, _)? = sent.popFirst()?.command else { return .nothing }
             return .refused(topic, error)
         }
-        // Before the first SUBSCRIBE a PING is answered by a status.
+        // Before the first SUBSCRIBE, the reply to a PING is a status.
         if case .simpleString = value { return answered() }
         guard let parts = value.array, let kind = parts.first?.string else {
             return .malformed("neither a message nor an answer to a subscription")
@@ -179,7 +187,9 @@ struct RedisSubscriptionState {
         return name.subscribe
     }
 
-    /// The oldest command is answered; tells everybody whose last topic this confirms.
+    /// The oldest command has its reply.
+    ///
+    /// Returns events for each subscriber whose last topic this confirms.
     private mutating func answered() -> Received {
         guard let oldest = sent.popFirst() else {
             return .malformed("an answer to a command that was not sent")
@@ -216,7 +226,7 @@ struct RedisSubscriptionState {
         guard let bytes = payload.bytes, let channel = channel.string else {
             return .malformed("a message without text")
         }
-        // A message may still come for what has just been unsubscribed.
+        // A message may still arrive for a topic that was unsubscribed just now.
         guard let topic = topics[name] else { return .nothing }
         let event = RedisPubSubEvent.message(
             channel: channel,

@@ -1,25 +1,26 @@
 import Logging
 import NIOCore
 
-/// Asks the sentinels who the master is, and hears from them when it changes.
+/// Queries the sentinels for the master and subscribes to its changes.
 ///
-/// Before every connect all known sentinels are asked at once, and the answer with the highest
-/// configuration epoch counts: one that has been cut off, or has just come back, knows an old
-/// master, and the others outvote it. Whoever it is, the link then checks by `ROLE` that it is a
-/// master indeed. Besides, one sentinel at a time is listened to for `+switch-master`, so that a
-/// change is followed before the first command fails. Rejected: the first sentinel that answers, as
-/// the guidelines for clients have it: cheaper by microseconds, and wrong with a stale sentinel.
+/// Before every connection attempt all known sentinels are queried at once, and the answer with the
+/// highest configuration epoch is used. A sentinel that was disconnected, or has just recovered,
+/// knows an old master, and the others outvote it. The link then checks by `ROLE` that the server
+/// is really a master. In addition, the client subscribes to `+switch-master` at one sentinel at a
+/// time, so that it follows a change before the first command fails. Rejected: using the first
+/// sentinel that replies, as the client guidelines recommend. It saves microseconds and is wrong
+/// with a stale sentinel.
 ///
 /// `@unchecked Sendable`: state is confined to `eventLoop`.
 final class RedisSentinels: RedisLocator, @unchecked Sendable {
-    /// How many sentinels are remembered: far more than anybody runs.
+    /// The most sentinels that are remembered, far more than any deployment has.
     private static let sentinelsMax = 32
 
-    /// Whether the sentinels are being asked now.
+    /// Whether the sentinels are being queried now.
     private enum Phase {
         case idle
         case ready(RedisProbe)
-        /// All are being asked, for everybody who wants to know meanwhile.
+        /// All are being queried; callers that arrive meanwhile share the result.
         case querying(RedisProbe, EventLoopFuture<RedisEndpoint>)
     }
 
@@ -59,7 +60,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         )
     }
 
-    /// Makes the sentinels reachable; any thread.
+    /// Makes the sentinels usable; any thread.
     func start(_ connector: RedisConnector) {
         eventLoop.execute {
             self.phase = .ready(
@@ -80,7 +81,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         subscriptions.stop()
     }
 
-    /// Follows changes until stopped; `moved` is told the master that is right at the time.
+    /// Follows changes until stopped; calls `moved` with the current master.
     func watch(_ moved: @Sendable (RedisEndpoint) -> Void) async {
         for await event in subscriptions.subscribe([.channel("+switch-master")]) {
             switch event {
@@ -91,7 +92,8 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             case .subscribed: break
             case .gap: continue
             }
-            // What one sentinel says is checked with all; if none answers, the links will tell.
+            // One sentinel's message is verified with all of them. If none replies, the links
+            // report it.
             if let master = try? await locate(on: eventLoop).get() { moved(master) }
         }
     }
@@ -100,7 +102,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         self.eventLoop.flatSubmit { self.query() }.hop(to: eventLoop)
     }
 
-    /// Asks all, unless that is under way.
+    /// Queries all sentinels, or joins a query in progress.
     private func query() -> EventLoopFuture<RedisEndpoint> {
         let probe: RedisProbe
         switch phase {
@@ -132,7 +134,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         return best.master
     }
 
-    /// Why no sentinel could say who the master is.
+    /// Returns why no sentinel could name the master.
     private func failure(_ answers: [RedisProbe.Answer]) -> RedisLinkFailure {
         let queried = known.map(\.description).joined(separator: ", ")
         var reason: RedisLinkFailure?
@@ -142,7 +144,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             case .success(let replies):
                 guard let error = replies.first?.error else {
                     return RedisLinkFailure(
-                        "no sentinel knows a master named \(name); asked: \(queried)",
+                        "no sentinel knows a master named \(name); queried: \(queried)",
                         remedy:
                             "correct the name at the end of the URL; SENTINEL MASTERS lists them"
                     )
@@ -150,7 +152,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
                 reason = RedisHandshake.refused(error, isLogin: false)
                 if error.code == "NOAUTH" || error.code == "NOPERM" {
                     return RedisLinkFailure(
-                        "a sentinel refuses us: \(error)",
+                        "a sentinel rejected the login: \(error)",
                         remedy: "put the sentinels' login after the master's in the URL:"
                             + " redis+sentinel://user:password@user:password@host:26379/NAME"
                     )
@@ -158,18 +160,18 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             }
         }
         return RedisLinkFailure(
-            "no sentinel answers; asked: \(queried); the last said: \(reason?.message ?? "nothing")",
+            "no sentinel answers; queried: \(queried); last error: \(reason?.message ?? "none")",
             remedy: reason?.remedy ?? "check the addresses in the URL"
         )
     }
 
-    /// The next sentinel to listen to.
+    /// Returns the next sentinel to subscribe at.
     private func nextSentinel() -> RedisEndpoint {
         defer { nextIndex += 1 }
         return known[nextIndex % known.count]
     }
 
-    /// Another sentinel at every attempt.
+    /// Selects another sentinel at every attempt.
     private struct Rotation: RedisLocator {
         let sentinels: RedisSentinels
 
@@ -179,26 +181,27 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     }
 }
 
-/// What one sentinel knows about a master.
+/// One sentinel's knowledge of a master.
 struct RedisSentinelReply: Hashable {
-    /// The server it calls the master.
+    /// The server that it considers the master.
     let master: RedisEndpoint
-    /// How new its knowledge is: each failover has a higher one; 0 if it may not tell.
+    /// The configuration epoch: each failover has a higher one; 0 if the sentinel may not return
+    /// it.
     let epoch: Int
-    /// The other sentinels it knows.
+    /// The other sentinels that it knows.
     let peers: [RedisEndpoint]
 
-    /// What to ask.
+    /// The commands that read this knowledge.
     static func commands(_ name: String) -> [RedisCommand] {
         [
-            // During a failover this names the new master before SENTINEL MASTER does.
+            // During a failover this returns the new master before SENTINEL MASTER does.
             RedisCommand("SENTINEL", ["get-master-addr-by-name", .string(name)]),
             RedisCommand("SENTINEL", ["MASTER", .string(name)]),
             RedisCommand("SENTINEL", ["SENTINELS", .string(name)]),
         ]
     }
 
-    /// Reads the replies of `sentinel`; `nil` if it does not know the name.
+    /// Parses the replies of `sentinel`; `nil` if it does not know the name.
     init?(_ replies: [RedisValue], from sentinel: RedisEndpoint) {
         func endpoint(_ host: String?, _ port: Int?) -> RedisEndpoint? {
             guard let host, !host.isEmpty, let port, (1...65_535).contains(port) else { return nil }
@@ -215,7 +218,7 @@ struct RedisSentinelReply: Hashable {
         }
     }
 
-    /// The newest answer; of equally new ones the one that most give.
+    /// Returns the newest reply; of equally new ones, the most frequent.
     static func best(of answers: [RedisSentinelReply]) -> RedisSentinelReply? {
         func votes(_ answer: RedisSentinelReply) -> Int {
             answers.count { $0.epoch == answer.epoch && $0.master == answer.master }
@@ -223,7 +226,7 @@ struct RedisSentinelReply: Hashable {
         return answers.max { ($0.epoch, votes($0)) < ($1.epoch, votes($1)) }
     }
 
-    /// Pairs up a flat array of names and values.
+    /// Converts a flat array of names and values into a dictionary.
     private static func fields(_ reply: RedisValue) -> [String: RedisValue] {
         let flat = reply.array ?? []
         var fields: [String: RedisValue] = [:]

@@ -2,12 +2,12 @@ package import NIOCore
 
 /// One command and its arguments.
 ///
-/// Describing a command shows its name and the number of arguments, never their values: they may
-/// be passwords or customers' data.
+/// Its description shows the name and the number of arguments, never their values: these may be
+/// passwords or customers' data.
 package struct RedisCommand: Sendable, Hashable {
     /// The command's name, for example `SET`.
     package let name: String
-    /// What follows the name.
+    /// The arguments.
     ///
     /// A subcommand (`SCRIPT LOAD`) is the first argument.
     package let arguments: [RedisArgument]
@@ -29,7 +29,7 @@ extension RedisCommand: CustomStringConvertible, CustomDebugStringConvertible {
 
 /// One argument of a command: any bytes, binary safe.
 ///
-/// Literals and interpolations work as they are: `RedisCommand("SET", ["k:\(id)", 1])`.
+/// Literals and interpolations can be used directly: `RedisCommand("SET", ["k:\(id)", 1])`.
 package enum RedisArgument: Sendable, Hashable {
     /// Text, sent as UTF-8.
     case string(String)
@@ -50,7 +50,7 @@ package enum RedisArgument: Sendable, Hashable {
         self = .int(Int64(clamping: number))
     }
 
-    /// Appends the bytes to be sent and returns how many there are.
+    /// Appends the bytes to send and returns their number.
     func append(to bytes: inout [UInt8]) -> Int {
         let before = bytes.count
         switch self {

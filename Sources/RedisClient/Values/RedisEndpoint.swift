@@ -1,4 +1,4 @@
-/// How one Redis server is reached; also what names a node of a Cluster.
+/// The address of one Redis server; it also identifies a node of a Cluster.
 package enum RedisEndpoint: Sendable, Hashable {
     /// Plain TCP.
     case tcp(host: String, port: Int)
@@ -7,12 +7,12 @@ package enum RedisEndpoint: Sendable, Hashable {
     /// A Unix domain socket.
     case unix(path: String)
 
-    /// An address that another node or a sentinel has told.
+    /// Makes an endpoint from an address that another node or a sentinel has returned.
     init(host: String, port: Int, isEncrypted: Bool) {
         self = isEncrypted ? .tls(host: host, port: port) : .tcp(host: host, port: port)
     }
 
-    /// The host, `nil` for a socket.
+    /// The host; `nil` for a socket.
     package var host: String? {
         switch self {
         case .tcp(let host, _), .tls(let host, _): host
@@ -20,7 +20,7 @@ package enum RedisEndpoint: Sendable, Hashable {
         }
     }
 
-    /// The port, `nil` for a socket.
+    /// The port; `nil` for a socket.
     package var port: Int? {
         switch self {
         case .tcp(_, let port), .tls(_, let port): port
@@ -28,7 +28,7 @@ package enum RedisEndpoint: Sendable, Hashable {
         }
     }
 
-    /// Whether it speaks TLS.
+    /// Whether the connection uses TLS.
     var isEncrypted: Bool {
         if case .tls = self { return true }
         return false
@@ -53,7 +53,7 @@ package struct RedisLogin: Sendable, Hashable {
     /// The password.
     package let password: String
 
-    /// A login.
+    /// Makes a login.
     package init(username: String? = nil, password: String) {
         self.username = username
         self.password = password

@@ -1,31 +1,32 @@
-/// Why a command has no reply, and what the caller may do.
+/// Why a command has no reply, and what the caller can do.
 ///
-/// The question behind every case is *may it have been executed?* A command that was never sent
-/// can be repeated freely; one that was sent may be repeated only if it is idempotent. The client
-/// itself repeats only what a server has refused without executing it.
+/// Every case answers the question *may the command have been executed?* A command that was never
+/// sent can be repeated freely. One that was sent may be repeated only if it is idempotent. The
+/// client itself repeats only commands that a server has rejected without executing them.
 package enum RedisError: Error, Sendable, Hashable {
-    /// There was no usable connection within the command's timeout, so it was never sent. Repeat it
-    /// when you like; the client keeps reconnecting.
+    /// There was no usable connection within the command's timeout, so it was never sent. Retry at
+    /// any time; the client keeps reconnecting.
     case notConnected
-    /// The connection broke after the command was written. If `maybeExecuted`, repeat only what is
-    /// idempotent, or look first; this client always says `true`, as it cannot know better.
+    /// The connection broke after the command was written. If `maybeExecuted`, repeat only
+    /// idempotent commands, or read the state first. This client always sets it to `true`, because
+    /// it cannot know better.
     case connectionLost(maybeExecuted: Bool)
     /// The command was written and not answered in time. It may be executed even later: treat it
     /// like ``connectionLost(maybeExecuted:)``.
     case timedOut
-    /// The task was cancelled. The command may have been written and executed all the same.
+    /// The task was cancelled. The command may have been written and executed nevertheless.
     case cancelled
     /// The limit of unanswered commands (or of their bytes) is reached; nothing was sent. Slow down
-    /// and repeat; make pipelines shorter.
+    /// and retry, or use shorter pipelines.
     case tooManyCommandsInFlight
     /// The reply exceeds a limit of ``RedisConfiguration``, so the connection was dropped. The
-    /// command was executed: ask for less at a time.
+    /// command was executed: request less at a time.
     case replyTooLarge(String)
-    /// The server sent something that is not RESP2, so the connection was dropped. Check that the
-    /// URL names a Redis server and whether it expects TLS.
+    /// The server sent bytes that are not RESP2, so the connection was dropped. Check that the URL
+    /// names a Redis server and whether it expects TLS.
     case protocolError(String)
-    /// Redis replied with an error. Decide by its ``RedisReplyError/kind``, which says what passes with
-    /// time; most others are mistakes in the command.
+    /// Redis replied with an error. Decide by its ``RedisReplyError/kind``, which tells temporary
+    /// errors apart; most others are mistakes in the command.
     case reply(RedisReplyError)
     /// The client has been shut down; nothing was sent and nothing will be.
     case closed
@@ -41,21 +42,21 @@ extension RedisError: CustomStringConvertible {
         case .timedOut: "Redis did not answer in time; the command may have been executed"
         case .cancelled: "cancelled; the command may have been executed"
         case .tooManyCommandsInFlight: "too many unanswered Redis commands; nothing was sent"
-        case .replyTooLarge(let detail): "reply of Redis too large: \(detail)"
-        case .protocolError(let detail): "not a valid reply of Redis: \(detail)"
+        case .replyTooLarge(let detail): "reply from Redis too large: \(detail)"
+        case .protocolError(let detail): "invalid reply from Redis: \(detail)"
         case .reply(let error): "Redis replied: \(error)"
         case .closed: "the Redis client is shut down"
         }
     }
 }
 
-/// An error that Redis, or one of our scripts, replied.
+/// An error reply of Redis or of one of our scripts.
 ///
 /// `-NOSCRIPT No matching script.` has the code `NOSCRIPT` and the message `No matching script.`.
 package struct RedisReplyError: Error, Sendable, Hashable {
     /// The first word, for example `ERR`, `WRONGTYPE`, `NOSCRIPT`, `READONLY` or `LEASELOST`.
     package let code: String
-    /// What follows the code; may be empty.
+    /// The text after the code; may be empty.
     package let message: String
 
     /// Makes an error from its parts.
@@ -78,59 +79,60 @@ extension RedisReplyError: CustomStringConvertible {
 }
 
 extension RedisReplyError {
-    /// What an error reply means to the caller; the code alone decides.
+    /// The meaning of an error reply for the caller, derived from the code alone.
     ///
-    /// | kind | code | executed? | what helps |
+    /// | kind | code | executed? | resolved when |
     /// |---|---|---|---|
-    /// | ``busy`` | `BUSY` | no | another client's script ends, or `SCRIPT KILL` |
+    /// | ``busy`` | `BUSY` | no | another client's script ends, or after `SCRIPT KILL` |
     /// | ``loading`` | `LOADING` | no | the server has read its data |
-    /// | ``readOnly`` | `READONLY` | no | a failover is over; else the URL names a replica |
+    /// | ``readOnly`` | `READONLY` | no | a failover is complete; else the URL names a replica |
     /// | ``masterDown`` | `MASTERDOWN` | no | the replica finds its master |
-    /// | ``clusterDown`` | `CLUSTERDOWN` | no | a failover is over, or the missing slots are served |
-    /// | ``tryAgain`` | `TRYAGAIN` | no | the keys of the slot have moved together |
+    /// | ``clusterDown`` | `CLUSTERDOWN` | no | a failover is complete, or the missing slots are served |
+    /// | ``tryAgain`` | `TRYAGAIN` | no | all keys of the slot have moved |
     /// | ``tooFewReplicas`` | `NOREPLICAS` | no¹ | replicas connect (`min-replicas-to-write`) |
-    /// | ``cannotPersist`` | `MISCONF` | no¹ | the disk takes snapshots or the append-only file again |
+    /// | ``cannotPersist`` | `MISCONF` | no¹ | the disk accepts snapshots or the append-only file again |
     /// | ``outOfMemory`` | `OOM` | no¹ | memory is freed, or `maxmemory` raised |
-    /// | ``loginNeeded`` | `NOAUTH`, `WRONGPASS` | no | a login in the URL |
-    /// | ``notPermitted`` | `NOPERM` | no¹ | rights for the user, `ACL SETUSER` |
+    /// | ``loginNeeded`` | `NOAUTH`, `WRONGPASS` | no | the URL has the right login |
+    /// | ``notPermitted`` | `NOPERM` | no¹ | the user has the permission, `ACL SETUSER` |
     /// | ``unknownScript`` | `NOSCRIPT` (see there) | no | ``RedisClient/eval(_:keys:arguments:)`` loads it |
-    /// | ``keysMoved`` | (see there) | perhaps | the slot has moved altogether |
+    /// | ``keysMoved`` | (see there) | perhaps | the slot has moved completely |
     /// | ``other`` | | perhaps | |
     ///
-    /// ¹ A script without a `#!lua` line may have written before the command that was refused.
+    /// ¹ A script without a `#!lua` line may have written before the rejected command.
     package enum Kind: Sendable, Hashable {
         /// Another client's script has been running for longer than `busy-reply-threshold`.
         case busy
-        /// The server reads its data from disk or from its master.
+        /// The server is reading its data from disk or from its master.
         case loading
         /// The server is, or has become, a replica.
         case readOnly
-        /// The server is a replica that has lost its master and answers nothing.
+        /// The server is a replica that has lost its master and serves no commands.
         case masterDown
         /// The Cluster does not serve the slot at present.
         case clusterDown
         /// Some of the command's keys have moved to another node, some not yet.
         case tryAgain
-        /// Fewer replicas are connected than the server wants for a write.
+        /// Fewer replicas are connected than the server requires for a write.
         case tooFewReplicas
-        /// The server cannot save and refuses writes.
+        /// The server cannot persist its data and rejects writes.
         case cannotPersist
         /// The server's memory is full and nothing may be evicted.
         case outOfMemory
-        /// No login, or a wrong one.
+        /// The login is missing or wrong.
         case loginNeeded
-        /// The user lacks a right.
+        /// The user lacks a permission.
         case notPermitted
-        /// The server does not know the script, or, in other words, the function.
+        /// The server does not know the script or function; for functions the reply has another
+        /// text.
         case unknownScript
-        /// A script met an undeclared key that a resharding has moved; it stopped there, and what it
-        /// wrote before stays.
+        /// A script accessed an undeclared key that a resharding has moved. It stopped there, and
+        /// its earlier writes remain.
         case keysMoved
-        /// Any other: mostly a mistake in the command, or an error that a script of ours replied.
+        /// Any other: mostly a mistake in the command, or an error reply of one of our scripts.
         case other
     }
 
-    /// What the error means.
+    /// The meaning of the error.
     package var kind: Kind {
         switch code {
         case "BUSY": .busy
@@ -153,8 +155,9 @@ extension RedisReplyError {
 }
 
 extension RedisReplyError.Kind {
-    /// Whether nothing was executed and the trouble passes within seconds, so that the client
-    /// repeats the command itself for ``RedisConfiguration/refusalRetryTimeout``.
+    /// Whether nothing was executed and the cause passes within seconds.
+    ///
+    /// Then the client retries the command for ``RedisConfiguration/refusalRetryTimeout``.
     var isTransient: Bool {
         switch self {
         case .busy, .loading, .masterDown, .clusterDown, .tryAgain: true
@@ -164,7 +167,8 @@ extension RedisReplyError.Kind {
         }
     }
 
-    /// Whether the server is not the one to ask, so that a client which can find another one should.
+    /// Whether this server is the wrong one, so that a client that can find another one should do
+    /// so.
     var isWrongServer: Bool {
         switch self {
         case .readOnly, .masterDown, .clusterDown: true

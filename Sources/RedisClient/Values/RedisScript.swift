@@ -2,15 +2,15 @@ import Crypto
 
 /// A Lua script, addressed by its digest so that two releases can run side by side.
 ///
-/// It may be a function of a ``RedisLibrary`` too, which Redis keeps compiled between calls.
+/// It may also be a function of a ``RedisLibrary``, which Redis keeps compiled between calls.
 package struct RedisScript: Sendable, Hashable {
     /// The script's text.
     package let source: String
     /// SHA-1 of the text in lower-case hex, as `EVALSHA` and `SCRIPT LOAD` use it.
     ///
-    /// It is Redis' name for the script, not a safeguard.
+    /// Redis uses it as the script's name, not as a safeguard.
     package let sha1: String
-    /// The function that does the same; `nil` for what `EVALSHA` alone runs.
+    /// The equivalent function; `nil` for a script that runs by `EVALSHA` only.
     package let function: RedisFunction?
 
     /// Makes a script and computes its digest once.
@@ -20,12 +20,12 @@ package struct RedisScript: Sendable, Hashable {
         self.function = function
     }
 
-    /// The command that runs it by its digest.
+    /// The command that runs the script by its digest.
     func evaluation(_ keys: [String], _ arguments: [RedisArgument]) -> RedisCommand {
         RedisCommand("EVALSHA", numbered(.string(sha1), keys, arguments))
     }
 
-    /// `evaluation` after the script has been loaded on the same node.
+    /// Returns `evaluation` preceded by loading the script on the same node.
     func loading(_ evaluation: RedisCommand) -> RedisBatch {
         RedisBatch(
             [RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation],
@@ -36,9 +36,9 @@ package struct RedisScript: Sendable, Hashable {
 
 /// One function of a library.
 package struct RedisFunction: Sendable, Hashable {
-    /// `<library>_<what it was called in it>`: names of functions are one server's, not a library's.
+    /// `<library>_<name in the library>`: function names are unique per server, not per library.
     package let name: String
-    /// Where it is.
+    /// The library that contains it.
     package let library: RedisLibrary
 
     /// The function that `library` registers as `LIBRARY .. '_name'`.
@@ -47,13 +47,14 @@ package struct RedisFunction: Sendable, Hashable {
         self.library = library
     }
 
-    /// The command that runs it.
+    /// The command that runs the function.
     func call(_ keys: [String], _ arguments: [RedisArgument]) -> RedisCommand {
         RedisCommand("FCALL", numbered(.string(name), keys, arguments))
     }
 
-    /// `call` after the library has been loaded on the same node; refused where somebody else has
-    /// just done that.
+    /// Returns `call` preceded by loading the library on the same node.
+    ///
+    /// Loading fails if another client has just done so.
     func loading(_ call: RedisCommand) -> RedisBatch {
         RedisBatch([library.loading, call], routedIndex: 1)
     }
@@ -61,11 +62,12 @@ package struct RedisFunction: Sendable, Hashable {
 
 /// A library of functions (Redis 7), named by a digest so that two releases can run side by side.
 ///
-/// A library of a fixed name would be replaced by each release in turn, for all processes at once.
+/// With a fixed name, each release would replace the library of the other, for all processes at
+/// once.
 package struct RedisLibrary: Sendable, Hashable {
     /// `<prefix>_<first 16 hex digits of the SHA-256 of its text>`.
     package let name: String
-    /// What `FUNCTION LOAD` takes.
+    /// The text passed to `FUNCTION LOAD`.
     package let source: String
 
     /// Makes a library and computes its digest once; in `body` its name is the local `LIBRARY`.
@@ -74,34 +76,34 @@ package struct RedisLibrary: Sendable, Hashable {
         source = "#!lua name=\(name)\nlocal LIBRARY = '\(name)'\n\(body)"
     }
 
-    /// The command that makes it known to a server; an error where it is known.
+    /// The command that loads the library; it fails if the library is already loaded.
     package var loading: RedisCommand { RedisCommand("FUNCTION", ["LOAD", .string(source)]) }
 }
 
-// Descriptions name a text and never hold it: logs describe whatever holds a script.
+// Descriptions contain names only and never a script's text, because they may be logged.
 
 extension RedisScript: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its digest.
+    /// The digest.
     package var description: String { sha1 }
     /// The same as ``description``.
     package var debugDescription: String { description }
 }
 
 extension RedisFunction: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its name.
+    /// The name.
     package var description: String { name }
     /// The same as ``description``.
     package var debugDescription: String { description }
 }
 
 extension RedisLibrary: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its name.
+    /// The name.
     package var description: String { name }
     /// The same as ``description``.
     package var debugDescription: String { description }
 }
 
-/// What follows the name of a command that is told how many of its arguments are keys.
+/// The arguments of a command that takes the number of its keys.
 private func numbered(
     _ name: RedisArgument,
     _ keys: [String],

@@ -1,37 +1,39 @@
-/// Where Redis is and how to log in.
+/// The address of Redis and the login.
 ///
 /// ```
-/// redis://[user:password@]host[:port][/database]               one server, port 6379 unless given
+/// redis://[user:password@]host[:port][/database]               one server, default port 6379
 /// unix://[user:password@]/path/to/socket[?db=3]                one server, a Unix domain socket
-/// redis+cluster://[user:password@]host[:port],…                a Redis Cluster, by some of its nodes
+/// redis+cluster://[user:password@]host[:port],…                a Redis Cluster, by some nodes
 /// redis+sentinel://[login@[login@]]host[:port],…/NAME[/db]     the master NAME of sentinels,
-///                                                              port 26379 unless given
+///                                                              default port 26379
 /// rediss://…   rediss+cluster://…   rediss+sentinel://…        the same over TLS, with the options
 ///                                                              ?ca=FILE &cert=FILE &key=FILE (PEM)
 /// ```
-/// The first login of a sentinel URL is the master's, a second one the sentinels'; without it the
-/// sentinels are asked without a login. User names, passwords and paths are percent-decoded. Every
-/// description hides the passwords.
+///
+/// The first login of a sentinel URL is for the master, a second one for the sentinels. Without a
+/// second one, the sentinels are queried without a login. User names, passwords and paths are
+/// percent-decoded. Every description hides the passwords.
 package struct RedisURL: Sendable, Hashable {
-    /// What is at the other end.
+    /// The kind of deployment.
     package enum Target: Sendable, Hashable {
         /// One server.
         case server(RedisEndpoint)
-        /// A Redis Cluster; these nodes are asked for all others.
+        /// A Redis Cluster. The other nodes are discovered through these.
         case cluster([RedisEndpoint])
-        /// The server that the sentinels call the master of this name.
+        /// The current master of this name, according to the sentinels.
         case sentinel([RedisEndpoint], master: String)
     }
 
-    /// What is at the other end.
+    /// The deployment that the URL names.
     package let target: Target
-    /// The login at every data node; `nil` sends no `AUTH`.
+    /// The login for every data node; `nil` sends no `AUTH`.
     package let login: RedisLogin?
-    /// The login at every sentinel.
+    /// The login for every sentinel.
     package let sentinelLogin: RedisLogin?
-    /// The database selected after connecting; 0 is where Redis starts anyway.
+    /// The database selected after connecting; 0 is the default of Redis.
     package let database: Int
-    /// The PEM files named by the URL; they go before those of ``RedisConfiguration/tls``.
+    /// The PEM files named by the URL; they take precedence over those of
+    /// ``RedisConfiguration/tls``.
     package let tlsFiles: RedisTLSFiles
 
     /// Makes a URL from its parts.
@@ -74,7 +76,7 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
         case .server: text += "://\(shown(login))\(hosts)\(path)"
         case .cluster: text += "+cluster://\(shown(login))\(hosts)"
         case .sentinel(_, let name):
-            // An empty login keeps its place before the sentinels'.
+            // An empty first login keeps its position before that of the sentinels.
             let first = login == nil && sentinelLogin != nil ? "@" : shown(login)
             text += "+sentinel://\(first)\(shown(sentinelLogin))\(hosts)/\(name)\(path)"
         }
@@ -91,14 +93,14 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 extension RedisURL {
-    /// The part of the scheme that says what is at the other end.
+    /// The part of the scheme that names the kind of deployment.
     private enum Form: String {
         case server = ""
         case cluster = "+cluster"
         case sentinel = "+sentinel"
     }
 
-    /// Reads a URL; see ``RedisURL`` for the forms.
+    /// Parses a URL; see ``RedisURL`` for the forms.
     package init(_ text: String) throws(RedisURLError) {
         guard let scheme = text.firstRange(of: "://") else {
             throw RedisURLError(
@@ -181,7 +183,7 @@ extension RedisURL {
         }
         let options = try parts.options(known: ["db"], of: "a unix:// URL")
         let path = try RedisURLParts.decoded(parts.path, "socket path")
-        // sun_path of sockaddr_un has 108 bytes on Linux and 104 on macOS, with a closing NUL.
+        // sun_path of sockaddr_un has 108 bytes on Linux and 104 on macOS, including the final NUL.
         guard path.utf8.count <= 103 else {
             throw RedisURLError("the socket path of a unix:// URL may have 103 bytes at most")
         }
@@ -193,11 +195,11 @@ extension RedisURL {
     }
 }
 
-/// Why a Redis URL cannot be used; the description says what to write instead.
+/// Why a Redis URL is invalid; the description says what to write instead.
 ///
-/// It never repeats the URL, which may hold a password.
+/// It never contains the URL, which may hold a password.
 package struct RedisURLError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong and what to do.
+    /// The problem and how to correct it.
     package let description: String
 
     init(_ description: String) {

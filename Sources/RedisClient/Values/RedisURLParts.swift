@@ -1,14 +1,14 @@
 import SafeNumbers
 
-/// What follows the scheme of a Redis URL, cut at its delimiters and decoded on demand.
+/// The part of a Redis URL after the scheme, split at its delimiters and decoded on demand.
 struct RedisURLParts {
-    /// Which of the logins before the host is meant.
+    /// The position of a login before the host.
     enum LoginPosition {
-        /// There is one at most; an `@` in its password is forgiven.
+        /// The only login; an `@` in its password is tolerated.
         case only
-        /// The master's, of a sentinel URL.
+        /// The first login of a sentinel URL, for the master.
         case first
-        /// The sentinels'.
+        /// The second login of a sentinel URL, for the sentinels.
         case second
     }
 
@@ -32,7 +32,7 @@ struct RedisURLParts {
         self.authority = at.map { beforePath[beforePath.index(after: $0)...] } ?? beforePath
     }
 
-    /// The login at a place, if there is one.
+    /// Returns the login at a position, if there is one.
     func login(_ place: LoginPosition) throws(RedisURLError) -> RedisLogin? {
         guard let logins else { return nil }
         if place == .only { return try Self.login(logins) }
@@ -46,7 +46,7 @@ struct RedisURLParts {
         return index < cut.count && !cut[index].isEmpty ? try Self.login(cut[index]) : nil
     }
 
-    /// Every server that the authority names.
+    /// Returns every server that the authority names.
     func endpoints(
         _ defaultPort: Int,
         _ isEncrypted: Bool
@@ -59,7 +59,7 @@ struct RedisURLParts {
         return endpoints
     }
 
-    /// The files that the options name.
+    /// Returns the files that the options name.
     func tlsFiles(_ isEncrypted: Bool) throws(RedisURLError) -> RedisTLSFiles {
         let options = try options(
             known: isEncrypted ? ["ca", "cert", "key"] : [],
@@ -75,10 +75,10 @@ struct RedisURLParts {
         )
     }
 
-    /// The options by name; each once at most.
+    /// Returns the options by name; each may occur once.
     func options(
         known: [String],
-        of what: String
+        of form: String
     ) throws(RedisURLError) -> [String: String] {
         guard let query else { return [:] }
         var options: [String: String] = [:]
@@ -94,9 +94,9 @@ struct RedisURLParts {
                 let names = known.map { "?\($0)=" }.joined(separator: ", ")
                 throw RedisURLError(
                     known.isEmpty
-                        ? "\(what) takes no ?options: write the database as path,"
+                        ? "\(form) takes no ?options: write the database as path,"
                             + " redis://host:port/3, and rediss:// for TLS"
-                        : "\(what) knows these options, each once and with a value: \(names)"
+                        : "\(form) takes these options, each once and with a value: \(names)"
                 )
             }
             options[name] = try Self.decoded(parts[1], "options")
@@ -118,7 +118,7 @@ struct RedisURLParts {
         )
     }
 
-    /// Reads `host`, `host:port`, `[v6]` or `[v6]:port`; an empty host is this machine.
+    /// Parses `host`, `host:port`, `[v6]` or `[v6]:port`; an empty host is `127.0.0.1`.
     static func endpoint(
         _ authority: Substring,
         _ defaultPort: Int,
@@ -156,7 +156,7 @@ struct RedisURLParts {
         return RedisEndpoint(host: name, port: number, isEncrypted: isEncrypted)
     }
 
-    /// Reads a database number; nothing is 0.
+    /// Parses a database number; an empty text is 0.
     static func database(_ text: Substring) throws(RedisURLError) -> Int {
         if text.isEmpty { return 0 }
         guard let number = Int(safe: text), number >= 0 else {
@@ -167,7 +167,7 @@ struct RedisURLParts {
         return number
     }
 
-    /// Replaces `%41` by `A`; bad escapes and bytes that are not UTF-8 are errors.
+    /// Replaces `%41` by `A`; invalid escapes and bytes that are not UTF-8 are errors.
     static func decoded(_ text: Substring, _ part: String) throws(RedisURLError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

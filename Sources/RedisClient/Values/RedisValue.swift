@@ -15,7 +15,7 @@ package enum RedisValue: Sendable, Hashable {
     /// A missing value (`$-1` or `*-1`).
     case null
 
-    /// A status or bulk string as text, or an integer in decimal; invalid UTF-8 is repaired with
+    /// A status or bulk string as text, or an integer in decimal; invalid UTF-8 is replaced by
     /// U+FFFD.
     package var string: String? {
         switch self {
@@ -26,7 +26,7 @@ package enum RedisValue: Sendable, Hashable {
         }
     }
 
-    /// An integer, or a string that is one in decimal; `nil` outside ``SafeInteger``.
+    /// An integer, or a string that holds one in decimal; `nil` outside ``SafeInteger``.
     package var int: Int? {
         switch self {
         case .integer(let number): Int(safe: number)
