@@ -1,42 +1,46 @@
 import NIOCore
 
-/// Which addresses of a host have lastWorking, and so the order in which the next connection tries them.
+/// The results of recent connections to a host's addresses, which decide the order of the next
+/// attempts.
 ///
-/// *Order* (RFC 8305 §4): the resolver's, with the families in turns, so that a dead family costs one delay
-/// and not one for each of its addresses. The address that lastWorking last goes first, those that failed
-/// since they last lastWorking go last. A retry keeps the order it is given, because the address that lastWorking
-/// last may be the one that answers wrongly.
+/// *Order* (RFC 8305 §4): that of the resolver, with the address families alternating. An
+/// unreachable family then costs one delay, not one for each of its addresses. The address that
+/// responded last comes first. Those that failed since their last response come last. A retry keeps
+/// the order it is given, because the address that responded last may be the one that responds
+/// incorrectly.
 ///
-/// Addresses that nobody has asked for are forgotten (``keep(only:)``): a host may move as often as it likes.
+/// Addresses that no call uses any more are removed (``keep(only:)``): a host may change its
+/// addresses as often as it likes.
 struct AddressMemory: Hashable, Sendable {
-    /// The one that lastWorking last.
+    /// The address that responded last.
     private var lastWorking: SocketAddress?
-    /// Those that failed since they last lastWorking.
+    /// The addresses that failed since their last response.
     private var failing: Set<SocketAddress> = []
 
-    /// Whether it would change nothing.
+    /// Whether the memory is empty and so does not affect the order.
     var isEmpty: Bool { lastWorking == nil && failing.isEmpty }
 
-    /// An address was connected, or lastWorking.
+    /// Records that an address was connected or responded.
     mutating func succeeded(_ address: SocketAddress) {
         guard lastWorking != address else { return }
         lastWorking = address
         failing.remove(address)
     }
 
-    /// An address could not be connected, or a connection to it ended without an answer.
+    /// Records that an address could not be connected, or that a connection to it ended without a
+    /// response.
     mutating func failed(_ address: SocketAddress) {
         if lastWorking == address { lastWorking = nil }
         failing.insert(address)
     }
 
-    /// Forgets the addresses that a host no longer has.
+    /// Removes the addresses that a host no longer has.
     mutating func keep(only addresses: [SocketAddress]) {
         failing.formIntersection(addresses)
         if let known = lastWorking, !addresses.contains(known) { lastWorking = nil }
     }
 
-    /// The order in which to try `addresses`.
+    /// Returns `addresses` in the order in which to try them.
     func order(_ addresses: [SocketAddress], isRetry: Bool) -> [SocketAddress] {
         guard addresses.count > 1 else { return addresses }
         let spread = isRetry ? addresses : Self.alternatingFamilies(addresses)
@@ -50,7 +54,8 @@ struct AddressMemory: Hashable, Sendable {
         return [lastWorking] + order + stale
     }
 
-    /// The families in turns, beginning with that of the first address.
+    /// Returns the addresses with the families alternating, starting with that of the first
+    /// address.
     private static func alternatingFamilies(_ addresses: [SocketAddress]) -> [SocketAddress] {
         let isFirst = { (address: SocketAddress) in address.protocol == addresses[0].protocol }
         var firsts = addresses.filter(isFirst)[...]

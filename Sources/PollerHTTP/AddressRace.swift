@@ -2,14 +2,15 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Connects to the addresses of a host until one of them answers (RFC 8305 §5, "Happy Eyeballs").
+/// Connects to the addresses of a host until one of them responds (RFC 8305 §5, "Happy Eyeballs").
 ///
-/// *Problem*: a host has several addresses, and one of them refuses or is silent. Tried one by one, each silent
-/// address costs a whole timeout; tried all at once, each connection costs its server several.
-/// *Approach*: the next attempt begins when one fails, or after ``delay``. The first that is connected is used; the
-/// others are closed before a byte is sent. All attempts together take no longer than one may.
-/// *Outcome*: exactly one, told to the origin: ``HTTPConnection/connected(to:)`` or
-/// ``OriginConnections/failedToOpen(for:_:)`` with the reason of the last attempt.
+/// *Problem*: a host has several addresses, and one of them rejects connections or does not
+/// respond. Sequential attempts cost a whole timeout for each address that does not respond.
+/// Simultaneous ones cost the server several connections each time. *Approach*: the next attempt
+/// starts when one fails, or after ``delay``. The first connection is used; the others are closed
+/// before a byte is sent. All attempts together take no longer than one may. *Outcome*: exactly
+/// one, reported to the origin: ``HTTPConnection/connected(to:)`` or
+/// ``OriginConnections/failedToOpen(for:_:)`` with the error of the last attempt.
 ///
 /// A class, because its attempts and its timer refer to it; confined to its event loop.
 final class AddressRace {
@@ -21,10 +22,10 @@ final class AddressRace {
     private let owner: HTTPExchange?
     private let tls: NIOSSLContext?
     private let eventLoop: any EventLoop
-    /// Where connections really lead: a test leads them astray.
+    /// Maps an address to the one that is really connected; tests use it to simulate a wrong peer.
     private let connectAddress: @Sendable (SocketAddress) -> SocketAddress
     private let end: NIODeadline
-    /// Attempts that have started, and those of them without an outcome.
+    /// The number of started attempts, and of those without an outcome.
     private var started = 0
     private var pending = 0
     /// The channels of attempts without an outcome, by the number of the attempt.
@@ -32,7 +33,7 @@ final class AddressRace {
     private var isDecided = false
     private var next: Scheduled<Void>?
 
-    /// A race to `addresses`, in this order, of which there is at least one.
+    /// Makes a race to `addresses`, in this order; there must be at least one.
     init(
         _ addresses: [SocketAddress],
         from origin: OriginConnections,
@@ -51,7 +52,7 @@ final class AddressRace {
         end = .now() + .milliseconds(openMs)
     }
 
-    /// Begins the next attempt, if there is one left.
+    /// Starts the next attempt, if there is one left.
     func advance() {
         next?.cancel()
         next = nil
@@ -60,7 +61,7 @@ final class AddressRace {
         started += 1
         pending += 1
         connect(number)
-        // An attempt may fail at once, and then the next one has started already.
+        // An attempt may fail at once, and then the next one has already started.
         guard !isDecided, next == nil, started < addresses.count else { return }
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         next = eventLoop.scheduleTask(in: Self.delay) { bound.value.advance() }
@@ -100,7 +101,7 @@ final class AddressRace {
         origin.reached(address)
         let pipeline = channel.pipeline.syncOperations
         guard let connection = try? pipeline.handler(type: HTTPConnection.self) else {
-            // Closed again, and its pipeline emptied, before it could be looked at.
+            // The connection was closed, and its pipeline emptied, before this check.
             channel.close(promise: nil)
             origin.failedToOpen(for: owner, .closed)
             return
@@ -119,7 +120,7 @@ final class AddressRace {
         }
     }
 
-    /// Ends the attempts that have no outcome yet; theirs are nobody's.
+    /// Closes the attempts that have no outcome yet; their outcome is ignored.
     private func decide() {
         isDecided = true
         next?.cancel()
@@ -129,12 +130,15 @@ final class AddressRace {
         for channel in late { channel.close(promise: nil) }
     }
 
-    /// Names the server for SNI; an address is verified without, as SNI allows names only.
+    /// Sets the host name for SNI.
+    ///
+    /// For an IP address it is omitted, because SNI allows names only; the address is still
+    /// verified.
     private static func handler(
         _ context: NIOSSLContext,
         _ host: String
     ) throws -> NIOSSLClientHandler {
-        // An error only says that it is a name.
+        // An error means that the host is a name.
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
     }

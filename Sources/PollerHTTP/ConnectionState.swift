@@ -2,90 +2,90 @@ import NIOCore
 import NIOHTTP1
 import SafeNumbers
 
-/// What one connection may do, decided without a socket: events in, one action out.
+/// The state machine of one connection, without a socket: events in, one action out.
 ///
-/// *Problem*: a server may answer before it was asked, twice, by halves or without end; and whoever
-/// waits for an answer must get exactly one outcome, his own.
-/// *Approach*: a connection serves one request at a time and says so in its phase. An answer is
-/// handed over only once the bytes that came with it are used up (``readComplete(isClean:)``): what
-/// follows it unasked makes the connection useless, never the answer of the next request. Whatever
-/// does not go exactly right ends the connection; only a whole answer to a request that was sent
-/// whole lets it be used again.
-/// *Repeating*: a request that nobody may have seen is worth another connection: one that can be
-/// repeated, on a connection that has served before (which the server may have closed meanwhile),
-/// of whose answer no byte came.
-/// *A broken head*: once a whole status line has come the server has decided. What breaks after it leaves the
-/// status (``HTTPReply/hasHead``): a delivery that was accepted must not be made again because of a header.
+/// *Problem*: a server may send a response before the request, twice, in fragments or without end.
+/// Each caller must get exactly one outcome, that of its own request. *Approach*: a connection
+/// serves one request at a time; ``Phase`` records its progress. A response is delivered only once
+/// all bytes that arrived with it are processed (``readComplete(isClean:)``). Surplus bytes make
+/// the connection unusable; they are never taken as the next response. Any irregularity closes the
+/// connection. It is reused only after a complete response to a completely sent request. *Retries*:
+/// a request is sent on another connection if it is repeatable, its connection has served before
+/// (so the server may have closed it meanwhile), and no byte of a response has arrived. *A
+/// malformed head*: once a complete status line has arrived, the server has decided. A later error
+/// keeps the status (``HTTPReply/hasHead``): an accepted delivery must not be repeated because of a
+/// header.
 struct ConnectionState {
-    /// What the request under way allows.
+    /// The properties of the current request.
     struct Expectation: Hashable, Sendable {
         var isRepeatable = true
-        /// Whether it has a body, which may still be on its way when an answer comes.
+        /// Whether it has a body, which may still be in transit when a response arrives.
         var hasBody = false
         var bodyBytesMax = 1 << 20
         var refusesLongBodies = true
     }
 
-    /// How far the connection is.
+    /// The progress of the connection.
     enum Phase: Hashable, Sendable {
-        /// The socket is connected, TLS is not agreed upon yet.
+        /// The socket is connected, the TLS handshake is not complete.
         case opening
         /// Free for a request.
         case idle
-        /// A request went out; at most 1xx heads have come.
+        /// A request was sent; at most 1xx responses have arrived.
         case awaitingHead
-        /// The head has come, the body comes.
+        /// The head has arrived, the body is arriving.
         case readingBody
-        /// The whole answer has come; what came with it is not looked at yet.
+        /// The whole response has arrived; bytes that arrived with it are not processed yet.
         case complete
-        /// Of no more use.
+        /// Not usable any more.
         case closed
     }
 
-    /// What is to be done.
+    /// The action to perform.
     enum Action {
         case none
-        /// Take requests.
+        /// Accept requests.
         case serve
-        /// Nobody can use it: close, and tell whoever waits for a connection.
+        /// The connection is not usable: close it, and fail a request that waits for it.
         case refuse(HTTPFailure)
-        /// Tell the request's outcome; then use the connection again, or close it.
+        /// Report the request's outcome, then reuse or close the connection.
         case finish(HTTPResult.Outcome, isReusable: Bool)
         /// Close, and send the request on another connection.
         case repeatElsewhere(HTTPFailure)
-        /// Close; no request is under way.
+        /// Close; there is no current request.
         case close
     }
 
-    /// Heads, 1xx, trailers and what frames chunks: a page of headers with cookies is 8 KiB.
+    /// The limit for heads, 1xx responses, trailers and chunk framing: a page of headers with
+    /// cookies takes 8 KiB.
     static let headBytesMax = 64 << 10
-    /// A body in chunks of one byte comes in six times its size.
+    /// The limit for the overhead of chunks: a body in chunks of one byte takes six times its size.
     static let framingRatio = 8
 
     private(set) var phase = Phase.opening
-    /// Requests that were answered before this one.
+    /// The number of requests that were completed before the current one.
     private(set) var served = 0
     private var expectation = Expectation()
     private var reply: HTTPReply?
-    /// All bytes that came since the request.
+    /// All bytes that arrived since the request.
     private var wireBytes = 0
-    /// The status of the answer whose head is under way; nil while its first line is.
+    /// The status of the response whose head is arriving; `nil` while its first line is.
     private var status: Int?
     private var isKeptAlive = false
     private var isWritten = false
-    /// Whether something came after the answer's end.
+    /// Whether bytes arrived after the end of the response.
     private var hasSurplus = false
 
-    /// The socket, and TLS if there is any, are ready.
+    /// The socket is ready, and TLS if it is used.
     mutating func opened() -> Action {
         guard phase == .opening else { return .none }
         phase = .idle
         return .serve
     }
 
-    /// A request goes out; only an idle connection may be asked.
+    /// A request is being sent; the connection must be idle.
     mutating func begin(_ expectation: Expectation) {
-        precondition(phase == .idle, "one request at a time, or answers could be mixed up")
+        precondition(phase == .idle, "a connection serves one request at a time")
         phase = .awaitingHead
         self.expectation = expectation
         reply = nil
@@ -100,7 +100,7 @@ struct ConnectionState {
         isWritten = true
     }
 
-    /// Bytes came, before they are decoded.
+    /// Bytes arrived and are not decoded yet.
     mutating func received(byteCount: Int) -> Action {
         guard byteCount > 0 else { return .none }
         switch phase {
@@ -114,20 +114,22 @@ struct ConnectionState {
         return .none
     }
 
-    /// A whole status line came; that of a 1xx is none of an answer.
+    /// A complete status line arrived; that of a 1xx response does not count.
     mutating func received(status: Int) {
         if phase == .awaitingHead, status >= 200 { self.status = status }
     }
 
-    /// The bytes that came are decoded: whether more came than an answer can need.
+    /// The bytes are decoded.
+    ///
+    /// Checks whether more arrived than a response can need.
     mutating func decoded() -> Action {
         guard phase == .awaitingHead || phase == .readingBody,
             wireBytes > Self.headBytesMax + Self.framingRatio * (reply?.body.readableBytes ?? 0)
         else { return .none }
-        return broken(.notHTTP("more than 64 KiB that are no body"))
+        return broken(.notHTTP("more than 64 KiB outside the body"))
     }
 
-    /// A part of an answer was decoded.
+    /// A part of a response was decoded.
     mutating func receive(_ part: HTTPClientResponsePart) -> Action {
         switch (part, phase) {
         case (.head(let head), .awaitingHead): return receive(head)
@@ -135,7 +137,7 @@ struct ConnectionState {
         case (.end, .readingBody): phase = .complete
         case (_, .complete): hasSurplus = true
         case (_, .opening), (_, .idle), (_, .awaitingHead), (_, .readingBody):
-            return broken(.notHTTP("an answer out of turn"))
+            return broken(.notHTTP("an unexpected part of a response"))
         case (_, .closed): break
         }
         return .none
@@ -143,15 +145,15 @@ struct ConnectionState {
 
     private mutating func receive(_ head: HTTPResponseHead) -> Action {
         let status = Int(clamping: head.status.code)
-        if status == 101 { return broken(.notHTTP("another protocol, which nobody asked for")) }
-        // 100, 102, 103: the answer comes yet.
+        if status == 101 { return broken(.notHTTP("a switch of protocols that was not requested")) }
+        // 100, 102, 103: the final response follows.
         if status < 200 { return .none }
         if expectation.refusesLongBodies,
             let announced = head.headers.first(name: "content-length"),
-            // A length that no number holds is more than any body may have.
+            // A length that no integer can hold exceeds every limit.
             Int(decimal: announced) ?? .max > expectation.bodyBytesMax, status != 204, status != 304
         {
-            // Its head is understood: it is refused as a whole.
+            // The head is valid, so the failure is about the whole response.
             self.status = nil
             return broken(.tooLarge)
         }
@@ -168,18 +170,18 @@ struct ConnectionState {
             reply?.body = bytes
             return .none
         }
-        // In place: a copy taken out would make each part copy all before it.
+        // Appends in place: a copy taken out would make each part copy all parts before it.
         reply?.body.writeBytes(bytes.readableBytesView.prefix(room))
         return bytes.readableBytes <= room ? .none : broken(.tooLarge)
     }
 
-    /// Everything that came has been looked at; `isClean` says that no part of a message is left over.
+    /// All bytes are processed; `isClean` means that no part of a message is left over.
     mutating func readComplete(isClean: Bool) -> Action {
         guard phase == .complete else { return .none }
         return handOver(isReusable: isKeptAlive && isWritten && isClean && !hasSurplus)
     }
 
-    /// Something broke: the socket, TLS, or what the peer says.
+    /// The socket or TLS failed, or the peer violated the protocol.
     mutating func fail(_ failure: HTTPFailure) -> Action {
         let wasLost: Bool
         switch failure {
@@ -193,7 +195,7 @@ struct ConnectionState {
         return broken(failure)
     }
 
-    /// The request is given up: its time is over, or nobody wants it any more.
+    /// Cancels the request, because of its deadline or its caller.
     mutating func abandon(_ failure: HTTPFailure) -> Action {
         broken(failure)
     }
@@ -218,7 +220,7 @@ struct ConnectionState {
         case .readingBody:
             guard let reply = reply.take() else { return .close }
             return .finish(.cutShort(reply, failure), isReusable: false)
-        // It is whole, whatever came after it.
+        // The response is complete, whatever follows it.
         case .complete: return handOver(isReusable: false)
         case .closed: return .none
         }

@@ -4,9 +4,9 @@ import NIOSSL
 import Synchronization
 import TLSWords
 
-/// Makes connections for origins, which hear what became of it on their event loop.
+/// Makes connections for origins and reports the outcome on their event loop.
 protocol ConnectionMaker: Sendable {
-    /// Connects to one of `addresses`, which are tried in this order; called on `eventLoop`, and tells there.
+    /// Connects to one of `addresses`, in this order; called on `eventLoop`, where it also reports.
     func dial(
         _ addresses: [SocketAddress],
         from origin: OriginConnections,
@@ -17,18 +17,18 @@ protocol ConnectionMaker: Sendable {
 
 /// Makes connections: the socket, TLS under the host's name, and the handlers.
 ///
-/// A host's several addresses are raced (``AddressRace``), in the order of an ``AddressMemory``.
+/// Several addresses of a host are raced (``AddressRace``), in the order of an ``AddressMemory``.
 ///
-/// TLS offers `http/1.1` alone. A server that speaks nothing but HTTP/2 refuses that, or answers with
-/// frames: a failure that says so. Sessions are not resumed, as swift-nio-ssl has no way to: what a
-/// handshake costs is saved by keeping connections.
+/// TLS offers only `http/1.1`. A server that supports only HTTP/2 rejects that, or responds with
+/// frames; the failure says so. Sessions are not resumed, because swift-nio-ssl cannot do that.
+/// Keeping connections open saves the handshakes instead.
 ///
-/// A class, because the TLS context is made once, when it is first needed: reading the system's
+/// A class, because the TLS context is made once, when it is first needed. Reading the system's
 /// certificates takes some 20 ms, on a thread that may block.
 final class Dialer: ConnectionMaker {
     private let tls: TLSConfiguration
     private let openMs: Int64
-    /// Where connections really lead: a test leads them astray.
+    /// Maps an address to the one that is really connected; tests use it to simulate a wrong peer.
     private let connectAddress: @Sendable (SocketAddress) -> SocketAddress
     private let context = Mutex<EventLoopFuture<NIOSSLContext>?>(nil)
 
@@ -100,7 +100,9 @@ final class Dialer: ConnectionMaker {
         }
     }
 
-    /// An image may have no certificates of its own: then those that were added are trusted alone.
+    /// Makes a TLS context.
+    ///
+    /// A container image may have no system certificates; then only the added ones are trusted.
     private static func context(_ tls: TLSConfiguration) throws -> NIOSSLContext {
         do {
             return try NIOSSLContext(configuration: tls)

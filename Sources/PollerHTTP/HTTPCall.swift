@@ -2,17 +2,18 @@ import Foundation
 package import NIOCore
 package import NIOHTTP1
 
-/// Where a request goes, and so which connections it may use.
+/// The destination of a request, which determines the connections it may use.
 package struct HTTPOrigin: Hashable, Sendable {
     /// Whether it is `https`.
     package let isSecure: Bool
-    /// Lower case, without the brackets of a v6 address; SNI and the certificate go by it.
+    /// Lower case, without the brackets of an IPv6 address; used for SNI and for checking the
+    /// certificate.
     package let host: String
     package let port: Int
-    /// What `Host` says: the port only where it is not the scheme's own.
+    /// The value of `Host`: with the port only if it is not the scheme's default.
     package let authority: String
 
-    /// Describes an origin.
+    /// Makes an origin.
     package init(isSecure: Bool, host: String, port: Int) {
         self.isSecure = isSecure
         self.host = host
@@ -21,7 +22,7 @@ package struct HTTPOrigin: Hashable, Sendable {
         authority = port == (isSecure ? 443 : 80) ? bracketed : "\(bracketed):\(port)"
     }
 
-    /// By what differs most; the rest is compared.
+    /// Hashes the fields that differ most; equality compares the rest.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(port)
         hasher.combine(host)
@@ -32,32 +33,37 @@ package struct HTTPOrigin: Hashable, Sendable {
     }
 }
 
-/// One request, and how much of an answer it wants.
+/// One request, and the limits of its response.
 package struct HTTPCall: Sendable {
     package let origin: HTTPOrigin
-    /// Where its host is, in the order to be tried: no connection to another address is used.
+    /// The host's addresses, in the order to try them; no connection to another address is used.
     ///
-    /// None: any connection that is free is used, and the call ends with ``HTTPFailure/unresolved`` when
+    /// Empty: any free connection is used, and the call fails with ``HTTPFailure/unresolved`` if
     /// there is none.
     package let addresses: [SocketAddress]
-    /// Whether an attempt before has failed: then the first of ``addresses`` is tried first, whichever
-    /// has answered last, and a connection is used only if it leads there.
+    /// Whether an earlier attempt has failed.
+    ///
+    /// Then the first of ``addresses`` is tried first, whichever responded last, and a connection
+    /// is used only if it leads there.
     package let isRetry: Bool
     package let method: HTTPMethod
-    /// Path and query as they stand in the request line.
+    /// Path and query as written in the request line.
     package let target: String
-    /// Without those of the connection and of the body's length, which are added here, as is `Host`
-    /// unless it comes first.
+    /// The headers, without those of the connection and the body's length, which are added here.
+    ///
+    /// `Host` is added too unless it comes first.
     package let headers: HTTPHeaders
     package let body: ByteBuffer?
-    /// When the last byte of the answer must have come.
+    /// The time by which the last byte of the response must have arrived.
     package let deadline: NIODeadline
-    /// As much of the answer's body is kept; where it has more, the connection is closed.
+    /// The most bytes kept of the response body.
+    ///
+    /// If it is longer, the connection is closed.
     package let bodyBytesMax: Int
-    /// Whether an answer that announces a longer body is refused at its head.
+    /// Whether a response that announces a longer body is rejected after its head.
     package let refusesLongBodies: Bool
 
-    /// Describes a request.
+    /// Makes a request.
     package init(
         _ method: HTTPMethod,
         _ target: String,
@@ -84,7 +90,7 @@ package struct HTTPCall: Sendable {
 
     /// The head as it is sent.
     ///
-    /// The body's length is said here, so that the encoder need not look through the headers again.
+    /// It contains the body's length, so that the encoder need not search the headers again.
     var head: HTTPRequestHead {
         var headers = headers
         if headers.first?.name != "host" {
@@ -98,26 +104,29 @@ package struct HTTPCall: Sendable {
         return HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: headers)
     }
 
-    /// Whether it may be sent again when nobody knows whether it arrived: RFC 9110 §9.2.1.
+    /// Whether it may be repeated if it is unknown whether it arrived: RFC 9110 §9.2.1.
     var isRepeatable: Bool { (method == .GET || method == .HEAD) && body == nil }
 }
 
-/// An answer as far as it was read.
+/// A response as far as it was read.
 package struct HTTPReply: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
-    /// Whether the head was understood; otherwise only the status line was read, and there are no headers.
+    /// Whether the head was valid.
+    ///
+    /// Otherwise only the status line was read, and there are no headers.
     package private(set) var hasHead = true
-    /// At most as many bytes as were asked for; a slice of what was read, if it came in one piece.
+    /// At most ``HTTPCall/bodyBytesMax`` bytes; a slice of the read buffer if it arrived in one
+    /// piece.
     package internal(set) var body = ByteBuffer()
 
-    /// An answer whose head was understood.
+    /// Makes a response with a valid head.
     init(status: Int, headers: HTTPHeaders) {
         self.status = status
         self.headers = headers
     }
 
-    /// An answer of which only the status line was read.
+    /// Makes a response of which only the status line was read.
     init(statusLine status: Int) {
         self.status = status
         headers = [:]
@@ -125,81 +134,84 @@ package struct HTTPReply: Sendable {
     }
 }
 
-/// What became of a request, and how far it came when.
+/// The outcome of a request, with its timing.
 package struct HTTPResult: Sendable {
-    /// What became of it: exactly one of these, exactly once.
+    /// The outcome: exactly one of these, exactly once.
     package enum Outcome: Sendable {
-        /// A whole answer.
+        /// A complete response.
         case answered(HTTPReply)
-        /// An answer whose body did not come to its end, or of whose head only the status line was understood
+        /// A response with an incomplete body, or of whose head only the status line was valid
         /// (``HTTPReply/hasHead``).
         case cutShort(HTTPReply, HTTPFailure)
-        /// No answer.
+        /// No response.
         case failed(HTTPFailure)
     }
 
     package let outcome: Outcome
-    /// When it was handed to a connection; nil if it never was.
+    /// When it was handed to a connection; `nil` if it never was.
     package let sentAt: NIODeadline?
-    /// When the head of the answer came; nil if it never did.
+    /// When the head of the response arrived; `nil` if it never did.
     package let headAt: NIODeadline?
-    /// The address that it was sent to; nil if it was not sent.
+    /// The address that it was sent to; `nil` if it was not sent.
     package let peer: SocketAddress?
 }
 
-/// Why there is no answer, or not all of it.
+/// Why there is no response, or only a part of it.
 package enum HTTPFailure: Error, Hashable, Sendable {
-    /// No complete answer before the deadline.
+    /// No complete response before the deadline.
     case deadline
     /// No connection within ``ConnectionLimits/openMs``.
     case connectTimeout
     /// A connection, but no TLS within the same time.
     case handshakeTimeout
-    /// A certificate nobody believes, or no protocol in common; the words of the TLS library.
+    /// An untrusted certificate, or no common protocol; the text of the TLS library.
     case tls(String)
-    /// No connection is free, and the call does not say where to make one: look the name up and call
-    /// again. So nobody looks up a name for a request that needs none.
+    /// No connection is free, and the call has no addresses. The caller must resolve the name and
+    /// call again. Requests that find a free connection thus need no name lookup.
     case unresolved
-    /// Nobody listens there, or there is no way to it; the system's error number.
+    /// No server listens there, or there is no route; the system's error number.
     case unreachable(CInt)
-    /// The connection led to another address than was asked for.
+    /// The connection led to another address than requested.
     case wrongPeer
     /// The connection ended early.
     case closed
-    /// The connection was broken off; the system's error number.
+    /// The connection was reset; the system's error number.
     case reset(CInt)
-    /// The body is longer than is wanted.
+    /// The body is longer than the limit.
     case tooLarge
-    /// What came is no answer of HTTP/1.1, or a head without end.
+    /// The bytes are not an HTTP/1.1 response, or its head has no end.
     case notHTTP(String)
     /// Too many requests wait for a connection to this origin.
     case tooManyWaiting
     /// The task was cancelled, or the client was closed.
     case cancelled
-    /// Anything else, in the words of the library that said it.
+    /// Any other error, with the text of the library that reported it.
     case other(String)
 }
 
 extension HTTPFailure {
-    /// What the system calls an error number, as NIO's own words tell a refusal as a reset.
+    /// Returns the system's text for an error number.
+    ///
+    /// NIO's own text describes a refused connection as a reset.
     package static func systemMessage(_ number: CInt) -> String {
         unsafe String(cString: strerror(number))
     }
 }
 
-/// The bounds of connections and of those who wait for one.
+/// The limits of connections and of waiting requests.
 package struct ConnectionLimits: Hashable, Sendable {
-    /// Connections to one origin from one event loop; beyond it requests wait.
+    /// Connections to one origin per event loop; further requests wait.
     package var connectionsMax = 1024
     /// Requests that wait for a connection to one origin; more than a process has in flight.
     package var waitingMax = 4096
-    /// How long a connection may take to be made, and as long again for its TLS.
+    /// How long connecting may take, and as long again for TLS.
     package var openMs: Int64 = 10_000
-    /// How long a connection is kept without use: below the 60 s and more after which servers close.
+    /// How long an idle connection is kept: below the 60 s and more after which servers close.
     package var idleMs: Int64 = 30_000
-    /// How long a connection is used: a host that has moved gets no new requests after it.
+    /// How long a connection is used: a host whose address has changed gets no new requests after
+    /// it.
     package var ageMs: Int64 = 600_000
 
-    /// The limits as they are above.
+    /// Makes the default limits.
     package init() {}
 }

@@ -5,28 +5,30 @@ import NIOSSL
 import NIOTLS
 import TLSWords
 
-/// A request under way: what it asks, and where it is; whoever waits for it is told by a subclass.
+/// A request in progress and its location.
 ///
-/// A class, because its connection, its line and the list of all refer to the same; confined to one
-/// event loop.
+/// A subclass delivers the result to the caller.
+///
+/// A class, because its connection, its queue and the list of all requests refer to the same one;
+/// confined to one event loop.
 class HTTPExchange {
-    /// Where a request is.
+    /// The location of a request.
     enum Location {
-        /// In line, or waiting for a connection of its own.
+        /// In the queue, or waiting for a connection made for it.
         case waiting(OriginConnections)
         case on(HTTPConnection)
         case finished
     }
 
-    /// Tells it from all others of its client.
+    /// Unique among all requests of the client.
     let id: UInt64
     let call: HTTPCall
     var location = Location.finished
-    /// Where it stands in the list of all, see ``LoopConnections``.
+    /// The index in the list of all requests, see ``LoopConnections``.
     var index = 0
     var sentAt: NIODeadline?
     var headAt: NIODeadline?
-    /// The address it was sent to last.
+    /// The address it was last sent to.
     var peer: SocketAddress?
 
     init(_ id: UInt64, _ call: HTTPCall) {
@@ -34,11 +36,11 @@ class HTTPExchange {
         self.call = call
     }
 
-    /// Tells whoever waits for it what became of it; called once.
+    /// Delivers the result to the caller; called once.
     func complete(with result: HTTPResult) {}
 }
 
-/// A channel's last handler: tells a ``ConnectionState`` what happens and does what it says.
+/// The last handler of a channel: passes events to a ``ConnectionState`` and performs its actions.
 ///
 /// A class, as NIO requires; confined to the event loop of its channel.
 final class HTTPConnection: ChannelInboundHandler {
@@ -46,7 +48,7 @@ final class HTTPConnection: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let origin: OriginConnections
-    /// Whom it is made for, if for somebody; see ``OriginPool``.
+    /// The request that the connection is made for, if any; see ``OriginPool``.
     let owner: HTTPExchange?
     /// The address it leads to, once it is connected.
     private(set) var peer: SocketAddress?
@@ -55,11 +57,13 @@ final class HTTPConnection: ChannelInboundHandler {
     private var exchange: HTTPExchange?
     private var context: ChannelHandlerContext?
     private var decoder: ResponseDecoder?
-    /// When it was made, and when it was free last.
+    /// When it was opened, and when it last became idle.
     private var openedAt: NIODeadline
     private var idleSince: NIODeadline
     private var handshakeTimer: Scheduled<Void>?
-    /// Whether this is the attempt that led to its host; those that did not tell nobody.
+    /// Whether this attempt won the race to its host.
+    ///
+    /// Only that one reports events.
     private var isSelected = false
 
     init(_ origin: OriginConnections, for owner: HTTPExchange?) {
@@ -70,10 +74,10 @@ final class HTTPConnection: ChannelInboundHandler {
         idleSince = openedAt
     }
 
-    /// Adds what a connection is made of to a new channel's pipeline.
+    /// Adds the handlers of a connection to a new channel's pipeline.
     func install(in pipeline: ChannelPipeline.SynchronousOperations) throws {
         var configuration = HTTPRequestEncoder.Configuration()
-        // A call says how long its body is.
+        // The call sets the length of its body.
         configuration.automaticallySetFramingHeaders = false
         let decoder = ResponseDecoder(for: self)
         self.decoder = decoder
@@ -82,9 +86,9 @@ final class HTTPConnection: ChannelInboundHandler {
         try pipeline.addHandler(self)
     }
 
-    /// Sends a request; the connection is idle.
+    /// Sends a request; the connection must be idle.
     func start(_ exchange: HTTPExchange) {
-        guard let context else { preconditionFailure("only an open connection is in a pool") }
+        guard let context else { preconditionFailure("a pool contains open connections only") }
         let call = exchange.call
         self.exchange = exchange
         exchange.location = .on(self)
@@ -105,14 +109,15 @@ final class HTTPConnection: ChannelInboundHandler {
         }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { [self] in
-            // Late news of an earlier request would be false: each ends before the next begins.
+            // Each request ends before the next begins, so a late notification may belong to an
+            // earlier one.
             if self.exchange === exchange { state.bodyWritten() }
         }
         context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: written)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    /// Gives the request under way up, and the connection with it.
+    /// Cancels the current request and closes the connection.
     func abandon(_ failure: HTTPFailure) {
         perform(state.abandon(failure))
     }
@@ -120,7 +125,7 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Whether it is free for a request.
     var isIdle: Bool { state.phase == .idle }
 
-    /// Whether it is idle for too long, or was made too long ago.
+    /// Returns whether it has been idle too long, or was opened too long ago.
     func isOld(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
         idleSince + .milliseconds(limits.idleMs) <= now || isExpired(at: now, limits)
     }
@@ -129,9 +134,9 @@ final class HTTPConnection: ChannelInboundHandler {
         openedAt + .milliseconds(limits.ageMs) <= now
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
-    /// The socket is connected, and where it was meant to be: `peer`.
+    /// The socket is connected to its intended address, `peer`.
     func connected(to peer: SocketAddress) {
         isSelected = true
         self.peer = peer
@@ -140,7 +145,7 @@ final class HTTPConnection: ChannelInboundHandler {
             perform(state.fail(.closed))
             return
         }
-        // What was judged is what is connected, or no byte is sent.
+        // The connected address must be the one that the guard approved, or no byte is sent.
         guard let remote = context.remoteAddress, remote.port == peer.port,
             remote.ipAddress == peer.ipAddress
         else {
@@ -181,17 +186,17 @@ final class HTTPConnection: ChannelInboundHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Bytes came, which the decoder looks at next.
+    /// Bytes arrived; the decoder processes them next.
     func received(byteCount: Int) {
         perform(state.received(byteCount: byteCount))
     }
 
-    /// The status line of an answer came, whatever comes of its head.
+    /// The status line of a response arrived, even if the rest of its head is invalid.
     func received(status: Int) {
         state.received(status: status)
     }
 
-    /// The decoder has looked at them.
+    /// The decoder has processed the bytes.
     func decoded() {
         perform(state.decoded())
     }
@@ -218,7 +223,7 @@ final class HTTPConnection: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    // MARK: - What is done
+    // MARK: - Actions
 
     private func perform(_ action: ConnectionState.Action) {
         switch action {
@@ -254,15 +259,15 @@ final class HTTPConnection: ChannelInboundHandler {
         }
     }
 
-    /// Has the origin remember whether this address works.
+    /// Records for the origin whether this address works.
     ///
-    /// A request that we cancelled says nothing of that, and a refused body was an answer.
+    /// A cancelled request proves nothing about the address, and a rejected body was a response.
     private func recordAddress(isWorking: Bool, unless failure: HTTPFailure? = nil) {
         guard let peer, failure != .cancelled, failure != .tooLarge else { return }
         if isWorking { origin.reached(peer) } else { origin.missed(peer) }
     }
 
-    /// Closes the channel; nothing of it is heard any more.
+    /// Closes the channel; its later events are ignored.
     func close() {
         handshakeTimer?.cancel()
         handshakeTimer = nil
@@ -271,13 +276,13 @@ final class HTTPConnection: ChannelInboundHandler {
 }
 
 extension HTTPFailure {
-    /// Sorts what a channel's handlers say.
+    /// Classifies an error of the channel's handlers.
     init(_ error: any Error) {
         switch error {
         case NIOSSLError.uncleanShutdown: self = .closed
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self = .tls(Self.shortened(TLSWords.text(of: error)))
-        // The connection ended in the midst of an answer.
+        // The connection ended in the middle of a response.
         case HTTPParserError.invalidEOFState: self = .closed
         case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:
             self = .notHTTP(Self.shortened(error))
@@ -288,7 +293,7 @@ extension HTTPFailure {
         }
     }
 
-    /// What became of the attempt to connect.
+    /// Classifies the error of a connection attempt.
     init(connecting error: any Error) {
         switch error {
         case let failure as HTTPFailure: self = failure
@@ -298,7 +303,7 @@ extension HTTPFailure {
         }
     }
 
-    /// At most as much as fits on a line.
+    /// Returns a text of at most one log line.
     private static func shortened(_ error: any Error) -> String { shortened("\(error)") }
 
     private static func shortened(_ text: String) -> String { String(text.prefix(160)) }

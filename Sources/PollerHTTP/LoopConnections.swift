@@ -1,26 +1,26 @@
 import NIOCore
 
-/// Everything of a client that runs on one event loop: its origins, the requests under way, and the
-/// two timers that all of them share.
+/// The state of a client on one event loop: its origins, the requests in progress, and the two
+/// timers that all of them share.
 ///
-/// *Deadlines*: one timer stands at the earliest; when it rings, those whose time is over are given up
-/// and it is set to the next. As requests mostly have the same time, it rings about once in that
-/// time, however many there were. *Idle connections* are looked through every few seconds.
+/// *Deadlines*: one timer is set to the earliest deadline. When it fires, expired requests are
+/// cancelled and it is set to the next. Most requests have the same timeout, so it fires about once
+/// per timeout, however many there were. *Idle connections* are checked every few seconds.
 ///
 /// A class, confined to its event loop.
 final class LoopConnections {
-    /// How often idle connections are looked at; that much longer one may be kept.
+    /// How often idle connections are checked; one may be kept that much longer.
     private static let sweepInterval = TimeAmount.seconds(5)
-    /// Hosts without a connection whose addresses are remembered; some 200 bytes each.
+    /// The most hosts without a connection whose address results are kept; some 200 bytes each.
     private static let savedMemoriesMax = 1024
 
     let eventLoop: any EventLoop
     let limits: ConnectionLimits
     let dialer: any ConnectionMaker
     private var origins: [HTTPOrigin: OriginConnections] = [:]
-    /// Which addresses have answered, of hosts without a connection.
+    /// The address results of hosts without a connection.
     private var savedMemories: [HTTPOrigin: AddressMemory] = [:]
-    /// All requests under way, each at its slot.
+    /// All requests in progress, each at its index.
     private var exchanges: [HTTPExchange] = []
     private var timer: (at: NIODeadline, Scheduled<Void>)?
     private var isSweeping = false
@@ -32,7 +32,7 @@ final class LoopConnections {
         self.dialer = dialer
     }
 
-    /// Begins a request; it has exactly one outcome.
+    /// Starts a request; it has exactly one outcome.
     func start(_ exchange: HTTPExchange) {
         exchange.index = exchanges.count
         exchanges.append(exchange)
@@ -56,12 +56,12 @@ final class LoopConnections {
         }
     }
 
-    /// Gives a request up, if it is under way yet.
+    /// Cancels a request if it is still in progress.
     func cancel(_ id: UInt64) {
         if let exchange = exchanges.first(where: { $0.id == id }) { abandon(exchange, .cancelled) }
     }
 
-    /// Tells the outcome of a request.
+    /// Reports the outcome of a request.
     func finish(_ exchange: HTTPExchange, _ outcome: HTTPResult.Outcome) {
         let last = exchanges.removeLast()
         if last !== exchange {
@@ -79,7 +79,7 @@ final class LoopConnections {
         )
     }
 
-    /// Closes all connections; requests under way fail.
+    /// Closes all connections; requests in progress fail.
     func close() {
         isClosed = true
         timer?.1.cancel()
@@ -88,9 +88,10 @@ final class LoopConnections {
         for origin in origins.values { origin.close() }
     }
 
-    /// Drops an origin of which nothing is left: whoever chooses URLs chooses how many there are.
+    /// Removes an origin without connections and requests, because the number of origins depends on
+    /// the URLs that callers choose.
     ///
-    /// Which of its addresses have answered is remembered, of a bounded number of hosts.
+    /// The results of its addresses are kept, for a bounded number of hosts.
     func forgetIfEmpty(_ origin: OriginConnections) {
         guard origin.isEmpty, origins[origin.origin] === origin else { return }
         origins[origin.origin] = nil
@@ -132,7 +133,7 @@ final class LoopConnections {
 
     // MARK: - Idle connections
 
-    /// A connection waits for requests: it is looked at now and then.
+    /// Schedules the next check of idle connections, unless one is scheduled.
     func scheduleSweep() {
         guard !isSweeping, !isClosed else { return }
         isSweeping = true

@@ -1,19 +1,19 @@
 import NIOCore
 
-/// The connections of one event loop to one origin: does what an ``OriginPool`` says.
+/// The connections of one event loop to one origin: performs the actions of an ``OriginPool``.
 ///
 /// A class, because each of its connections refers to it; confined to its event loop.
 final class OriginConnections {
     let origin: HTTPOrigin
     let limits: ConnectionLimits
-    /// Outlives it: it is kept there, and by connections whose channels end on shutdown.
+    /// Outlives this object, which is kept there and by connections whose channels end on shutdown.
     private let loop: LoopConnections
     private var pool: OriginPool<HTTPConnection, HTTPExchange>
-    /// Every connection that is there, to be closed on shutdown.
+    /// Every open connection, to be closed on shutdown.
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
-    /// Which of several addresses have answered.
+    /// Which of several addresses have responded.
     private(set) var memory: AddressMemory
-    /// Where the host is, as the latest call says that names addresses, and whether that call is a retry.
+    /// The addresses of the latest call that has some, and whether that call is a retry.
     private var addresses: [SocketAddress] = []
     private var isRetry = false
 
@@ -28,19 +28,19 @@ final class OriginConnections {
         )
     }
 
-    /// By the clock of its event loop.
+    /// The time of its event loop's clock.
     var now: NIODeadline { loop.eventLoop.now }
 
     /// Whether there is nothing left to keep.
     var isEmpty: Bool { pool.isEmpty }
 
-    /// Whether a connection waits for requests.
+    /// Whether a connection is idle.
     var hasIdle: Bool { pool.hasIdle }
 
     /// Sends a request as soon as a connection is free.
     ///
-    /// One whose call names addresses uses a connection to one of these alone; others are closed, because
-    /// the host has moved, or because they may not be reached any more.
+    /// A call with addresses uses only a connection to one of them. Connections to other addresses
+    /// are closed: the host's address has changed, or the address is not permitted any more.
     func request(_ exchange: HTTPExchange) {
         let call = exchange.call
         guard !call.addresses.isEmpty else {
@@ -67,29 +67,30 @@ final class OriginConnections {
         for connection in pool.retire({ !isStillThere($0) }) { connection.abandon(.closed) }
     }
 
-    /// Whether the host still has the address that a connection leads to, as far as calls say.
+    /// Returns whether the host still has the address of a connection, according to the latest
+    /// call.
     func isStillThere(_ connection: HTTPConnection) -> Bool {
         guard !addresses.isEmpty, let peer = connection.peer else { return true }
         return addresses.contains(peer)
     }
 
-    /// Sends a request again, whose connection was dead.
+    /// Sends a request again whose connection was dead.
     func retry(_ exchange: HTTPExchange) {
         exchange.location = .waiting(self)
         perform(pool.retry(exchange), .tooManyWaiting)
     }
 
-    /// A request that waits is given up.
+    /// Cancels a waiting request.
     func cancel(_ exchange: HTTPExchange) {
         pool.cancel(exchange)
     }
 
-    /// A request has its outcome.
+    /// Reports the outcome of a request.
     func finish(_ exchange: HTTPExchange, _ outcome: HTTPResult.Outcome) {
         loop.finish(exchange, outcome)
     }
 
-    // MARK: - What connections tell
+    // MARK: - Events of connections
 
     /// A connection can be used for the first time.
     func opened(_ connection: HTTPConnection) {
@@ -103,12 +104,12 @@ final class OriginConnections {
             ),
             .closed
         )
-        // It was under way when the client was closed; nobody waits for it.
+        // It was being made when the client was closed; no request waits for it.
         if loop.isClosed { connection.abandon(.cancelled) }
         if hasIdle { loop.scheduleSweep() }
     }
 
-    /// A connection cannot be made, or not be used.
+    /// A connection could not be made or used.
     func failedToOpen(for owner: HTTPExchange?, _ failure: HTTPFailure) {
         perform(
             pool.failedToOpen(
@@ -121,7 +122,7 @@ final class OriginConnections {
         loop.forgetIfEmpty(self)
     }
 
-    /// A connection has served a request.
+    /// A connection has completed a request.
     func free(_ connection: HTTPConnection) {
         perform(pool.free(connection), .closed)
         if hasIdle { loop.scheduleSweep() }
@@ -139,9 +140,9 @@ final class OriginConnections {
         return false
     }
 
-    // MARK: - What time tells
+    // MARK: - Timers
 
-    /// Closes what has been idle for too long.
+    /// Closes connections that have been idle too long.
     func retire(at now: NIODeadline) {
         for connection in pool.retire({ $0.isOld(at: now, limits) }) {
             connection.abandon(.closed)
@@ -153,7 +154,7 @@ final class OriginConnections {
         for connection in connections.values { connection.abandon(.cancelled) }
     }
 
-    // MARK: - What is done
+    // MARK: - Actions
 
     private func perform(
         _ action: OriginPool<HTTPConnection, HTTPExchange>.Action,
@@ -173,14 +174,14 @@ final class OriginConnections {
         loop.dialer.dial(order, from: self, for: owner, on: loop.eventLoop)
     }
 
-    // MARK: - Which address works
+    // MARK: - Results of addresses
 
-    /// An address was connected, or has answered.
+    /// Records that an address was connected or has responded.
     func reached(_ address: SocketAddress) {
         if addresses.count > 1 { memory.succeeded(address) }
     }
 
-    /// An address could not be connected, or has not answered.
+    /// Records that an address could not be connected or has not responded.
     func missed(_ address: SocketAddress) {
         if addresses.count > 1 { memory.failed(address) }
     }

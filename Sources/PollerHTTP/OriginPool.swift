@@ -1,21 +1,21 @@
 import NIOCore
 
-/// Which connection serves which request of one origin: the decisions, without sockets.
+/// The assignment of requests to the connections of one origin, without sockets.
 ///
-/// The connection that was used last is used first, so that those that are not needed grow old and
-/// are closed. A request that finds none free waits in line, and for each that waits a connection is
-/// being made, up to the bound; whichever is free first serves it. A connection that cannot be made
-/// fails one request that waits, the first: no more are told than were tried.
-/// A repeated request has its own connection, made for it: another old one might be as dead.
+/// The most recently used connection is used first, so that unneeded ones age and are closed. A
+/// request that finds none free waits in the queue, and one connection is made for each waiting
+/// request, up to the limit. The first free connection serves the oldest request. A connection that
+/// cannot be made fails one waiting request, the oldest: each attempt fails only one. A retried
+/// request gets a new connection made for it, because another old one might be dead as well.
 struct OriginPool<Connection: AnyObject, Request: AnyObject> {
-    /// What is to be done.
+    /// The action to perform.
     enum Action {
         case none
         /// Send the request on this connection.
         case start(Request, Connection)
-        /// Make a connection, for this request alone if one is named.
+        /// Make a connection, for this request only if there is one.
         case open(for: Request?)
-        /// Too many wait already.
+        /// Too many requests already wait.
         case tooManyWaiting(Request)
         /// No connection could be made for this request.
         case unreachable(Request)
@@ -23,10 +23,10 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
 
     private let connectionsMax: Int
     private let waitingMax: Int
-    /// The one that was used last stands last.
+    /// The most recently used is last.
     private var idle: [Connection] = []
     private var waiting = CircularBuffer<Request>()
-    /// Those that are made for whoever waits, and all that are there or being made.
+    /// The connections being made for waiting requests, and all that are open or being made.
     private var opening = 0
     private var total = 0
 
@@ -35,10 +35,10 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         self.waitingMax = waitingMax
     }
 
-    /// Whether nothing is left of it.
+    /// Whether it has neither connections nor requests.
     var isEmpty: Bool { total == 0 && waiting.isEmpty }
 
-    /// A request wants a connection, one that `fits` if it is there already.
+    /// Requests a connection; an existing one must satisfy `fits`.
     mutating func request(
         _ request: Request,
         fits: (Connection) -> Bool = { _ in true }
@@ -51,13 +51,13 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         return openIfNeeded()
     }
 
-    /// A request whose connection was dead wants a new one; the dead one is lost already.
+    /// Requests a new connection for a request whose connection was dead and is already removed.
     mutating func retry(_ request: Request) -> Action {
         total += 1
         return .open(for: request)
     }
 
-    /// A connection is there; `owner` is whom it was made for, if he still wants it.
+    /// A connection is open; `owner` is the request it was made for, if it still waits.
     mutating func opened(_ connection: Connection, for owner: Request?, wasOwned: Bool) -> Action {
         if !wasOwned { opening -= 1 }
         if let owner { return .start(owner, connection) }
@@ -74,14 +74,14 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         return .none
     }
 
-    /// A connection has served its request and can serve another.
+    /// A connection has completed its request and is free.
     mutating func free(_ connection: Connection) -> Action {
         if let request = waiting.popFirst() { return .start(request, connection) }
         idle.append(connection)
         return .none
     }
 
-    /// A connection is gone, whatever it did.
+    /// A connection is closed, idle or not.
     mutating func lost(_ connection: Connection, wasIdle: Bool) -> Action {
         total -= 1
         if wasIdle, let index = idle.lastIndex(where: { $0 === connection }) {
@@ -90,7 +90,7 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         return openIfNeeded()
     }
 
-    /// Makes a connection if more requests wait than are provided for.
+    /// Makes a connection if more requests wait than connections are being made.
     mutating func openIfNeeded() -> Action {
         guard waiting.count > opening, total < connectionsMax else { return .none }
         opening += 1
@@ -98,18 +98,18 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         return .open(for: nil)
     }
 
-    /// A request waits no more.
+    /// Removes a waiting request.
     mutating func cancel(_ request: Request) {
         if let index = waiting.firstIndex(where: { $0 === request }) { waiting.remove(at: index) }
     }
 
-    /// The idle connections that have served their time; they are idle no more, and still there.
+    /// Removes and returns the old idle connections; they still count as open.
     mutating func retire(_ isOld: (Connection) -> Bool) -> [Connection] {
         let old = idle.filter(isOld)
         if !old.isEmpty { idle.removeAll(where: isOld) }
         return old
     }
 
-    /// Whether a connection waits for requests.
+    /// Whether a connection is idle.
     var hasIdle: Bool { !idle.isEmpty }
 }

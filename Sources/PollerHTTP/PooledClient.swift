@@ -3,30 +3,30 @@ package import NIOPosix
 package import NIOSSL
 import Synchronization
 
-/// An HTTP/1.1 client for requests of which there are many: a connection pool for each origin and
-/// event loop, no task and one continuation a request.
+/// An HTTP/1.1 client for high request rates: a connection pool per origin and event loop, no task
+/// and one continuation per request.
 ///
-/// *Problem*: what polls are made of is one GET after another, and a general client's tasks, hops and
-/// delegates cost several times what the GET costs.
-/// *Approach*: NIO's codec, one small handler that obeys a pure state machine (``ConnectionState``),
-/// and everything of a request on one event loop: the one it was called on, if it was called from one
-/// (with the loop as the task's executor its continuation runs there, too), else the one that its
-/// origin always has. Loops share nothing.
-/// *Order*: a connection serves one request after the other; requests share no connection.
-/// *Repeating*: only a GET whose connection had served before and died before a byte came; once.
-/// *Cancelling* a task closes the connection its request was on: nobody else can get its answer.
-/// *Never*: redirects, cookies, proxies, decompression, HTTP/2 (see ``Dialer``).
+/// *Problem*: polls are single GET requests. The tasks, executor hops and delegates of a general
+/// client cost several times as much as the request itself. *Approach*: NIO's codec, one small
+/// handler that follows a pure state machine (``ConnectionState``), and all work of a request on
+/// one event loop. That is the loop it was called on, if any; with the loop as the task's executor
+/// the continuation runs there too. Otherwise it is the loop that is fixed for its origin. Loops
+/// share nothing. *Order*: a connection serves one request after the other; requests share no
+/// connection. *Retries*: only a GET whose connection had served before and closed before a byte
+/// arrived; once. *Cancelling* a task closes the connection of its request, so no other request can
+/// get its response. *Not supported*: redirects, cookies, proxies, decompression, HTTP/2 (see
+/// ``Dialer``).
 ///
-/// A class, because whoever calls it shares its connections.
+/// A class, because its callers share its connections.
 package final class PooledClient: Sendable {
     private let group: MultiThreadedEventLoopGroup
-    /// In an order that stays, for origins to choose from.
+    /// In a fixed order, from which origins choose.
     private let loops: [(any EventLoop, NIOLoopBoundBox<LoopConnections>)]
     private let loopIndices: [ObjectIdentifier: Int]
     private let ids = Atomic<UInt64>(0)
     private let isClosed = Atomic<Bool>(false)
 
-    /// A client that trusts `trustRoots` and, besides, `authorities`; nothing is connected yet.
+    /// Makes a client that trusts `trustRoots` and in addition `authorities`; it connects later.
     package convenience init(
         trustRoots: NIOSSLTrustRoots = .default,
         authorities: [NIOSSLCertificate] = [],
@@ -65,14 +65,14 @@ package final class PooledClient: Sendable {
         )
     }
 
-    /// Closes the connections that are still there, without waiting.
+    /// Closes the open connections without waiting.
     deinit {
         for (loop, connections) in loops { loop.execute { connections.value.close() } }
     }
 
-    /// Sends a request and reads its answer; nil once closed.
+    /// Sends a request and reads its response; returns `nil` once closed.
     ///
-    /// A cancelled task's request ends with ``HTTPFailure/cancelled`` at once.
+    /// The request of a cancelled task ends with ``HTTPFailure/cancelled`` at once.
     package func send(_ call: HTTPCall) async -> HTTPResult? {
         guard !isClosed.load(ordering: .relaxed) else { return nil }
         let id = ids.add(1, ordering: .relaxed).newValue
@@ -98,14 +98,15 @@ package final class PooledClient: Sendable {
         }
     }
 
-    /// The loop that this runs on, or the one that an origin always has: its connections are there.
+    /// Returns the current event loop, or the one that is fixed for an origin, because its
+    /// connections are there.
     private func loopIndex(for origin: HTTPOrigin) -> Int {
         let here = group.any()
         if here.inEventLoop, let number = loopIndices[ObjectIdentifier(here)] { return number }
         return Int(bitPattern: UInt(bitPattern: origin.hashValue) % UInt(bitPattern: loops.count))
     }
 
-    /// Closes every connection; requests under way fail, later ones have no outcome.
+    /// Closes every connection; requests in progress fail, later ones return `nil`.
     package func close() async {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         for (loop, connections) in loops {
@@ -129,9 +130,9 @@ private final class AwaitedExchange: HTTPExchange {
     }
 }
 
-/// Whether a request was given up before its event loop had heard of it.
+/// Whether a request was cancelled before its event loop started it.
 ///
-/// A class, because the one who cancels and the one who begins share it.
+/// A class, because the cancelling and the starting code share it.
 private final class CancellationFlag: Sendable {
     private let isSet = Atomic<Bool>(false)
 

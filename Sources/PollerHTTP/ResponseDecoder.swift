@@ -1,35 +1,37 @@
 import NIOCore
 import NIOHTTP1
 
-/// NIO's decoder of answers, a count of what it was given, and the repairs of a ``ResponseHead``.
+/// NIO's response decoder with a count of its input and the repairs of ``ResponseHead``.
 ///
-/// The decoder takes the beginning of an unasked second answer silently; ``isBetweenResponses(_:)`` says
-/// whether it has. It bounds a head but no status line, no 1xx heads and no chunk extensions, and so
-/// the connection is told how many bytes came.
+/// NIO's decoder silently accepts the beginning of an unrequested second response;
+/// ``isBetweenResponses(_:)`` detects that. It limits a head, but not a status line, the number of
+/// 1xx heads or chunk extensions. The connection is therefore notified of the number of bytes.
 ///
-/// A head is held back until it is whole, and then given to the codec in one piece, repaired where that is needed.
-/// The connection is told its status as soon as its first line is whole. What does not begin like HTTP/1 goes to
-/// the codec at once, which refuses it.
+/// A head is buffered until it is complete, and then passed to the codec in one piece, repaired if
+/// necessary. The connection is notified of its status as soon as the first line is complete. Bytes
+/// that do not begin like HTTP/1 are passed to the codec at once, which rejects them.
 ///
-/// A class, as a decoder that observes writes must be one; confined to the event loop of its channel.
+/// A class, as required for a decoder that observes writes; confined to the event loop of its
+/// channel.
 final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     typealias InboundOut = HTTPClientResponsePart
     typealias OutboundIn = HTTPClientRequestPart
 
-    /// A head that has not come whole yet.
+    /// A head that is not complete yet.
     private struct PartialHead {
-        /// Bytes that hold no end of it.
+        /// The number of bytes already searched for its end.
         var searched = 0
-        /// What its first line says, once that is whole.
+        /// The status of its first line, once that is complete.
         var status: Int?
     }
 
     private let codec: HTTPResponseDecoder
-    /// Which forgets its decoder when it leaves the pipeline.
+    /// The connection, which releases its decoder when it leaves the pipeline.
     private let connection: HTTPConnection
-    /// Bytes of the buffer that were counted already: they are held back, or the codec has left them there.
+    /// The bytes of the buffer that were already counted: they are buffered here, or the codec has
+    /// left them.
     private var counted = 0
-    /// Nil from the end of a head to the next request: the codec reads what comes.
+    /// `nil` from the end of a head to the next request: bytes go to the codec directly.
     private var head: PartialHead?
 
     init(for connection: HTTPConnection) {
@@ -58,9 +60,10 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         return .needMoreData
     }
 
-    /// Gives a head to the codec once it is whole; false while more of it must come.
+    /// Passes a head to the codec once it is complete; returns `false` while more of it must
+    /// arrive.
     ///
-    /// Afterwards there is a ``head`` again only behind a 1xx, which another one follows.
+    /// Afterwards ``head`` is set again only after a 1xx response, which another head follows.
     private func decodeHead(
         _ context: ChannelHandlerContext,
         _ buffer: inout ByteBuffer
@@ -107,10 +110,10 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         return try codec.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
     }
 
-    /// Whether everything that came belongs to answers that are whole.
+    /// Returns whether all bytes belong to complete responses.
     ///
-    /// The codec is told that nothing more comes, which it takes amiss in the midst of a message and
-    /// otherwise has no effect.
+    /// The codec is given an end of input, which is an error only in the middle of a message and
+    /// has no effect otherwise.
     func isBetweenResponses(_ context: ChannelHandlerContext) -> Bool {
         guard counted == 0 else { return false }
         var nothing = ByteBuffer()
@@ -118,7 +121,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
             _ = try codec.decodeLast(context: context, buffer: &nothing, seenEOF: true)
             return true
         } catch {
-            // What it says of a message that was begun is what was asked.
+            // The error itself is the answer: a message is incomplete.
             return false
         }
     }

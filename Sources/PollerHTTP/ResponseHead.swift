@@ -1,23 +1,25 @@
 import NIOCore
 
-/// The head of an answer before the codec reads it: its status, and the repairs that RFC 9112 asks of a client.
+/// The head of a response before the codec reads it: its status, and the repairs that RFC 9112
+/// requires of a client.
 ///
-/// The codec refuses some heads that are in use. Receivers and upstreams behind old software send them, and every
-/// usual client reads them:
+/// The codec rejects some heads that are in use. Receivers and upstreams behind old software send
+/// them, and every common client accepts them:
 ///
 /// | in the head | becomes | RFC 9112 |
 /// |---|---|---|
-/// | a line that begins with a blank, behind a field | a space and the rest of that field's value | §5.2 |
+/// | a line that begins with white space, after a field | a space and the rest of that field's value | §5.2 |
 /// | `Content-Length` several times, or as a list, with one value | one field | §6.3 |
-/// | a blank before the colon | none | §5.1 |
-/// | lines that end in LF alone | CRLF | §2.2 |
+/// | white space before the colon | none | §5.1 |
+/// | lines that end in LF only | CRLF | §2.2 |
 ///
-/// Everything else is the codec's to refuse, above all different lengths: what is repaired here has one meaning.
+/// The codec rejects everything else, in particular different lengths. Every repair here has one
+/// possible meaning.
 enum ResponseHead {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// A field: its name, its value, and the lines that the value goes on with.
+    /// A field: its name, its value, and the continuation lines of the value.
     private struct Field {
         let name: ByteBufferView
         let value: ByteBufferView
@@ -34,7 +36,7 @@ enum ResponseHead {
             folds.reduce(into: Array(value)) { $0 += [UInt8(ascii: " ")] + $1 }
         }
 
-        /// The values of a list, without the blanks around them.
+        /// The values of a list, without the white space around them.
         var items: [[UInt8]] {
             line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { item in
                 let begun = item.drop(while: ResponseHead.isBlank)
@@ -43,7 +45,8 @@ enum ResponseHead {
         }
     }
 
-    /// The status of `HTTP/1.1 200 OK`, with or without a reason; nil for what is no status line of HTTP/1.
+    /// Returns the status of `HTTP/1.1 200 OK`, with or without a reason; `nil` if the line is not
+    /// a status line of HTTP/1.
     static func status(of line: ByteBufferView) -> Int? {
         let bytes = Array(withoutEnd(line).text.prefix(13))
         let digits = bytes.dropFirst(9).prefix(3)
@@ -54,14 +57,15 @@ enum ResponseHead {
         return digits.reduce(0) { $0 * 10 + Int(clamping: $1 - 0x30) }
     }
 
-    /// Whether bytes may be the beginning of a status line of HTTP/1.
+    /// Returns whether bytes may be the beginning of a status line of HTTP/1.
     static func mayBegin(_ bytes: ByteBufferView) -> Bool {
         bytes.prefix(7).elementsEqual("HTTP/1.".utf8.prefix(bytes.count))
     }
 
-    /// How many bytes a head has, its blank line included; nil while it is incomplete.
+    /// Returns the number of bytes of a head, including its blank line; `nil` while it is
+    /// incomplete.
     ///
-    /// `searched` bytes of `bytes` hold no end and are not looked through again.
+    /// The first `searched` bytes of `bytes` contain no end and are not searched again.
     static func length(of bytes: ByteBufferView, searched: Int) -> Int? {
         var rest = bytes.dropFirst(max(searched - 3, 0))
         while let end = rest.firstIndex(of: lineFeed) {
@@ -72,7 +76,8 @@ enum ResponseHead {
         return nil
     }
 
-    /// A whole head with the repairs above; nil when it needs none, or when the codec is to refuse it.
+    /// Returns a complete head with the repairs above; `nil` if it needs none, or if the codec must
+    /// reject it.
     static func repaired(_ head: ByteBufferView) -> ByteBuffer? {
         guard let first = head.firstIndex(of: lineFeed) else { return nil }
         let start = withoutEnd(head[...first])
@@ -85,7 +90,7 @@ enum ResponseHead {
             if !isWhole { isOdd = true }
             guard let byte = text.first else { continue }
             if isBlank(byte) {
-                // Before the first field it belongs to none (RFC 9112 §2.2).
+                // Before the first field such a line has no meaning (RFC 9112 §2.2).
                 guard !fields.isEmpty else { return nil }
                 isOdd = true
                 fields[fields.count - 1].folds.append(text.drop(while: isBlank))
@@ -103,7 +108,7 @@ enum ResponseHead {
         return isOdd || length != nil ? written(start.text, fields, length: length) : nil
     }
 
-    /// The value of all lengths, where it stands there several times; nil where it does not, or they differ.
+    /// Returns the common value of several lengths; `nil` if there is only one, or if they differ.
     private static func soleLength(of fields: [Field]) -> [UInt8]? {
         let lengths = fields.filter(\.isLength)
         guard let first = lengths.first,
@@ -113,7 +118,7 @@ enum ResponseHead {
         return Set(values).count == 1 ? values.first : nil
     }
 
-    /// Puts a head together; `length` is the one value of all its lengths, where there are several.
+    /// Assembles a head; `length` is the common value of several lengths, if there are several.
     private static func written(
         _ start: ByteBufferView,
         _ fields: [Field],
@@ -137,7 +142,7 @@ enum ResponseHead {
         return head
     }
 
-    /// A line without its end, and whether that was CRLF.
+    /// Returns a line without its end, and whether that was CRLF.
     private static func withoutEnd(
         _ line: ByteBufferView
     ) -> (text: ByteBufferView, isWhole: Bool) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("The order in which the addresses of a host are tried")
+@Suite("Order of address attempts")
 struct AddressMemoryTests {
     private let old = ["192.0.2.1", "192.0.2.2"]
     private let new = ["2001:db8::1", "2001:db8::2"]
@@ -20,7 +20,7 @@ struct AddressMemoryTests {
         memory.order(try addresses(texts), isRetry: isRetry).compactMap(\.ipAddress)
     }
 
-    @Test("families take turns, beginning with that of the first address")
+    @Test("families alternate, beginning with that of the first address")
     func families() throws {
         let memory = AddressMemory()
         #expect(try order(memory, new + old) == [new[0], old[0], new[1], old[1]])
@@ -29,11 +29,11 @@ struct AddressMemoryTests {
         #expect(try order(memory, [old[0]]) == [old[0]])
         #expect(
             try order(memory, new + old, isRetry: true) == new + old,
-            "a retry has its own order"
+            "a retry keeps its order"
         )
     }
 
-    @Test("the one that answered last goes first, and those that failed go last")
+    @Test("the address that responded last comes first, and failed ones come last")
     func remembered() throws {
         var memory = AddressMemory()
         let all = try addresses(new + old)
@@ -47,7 +47,7 @@ struct AddressMemoryTests {
         #expect(try order(memory, new + old) == [new[0], old[0], new[1], old[1]])
     }
 
-    @Test("an address that the host has no more is forgotten")
+    @Test("an address that the host no longer has is removed")
     func forgotten() throws {
         var memory = AddressMemory()
         let all = try addresses(new + old)

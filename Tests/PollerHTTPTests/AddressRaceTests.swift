@@ -4,11 +4,11 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Hosts with several addresses")
+@Suite("Connecting to hosts with several addresses")
 struct AddressRaceTests {
     private static let hello = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
 
-    @Test("of several addresses the one that answers is found, and tried first from then on")
+    @Test("the address that responds is found, and tried first from then on")
     func addresses() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello), .close]
@@ -30,14 +30,14 @@ struct AddressRaceTests {
         }
     }
 
-    /// Runs `body` with a client and a host.
+    /// Runs `body` with a client and an origin.
     private func withClient(_ body: (PooledClient, HTTPOrigin) async throws -> Void) async throws {
         let client = PooledClient()
         try await body(client, HTTPOrigin(isSecure: false, host: "some.test", port: 80))
         await client.close()
     }
 
-    @Test("an address that is silent costs a quarter of a second, and the next request nothing")
+    @Test("an unresponsive address delays one request by 250 ms, and the next not at all")
     func silentAddress() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello), .close]
@@ -65,7 +65,7 @@ struct AddressRaceTests {
     }
 
     @Test(
-        "a retry begins at another address, whichever answered last, and uses no connection elsewhere"
+        "a retry starts with its first address and uses no connection to another"
     )
     func retry() async throws {
         try await ScriptedServer.run { _ in
@@ -90,7 +90,7 @@ struct AddressRaceTests {
         }
     }
 
-    @Test("a connection to an address that a host has no more is not used, and is closed")
+    @Test("a connection to an address that the host no longer has is closed unused")
     func moved() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello)]
@@ -112,7 +112,7 @@ struct AddressRaceTests {
         }
     }
 
-    @Test("when no address answers the request fails once, and to no address")
+    @Test("a request fails once when no address responds")
     func noAddress() async throws {
         let closedPorts = try (1...3).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 1) }
         try await withClient { client, origin in
@@ -126,7 +126,7 @@ struct AddressRaceTests {
     }
 }
 
-/// A port that neither accepts nor refuses connections: as many wait as may.
+/// A port that neither accepts nor refuses connections, because its backlog is full.
 private struct SilentListener {
     private let listener: any Channel
     private let waiting: [any Channel]
@@ -138,7 +138,7 @@ private struct SilentListener {
             .serverChannelOption(ChannelOptions.autoRead, value: false)
             .bind(host: "127.0.0.1", port: 0).get()
         var waiting: [any Channel] = []
-        // The first that gets no answer is the last.
+        // The first connection that times out is the last one.
         while waiting.count < 16,
             let port = listener.localAddress?.port,
             let channel = try? await ClientBootstrap(group: group)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Requests that nobody wants any more")
+@Suite("Cancelling requests")
 struct CancellationTests {
     @Test(
-        "cancelled before it begins, while it waits, when it was sent and in the midst of its answer"
+        "a request can be cancelled before it starts, after it was sent and during its response"
     )
     func everyStep() async throws {
         let halves: [[ScriptedServer.Step]] = [
@@ -22,7 +22,8 @@ struct CancellationTests {
                 let client = PooledClient()
                 let request = Task { await client.get("/", server) }
                 try await eventually { server.requests.count == 1 }
-                // So that what was sent has come, which nobody here can see; too short, it tests less.
+                // Time for the server's bytes to arrive, which cannot be observed here. If it is
+                // too short, the test covers less but passes.
                 try await Task.sleep(for: .milliseconds(20))
                 request.cancel()
                 let result = await request.value
@@ -45,7 +46,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("a request that waits in line leaves it, and its place goes to the next")
+    @Test("a cancelled request leaves the queue, and the next one is served")
     func inLine() async throws {
         var limits = ConnectionLimits()
         limits.connectionsMax = 1
@@ -68,13 +69,13 @@ struct CancellationTests {
         }
     }
 
-    @Test("answers go to their own requests, whichever others are cancelled or run out of time")
+    @Test("requests get their own responses while others are cancelled or time out")
     func neverMixed() async throws {
         try await ScriptedServer.run { request in
             let path = request.text.split(separator: " ")[1]
             let number = Int(path.split(separator: "/").last ?? "") ?? 0
             let answer = "HTTP/1.1 200 OK\r\ncontent-length: \(path.count)\r\n\r\n"
-            // Some come at once, some late, some in two parts.
+            // Some responses arrive at once, some late, some in two parts.
             switch number % 4 {
             case 0: return [.send(answer + path)]
             case 1: return [.pause(ms: Int64(number % 7)), .send(answer + path)]

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("What HTTP promises the clients of a listener")
+@Suite("ClientExpectations")
 struct ClientExpectationsTests {
-    /// The end of a server's pipeline: keeps the heads it is given.
+    /// The last handler of a server's pipeline: records the heads it receives.
     private final class Application: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
@@ -32,7 +32,7 @@ struct ClientExpectationsTests {
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
     }
 
-    /// What the client has been sent since the last call.
+    /// Returns the bytes sent to the client since the last call.
     private func sent() throws -> String {
         var text = ""
         while let bytes = try channel.readOutbound(as: IOData.self) {
@@ -55,7 +55,7 @@ struct ClientExpectationsTests {
         try channel.writeOutbound(HTTPServerResponsePart.end(nil))
     }
 
-    @Test("HEAD has the head of GET and nothing behind it, with and without a length")
+    @Test("HEAD gets the headers of GET and no body, with and without a length")
     func head() throws {
         for headers: HTTPHeaders in [["content-length": "2"], [:]] {
             try send("GET / HTTP/1.1", "Host: a")
@@ -69,7 +69,7 @@ struct ClientExpectationsTests {
         }
     }
 
-    @Test("HTTP/1.0 gets no chunks, is told that the connection ends, and asks for that")
+    @Test("HTTP/1.0 gets no chunks, and the connection closes after the response")
     func old() throws {
         try send("GET / HTTP/1.0", "Connection: keep-alive")
         #expect(application.heads.last?.headers["connection"] == ["close"])
@@ -82,7 +82,7 @@ struct ClientExpectationsTests {
         )
     }
 
-    @Test("who waits to send a body is asked for it at once, once")
+    @Test("a client that waits for 100 Continue gets it at once, and only once")
     func expected() throws {
         let line = "HTTP/1.1 100 Continue\r\n\r\n"
         try send("POST / HTTP/1.1", "Host: a", "Expect: 100-Continue", "Content-Length: 4")
@@ -96,7 +96,7 @@ struct ClientExpectationsTests {
     }
 
     @Test(
-        "who does not wait, speaks HTTP/1.0 or has too much to send is not",
+        "without a wait, in HTTP/1.0, or with too long a body, there is no 100 Continue",
         arguments: [
             ["POST / HTTP/1.1", "Content-Length: 4"],
             ["POST / HTTP/1.0", "Expect: 100-continue", "Content-Length: 4"],
@@ -108,17 +108,17 @@ struct ClientExpectationsTests {
     )
     func unexpected(lines: [String]) throws {
         let text = (lines + ["Host: a"]).map { "\($0)\r\n" }.joined() + "\r\n"
-        // Some of it the decoder refuses.
+        // The decoder rejects some of it.
         _ = try? channel.writeInbound(ByteBuffer(string: text))
         #expect(try sent().isEmpty)
     }
 
-    @Test("a client that sends several requests is request in its turn")
+    @Test("with pipelined requests, 100 Continue follows the earlier responses")
     func pipelined() throws {
         try send("GET / HTTP/1.1", "Host: a")
         try send("PUT / HTTP/1.1", "Host: a", "Expect: 100-continue", "Content-Length: 4")
         #expect(application.heads.count == 2)
-        #expect(try sent().isEmpty, "the first answer comes first")
+        #expect(try sent().isEmpty, "the first response comes first")
         try answer("ok", ["content-length": "2"])
         let text = try sent()
         #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))

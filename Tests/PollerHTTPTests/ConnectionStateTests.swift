@@ -4,9 +4,9 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("A connection's life, without sockets")
+@Suite("ConnectionState")
 struct ConnectionStateTests {
-    /// A connection that is free for a request, and has served so many.
+    /// A connection that is free for a request and has served `served` others.
     private func idle(served: Int = 0) -> ConnectionState {
         var state = ConnectionState()
         _ = state.opened()
@@ -41,7 +41,7 @@ struct ConnectionStateTests {
         )
     }
 
-    @Test("it serves once its socket and its TLS are there, and only once")
+    @Test("a connection serves once its socket and TLS are ready, and only once")
     func opening() {
         var state = ConnectionState()
         #expect(state.phase == .opening)
@@ -50,7 +50,7 @@ struct ConnectionStateTests {
         #expect(state.phase == .idle)
     }
 
-    @Test("what goes wrong before it serves is told to whoever waits for it")
+    @Test("an error before the first request fails a waiting request")
     func refused() {
         var state = ConnectionState()
         guard case .refuse(.tls("no")) = state.fail(.tls("no")) else {
@@ -62,7 +62,7 @@ struct ConnectionStateTests {
         }
     }
 
-    @Test("an answer is handed over when all that came has been looked at, then it serves again")
+    @Test("a response is delivered when all bytes are processed, then the connection is reused")
     func answered() {
         var state = busy()
         _ = state.received(byteCount: 100)
@@ -70,7 +70,7 @@ struct ConnectionStateTests {
         _ = state.receive(.body(ByteBuffer(string: "he")))
         _ = state.receive(.body(ByteBuffer(string: "llo")))
         guard case .none = state.receive(.end(nil)) else {
-            return #expect(Bool(false), "handed over too early")
+            return #expect(Bool(false), "delivered too early")
         }
         guard
             case .finish(.answered(let reply), isReusable: true) = state.readComplete(isClean: true)
@@ -80,7 +80,7 @@ struct ConnectionStateTests {
         #expect(state.phase == .idle && state.served == 1)
     }
 
-    @Test("what comes after an answer ends the connection and leaves the answer alone")
+    @Test("bytes after a response close the connection and do not affect the response")
     func surplus() {
         let endings: [(inout ConnectionState) -> ConnectionState.Action] = [
             { $0.readComplete(isClean: false) },
@@ -101,14 +101,14 @@ struct ConnectionStateTests {
             _ = state.receive(.head(head(200)))
             _ = state.receive(.end(nil))
             guard case .finish(.answered, isReusable: false) = ending(&state) else {
-                Issue.record("not handed over")
+                Issue.record("not delivered")
                 continue
             }
             #expect(state.phase == .closed)
         }
     }
 
-    @Test("bytes that nobody asked for end an idle connection")
+    @Test("unsolicited bytes close an idle connection")
     func unsolicited() {
         var state = idle(served: 1)
         guard case .close = state.received(byteCount: 1) else {
@@ -117,7 +117,7 @@ struct ConnectionStateTests {
         #expect(state.phase == .closed)
     }
 
-    @Test("1xx heads are no answer; 101 is one that nobody asked for")
+    @Test("1xx responses are skipped; 101 is a protocol violation")
     func interim() {
         var state = busy()
         for status in [100, 102, 103] {
@@ -130,7 +130,7 @@ struct ConnectionStateTests {
         else { return #expect(Bool(false), "101") }
     }
 
-    @Test("an answer that says close, or comes before the request was sent, is the last")
+    @Test("a response with `Connection: close`, or before the request was sent, is the last")
     func last() {
         var closing = busy()
         _ = closing.receive(.head(head(200, ["connection": "close"])))
@@ -152,7 +152,7 @@ struct ConnectionStateTests {
     }
 
     @Test(
-        "only a GET on a connection that has served before, of whose answer no byte came, is repeated"
+        "only a GET on a reused connection is repeated, and only before a byte of its response"
     )
     func repeating() {
         for failure in [HTTPFailure.closed, .reset(104)] {
@@ -180,7 +180,7 @@ struct ConnectionStateTests {
         }
     }
 
-    @Test("what breaks behind a whole status line leaves the status, and a 1xx leaves nothing")
+    @Test("an error after a complete status line keeps the status, except that of a 1xx")
     func statusLine() {
         for failure in [HTTPFailure.closed, .notHTTP("x"), .deadline] {
             var state = busy(served: 1)
@@ -199,7 +199,7 @@ struct ConnectionStateTests {
         guard case .finish(.failed(.closed), isReusable: false) = interim.fail(.closed) else {
             return #expect(Bool(false), "103")
         }
-        // What an earlier answer said is nothing of this one's.
+        // The status of an earlier response must not be used for this one.
         var next = busy(served: 1)
         next.received(status: 200)
         _ = next.receive(.head(head(204)))
@@ -211,7 +211,7 @@ struct ConnectionStateTests {
         }
     }
 
-    @Test("a body beyond its bound is cut there, or refused when it is announced")
+    @Test("a body beyond its limit is cut there, or rejected when it is announced")
     func bounded() {
         let ten = ConnectionState.Expectation(bodyBytesMax: 10)
         for length in ["11", "9223372036854775807", "9223372036854775808", "99999999999999999999"] {
@@ -239,7 +239,7 @@ struct ConnectionStateTests {
         #expect(fits.phase == .readingBody)
     }
 
-    @Test("heads without end, 1xx without end and chunks of nothing are cut off")
+    @Test("endless heads, 1xx responses and chunk framing are cut off")
     func overhead() {
         var state = busy()
         _ = state.received(byteCount: ConnectionState.headBytesMax)
@@ -255,7 +255,7 @@ struct ConnectionStateTests {
         guard case .none = chunked.decoded() else { return #expect(Bool(false), "chunks of one") }
     }
 
-    @Test("an answer in the middle of which the connection ends is cut short")
+    @Test("a response is cut short when the connection ends in its middle")
     func half() {
         var state = busy(served: 1)
         _ = state.received(byteCount: 30)

@@ -5,12 +5,13 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Anything may come in any order")
+@Suite("Random servers")
 struct FuzzTests {
-    /// Each outcome is one request's, and each request has one; an answer that is nobody else's names
-    /// the request it belongs to.
+    /// Each outcome belongs to one request, and each request has exactly one.
+    ///
+    /// A response that belongs to another request contains the number of that request.
     @Test(
-        "every request has exactly one outcome, and never another's answer",
+        "every request has exactly one outcome, and never another's response",
         arguments: (0..<24).map { UInt64($0) }
     )
     func oneOutcome(seed: UInt64) throws {
@@ -23,7 +24,7 @@ struct FuzzTests {
     }
 }
 
-/// A chance that can be had again.
+/// A random generator with a seed.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
@@ -36,23 +37,23 @@ private struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// One request, and all that it was results.
+/// One request, and all results that it received.
 private final class FuzzedExchange: HTTPExchange {
     private(set) var results: [HTTPResult] = []
 
     override func complete(with result: HTTPResult) { results.append(result) }
 }
 
-/// Connections that lead nowhere but into the test's hands; used on one thread.
+/// A dialer whose connections are embedded channels, controlled by the test on one thread.
 private final class FuzzedDialer: ConnectionMaker {
-    /// What it was asked for: an embedded channel stands for a socket.
+    /// A connection: an embedded channel in place of a socket.
     struct FakeConnection {
         let channel: EmbeddedChannel
         let connection: HTTPConnection
         let address: SocketAddress
     }
 
-    /// Attempts under way, of which some will fail; bound to the loop that all of it runs on.
+    /// Attempts in progress, of which some will fail; bound to the loop that everything runs on.
     let attempts: NIOLoopBoundBox<[(OriginConnections, HTTPExchange?, SocketAddress)]>
 
     init(_ loop: any EventLoop) {
@@ -69,7 +70,8 @@ private final class FuzzedDialer: ConnectionMaker {
     }
 }
 
-/// A client's connections on an embedded event loop, and servers that answer, break and lie by chance.
+/// A client's connections on an embedded event loop, and servers that respond, break and misbehave
+/// at random.
 private struct FuzzedClient {
     private var random: SplitMix
     private let loop = EmbeddedEventLoop()
@@ -78,7 +80,7 @@ private struct FuzzedClient {
     private let origin: HTTPOrigin
     private let address: SocketAddress
     private var channels: [FuzzedDialer.FakeConnection] = []
-    /// What each channel's server has yet to say: pieces, each of which arrives at once.
+    /// The bytes that each channel's server has yet to send, in pieces that arrive separately.
     private var pending: [ObjectIdentifier: [ByteBuffer]] = [:]
     private var exchanges: [FuzzedExchange] = []
     private(set) var problems: [String] = []
@@ -114,7 +116,7 @@ private struct FuzzedClient {
         receiveRequests()
     }
 
-    /// Ends everything, and counts.
+    /// Ends everything, and counts the results.
     mutating func finish() {
         connections.close()
         while !dialer.attempts.value.isEmpty { connect() }
@@ -127,7 +129,8 @@ private struct FuzzedClient {
         }
     }
 
-    /// An answer's body says three times whose it is: a mutation does not make it another's.
+    /// The body of a response repeats the number of its request three times, so a mutation does not
+    /// make it another's.
     private mutating func check(_ result: HTTPResult, _ exchange: FuzzedExchange) {
         guard case .answered(let reply) = result.outcome else { return }
         let names = String(buffer: reply.body).split(separator: "-")
@@ -175,7 +178,7 @@ private struct FuzzedClient {
         connection.connected(to: address)
     }
 
-    /// Lets each server read what was sent, and think of an answer.
+    /// Lets each server read the requests and prepare responses.
     private mutating func receiveRequests() {
         for fake in channels {
             var text = ""
@@ -187,14 +190,14 @@ private struct FuzzedClient {
             let pieces = answer("\(id)-\(id)-\(id)")
             pending[ObjectIdentifier(fake.channel), default: []] += pieces
         }
-        // What a server would still have said is lost, and its channel's identity may be used again.
+        // The pending bytes of a closed channel are dropped, because its identity may be reused.
         for fake in channels where !fake.channel.isActive {
             pending[ObjectIdentifier(fake.channel)] = nil
         }
         channels.removeAll { !$0.channel.isActive }
     }
 
-    /// An answer in pieces, some of it wrong.
+    /// Returns a response in pieces, sometimes invalid.
     private mutating func answer(_ body: String) -> [ByteBuffer] {
         var bytes: [UInt8]
         switch Int.random(in: 0..<6, using: &random) {
@@ -228,7 +231,7 @@ private struct FuzzedClient {
             pieces.append(ByteBuffer(bytes: rest.prefix(count)))
             rest = rest.dropFirst(count)
         }
-        // With the answer's last byte comes the beginning of another that nobody asked for, or all of it.
+        // With the last byte of the response arrives another, unsolicited one, or its beginning.
         if Int.random(in: 0..<6, using: &random) == 0 {
             let unsolicited = Array(
                 "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil".utf8
@@ -248,11 +251,11 @@ private struct FuzzedClient {
         guard var pieces = pending[key], !pieces.isEmpty else { return }
         let piece = pieces.removeFirst()
         pending[key] = pieces
-        // An error is one of the connection's own.
+        // An error is handled by the connection.
         _ = try? fake.channel.writeInbound(piece)
     }
 
-    /// A server says what nobody asked for, while it is not asked.
+    /// Sends unsolicited bytes on an idle connection.
     private mutating func sendUnsolicited() {
         guard let fake = channels.randomElement(using: &random),
             pending[ObjectIdentifier(fake.channel), default: []].isEmpty, fake.connection.isIdle

@@ -2,10 +2,10 @@ import Testing
 
 @testable import PollerHTTP
 
-/// Heads that are not as they should be.
+/// Tests of invalid heads.
 extension HostileServerTests {
     @Test(
-        "odd heads with one meaning are understood (RFC 9112 §2.2, §5.1, §5.2, §6.3)",
+        "invalid heads with one possible meaning are accepted (RFC 9112 §2.2, §5.1, §5.2, §6.3)",
         arguments: [
             head("200 OK", "a: b", " c", "\tcontent-length: 9", "content-length: 2") + "ok",
             head("200 OK", "content-length: 2", "Content-Length:  2 ") + "ok",
@@ -22,7 +22,7 @@ extension HostileServerTests {
         #expect(count == 1)
     }
 
-    @Test("an odd head that comes byte by byte is understood")
+    @Test("an invalid but unambiguous head that arrives byte by byte is accepted")
     func drippedHead() async throws {
         let bytes = "HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\nok"
         let (first, second, count) = try await twice([.drip(bytes, everyMs: 1)])
@@ -31,7 +31,7 @@ extension HostileServerTests {
     }
 
     @Test(
-        "of a head that is none behind a whole status line the status counts",
+        "the status of a malformed head with a complete status line is used",
         arguments: [
             head("200 OK", "content-length: 2", "transfer-encoding: chunked")
                 + "2\r\nok\r\n0\r\n\r\n",
@@ -53,7 +53,7 @@ extension HostileServerTests {
         #expect(count == 2)
     }
 
-    @Test("a status line that is cut off, or is that of a 1xx, counts for nothing")
+    @Test("an incomplete status line, or that of a 1xx, is ignored")
     func cutStatusLine() async throws {
         for bytes in [
             "HTTP/1.1 200 OK", "HTTP/1.1 20", "HTTP/1.1 100 Continue\r\nno colon\r\n\r\n",

@@ -4,12 +4,11 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Servers that mean no good")
+@Suite("Hostile servers")
 struct HostileServerTests {
     typealias Step = ScriptedServer.Step
 
-    /// What a request came to, in a word: the status, or what failed; `cut` before it when a head had
-    /// come.
+    /// A result as text: the status, or the failure; preceded by `cut` if a head had arrived.
     func word(_ result: HTTPResult?) -> String {
         switch result?.outcome {
         case nil: "closed client"
@@ -23,8 +22,8 @@ struct HostileServerTests {
         "\(failure)".prefix { $0 != "(" }.description
     }
 
-    /// Sends two GETs to a server that answers every request with `steps`; says what they came to,
-    /// and over how many connections.
+    /// Sends two GET requests to a server that performs `steps` for each; returns the results and
+    /// the number of connections.
     func twice(
         _ steps: [Step],
         bodyBytesMax: Int = 1 << 20
@@ -42,7 +41,7 @@ struct HostileServerTests {
         return (words[0], words[1], connections)
     }
 
-    /// A status line, fields and a blank line.
+    /// Returns a status line, fields and a blank line.
     static func head(_ status: String, _ fields: String...) -> String {
         "HTTP/1.1 \(status)\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
     }
@@ -50,7 +49,7 @@ struct HostileServerTests {
     static let ok = head("200 OK", "content-length: 2") + "ok"
 
     @Test(
-        "answers that are whole, and whether their connection serves again",
+        "complete responses, and whether their connection is reused",
         arguments: [
             (ok, "200 ok", 1),
             (head("200 OK", "content-length: 2", "connection: close") + "ok", "200 ok", 2),
@@ -64,7 +63,7 @@ struct HostileServerTests {
                 "200 ok", 1
             ),
             (head("100 Continue") + head("103 Early Hints", "link: a") + ok, "200 ok", 1),
-            // What follows an answer: another one, the beginning of one, and what is none at all.
+            // Bytes after a response: another one, the beginning of one, and garbage.
             (ok + head("200 OK", "content-length: 4") + "evil", "200 ok", 2),
             (ok + "HTTP/1.1 200 OK\r\nx: ", "200 ok", 2),
             (ok + "H", "200 ok", 2),
@@ -79,7 +78,7 @@ struct HostileServerTests {
     }
 
     @Test(
-        "answers that are none",
+        "malformed responses are rejected",
         arguments: [
             head("101 Switching Protocols", "upgrade: x", "connection: upgrade"),
             head("2000 OK"),
@@ -97,7 +96,7 @@ struct HostileServerTests {
     }
 
     @Test(
-        "chunks of a wrong size cut an answer short",
+        "chunks of a wrong size cut a response short",
         arguments: [
             "g\r\nok\r\n0\r\n\r\n", "-1\r\nok\r\n", "2\r\nokay\r\n0\r\n\r\n",
             "fffffffffffffffff\r\n",
@@ -110,7 +109,7 @@ struct HostileServerTests {
         #expect(count == 2)
     }
 
-    @Test("connections that end before, in and at the end of an answer")
+    @Test("connections that end before, during and after a response")
     func ends() async throws {
         let cases: [([Step], String)] = [
             ([.close], "closed"),
@@ -131,7 +130,7 @@ struct HostileServerTests {
                 ],
                 "cut 200 closed"
             ),
-            // Without a length the end of the connection is the end of the answer: RFC 9112 §6.3.
+            // Without a length, the response ends with the connection: RFC 9112 §6.3.
             ([.send("HTTP/1.1 200 OK\r\n\r\nuntil the end"), .close], "200 until the end"),
             (
                 [.send("HTTP/1.1 200 OK\r\n\r\nuntil"), .pause(ms: 20), .send("!"), .close],
@@ -149,7 +148,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("heads, status lines, 1xx, extensions and trailers without end are cut off early")
+    @Test("endless heads, status lines, 1xx responses, extensions and trailers are cut off")
     func floods() async throws {
         let kilobyte = String(repeating: "x", count: 1024)
         let floods: [(String, [Step])] = [
@@ -187,7 +186,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("bodies without end are cut off at their bound, those announced as too long at the head")
+    @Test("endless bodies are cut off at the limit, and too long announced ones at the head")
     func bodies() async throws {
         let megabyte = 1 << 20
         let kilobyte = String(repeating: "x", count: 1024)
@@ -221,11 +220,11 @@ struct HostileServerTests {
         }
     }
 
-    @Test("what a server says before it is asked is nobody's answer")
-    func unasked() async throws {
+    @Test("unsolicited bytes are never taken as a response")
+    func unsolicited() async throws {
         let evil = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
         let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
-        // Between two requests, some time after the first answer.
+        // Between two requests, some time after the first response.
         try await ScriptedServer.run { request in
             request.connection == 1 ? [.send(good), .pause(ms: 50), .send(evil)] : [.send(good)]
         } _: { server in
@@ -238,7 +237,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("an answer before the request was sent counts, and ends the connection")
+    @Test("a response before the request was sent is used, and closes the connection")
     func early() async throws {
         let refusal = "HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno"
         let body = String(repeating: "x", count: 8 << 20)
@@ -252,13 +251,13 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a GET is sent again when the connection it was given is dead; a POST is not")
+    @Test("a GET is repeated when its reused connection is dead; a POST is not")
     func race() async throws {
         let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
         for end in [Step.close, .reset] {
             for isPost in [false, true] {
                 try await ScriptedServer.run { request in
-                    // The second request of a connection finds it dead.
+                    // The connection is dead when its second request is sent.
                     request.request == 1 ? [.send(good)] : [end]
                 } _: { server in
                     let client = PooledClient()
@@ -276,7 +275,7 @@ struct HostileServerTests {
                 }
             }
         }
-        // Not for ever: a new connection that dies is an answer, too.
+        // A new connection that closes is not retried.
         try await ScriptedServer.run { request in
             request.connection == 1 && request.request == 1 ? [.send(good)] : [.close]
         } _: { server in
@@ -286,7 +285,7 @@ struct HostileServerTests {
             #expect(server.connections == 2)
             await client.close()
         }
-        // Nor when a byte of an answer came.
+        // A request is not retried after a byte of its response.
         try await ScriptedServer.run { request in
             request.request == 1 ? [.send(good)] : [.send("H"), .close]
         } _: { server in

@@ -2,9 +2,9 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Which connection serves which request")
+@Suite("OriginPool")
 struct OriginPoolTests {
-    /// A connection, or a request, of which only the identity counts.
+    /// A connection or a request; only its identity matters.
     private final class Thing {}
 
     private typealias Pool = OriginPool<Thing, Thing>
@@ -13,27 +13,27 @@ struct OriginPoolTests {
         Pool(connectionsMax: connectionsMax, waitingMax: waitingMax)
     }
 
-    /// What a request is told, in a word.
+    /// The name of an action.
     private func word(_ action: Pool.Action) -> String {
         switch action {
         case .none: "none"
         case .start: "start"
         case .open(let owner): owner == nil ? "open" : "open for"
-        case .tooManyWaiting: "crowded"
+        case .tooManyWaiting: "too many"
         case .unreachable: "unreachable"
         }
     }
 
-    @Test("each request that waits has a connection made for it, up to the bound")
+    @Test("a connection is made for each waiting request, up to the limit")
     func opens() {
         var pool = pool()
         #expect(word(pool.request(Thing())) == "open")
         #expect(word(pool.request(Thing())) == "open")
         #expect(word(pool.request(Thing())) == "none")
-        #expect(word(pool.request(Thing())) == "crowded")
+        #expect(word(pool.request(Thing())) == "too many")
     }
 
-    @Test("who waits longest is served first, and the connection used last is used first")
+    @Test("the oldest request is served first, by the most recently used connection")
     func order() {
         var pool = pool()
         let (first, second) = (Thing(), Thing())
@@ -52,14 +52,14 @@ struct OriginPoolTests {
         #expect(used === two)
     }
 
-    @Test("a connection that cannot be made fails one request, the first")
+    @Test("a connection that cannot be made fails the oldest request")
     func unreachable() {
         var pool = pool(connectionsMax: 1)
         let (first, second) = (Thing(), Thing())
         _ = pool.request(first)
         _ = pool.request(second)
         guard case .unreachable(let failed) = pool.failedToOpen(for: nil, wasOwned: false) else {
-            return #expect(Bool(false), "nobody failed")
+            return #expect(Bool(false), "no request failed")
         }
         #expect(failed === first)
         #expect(word(pool.openIfNeeded()) == "open")
@@ -67,7 +67,7 @@ struct OriginPoolTests {
         #expect(pool.isEmpty)
     }
 
-    @Test("a lost connection is replaced only if somebody waits")
+    @Test("a lost connection is replaced only if a request waits")
     func lost() {
         var pool = pool(connectionsMax: 1)
         _ = pool.request(Thing())
@@ -82,7 +82,7 @@ struct OriginPoolTests {
         #expect(pool.isEmpty)
     }
 
-    @Test("a request that is repeated gets a new connection, not another old one")
+    @Test("a retried request gets a new connection, not another old one")
     func again() {
         var pool = pool()
         let request = Thing()
@@ -105,7 +105,7 @@ struct OriginPoolTests {
         #expect(served === request && by === new)
     }
 
-    @Test("a request takes the connection used last that leads where it may go")
+    @Test("a request takes the most recently used connection to a permitted address")
     func fitting() {
         var pool = pool()
         _ = pool.request(Thing())
@@ -119,12 +119,12 @@ struct OriginPoolTests {
         #expect(used === one && pool.hasIdle)
         #expect(
             word(pool.request(Thing(), fits: { $0 === one })) == "none",
-            "as many as may be are made"
+            "the limit of connections is reached"
         )
     }
 
-    @Test("a request that left is not served, and the connection made for it serves another")
-    func left() {
+    @Test("a cancelled request is not served, and the connection made for it serves another")
+    func cancelled() {
         var pool = pool(connectionsMax: 1)
         let (first, second) = (Thing(), Thing())
         _ = pool.request(first)
@@ -136,7 +136,7 @@ struct OriginPoolTests {
         #expect(served === second)
     }
 
-    @Test("idle connections are retired, busy ones are not")
+    @Test("idle connections are removed, busy ones are not")
     func retired() {
         var pool = pool()
         _ = pool.request(Thing())

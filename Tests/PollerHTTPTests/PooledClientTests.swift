@@ -6,11 +6,11 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("The client, over real sockets")
+@Suite("PooledClient over real sockets")
 struct PooledClientTests {
     private static let hello = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
 
-    @Test("requests are sent whole, and use a connection one after the other")
+    @Test("requests are sent completely, and share a connection in sequence")
     func keepAlive() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello)]
@@ -33,8 +33,8 @@ struct PooledClientTests {
         }
     }
 
-    @Test("many at once each get their own answer")
-    func own() async throws {
+    @Test("concurrent requests each get their own response")
+    func concurrent() async throws {
         try await ScriptedServer.run { request in
             let path = request.text.split(separator: " ")[1]
             return [.send("HTTP/1.1 200 OK\r\ncontent-length: \(path.count)\r\n\r\n\(path)")]
@@ -57,7 +57,7 @@ struct PooledClientTests {
         }
     }
 
-    @Test("a request stays on the event loop it was made on")
+    @Test("a request stays on the event loop of its caller")
     func loops() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello)]
@@ -78,7 +78,7 @@ struct PooledClientTests {
         }
     }
 
-    @Test("beyond the bound of connections requests wait, beyond that of waiting they fail")
+    @Test("requests beyond the connection limit wait, and those beyond the queue limit fail")
     func bounds() async throws {
         var limits = ConnectionLimits()
         limits.connectionsMax = 2
@@ -92,15 +92,15 @@ struct PooledClientTests {
                 return await group.reduce(into: [HTTPResult?]()) { $0.append($1) }
             }
             await client.close()
-            let crowded = outcomes.count { $0?.failure == .tooManyWaiting }
-            // Two are sent when their connections are there; until then they wait, too.
-            #expect((3...5).contains(crowded))
-            #expect(outcomes.count { (try? $0.answered()) != nil } == 8 - crowded)
+            let rejected = outcomes.count { $0?.failure == .tooManyWaiting }
+            // Two requests are sent when their connections are open; until then they wait too.
+            #expect((3...5).contains(rejected))
+            #expect(outcomes.count { (try? $0.answered()) != nil } == 8 - rejected)
             #expect(server.connections <= 2)
         }
     }
 
-    @Test("a deadline ends a request wherever it is")
+    @Test("a deadline ends a request in any phase")
     func deadlines() async throws {
         let slow: [[ScriptedServer.Step]] = [
             [],
@@ -119,18 +119,19 @@ struct PooledClientTests {
                 let ms = (NIODeadline.now() - began).nanoseconds / 1_000_000
                 #expect(result?.failure == .deadline, "\(steps)")
                 #expect((990..<6000).contains(ms), "\(ms)")
-                // On a busy machine the time may be over before the connection is there; that one is kept.
+                // On a busy machine the deadline may pass before the connection is open; that
+                // connection is kept.
                 try await eventually { server.ended == server.requests.count }
                 await client.close()
             }
         }
     }
 
-    @Test("nobody there, nowhere to go, a name that was not looked up")
+    @Test("a closed port, a missing address and a closed client fail")
     func unreachable() async throws {
         let client = PooledClient()
-        let nobody = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
-        let refused = await client.get("/", at: nobody)
+        let closedPort = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+        let refused = await client.get("/", at: closedPort)
         guard case .unreachable? = refused?.failure else {
             Issue.record("\(String(describing: refused))")
             return
@@ -140,10 +141,10 @@ struct PooledClientTests {
         let unknown = await client.get("/", origin, [])
         #expect(unknown?.failure == .unresolved)
         await client.close()
-        #expect(await client.get("/", at: nobody) == nil)
+        #expect(await client.get("/", at: closedPort) == nil)
     }
 
-    @Test("a connection that leads elsewhere gets no byte")
+    @Test("a connection to another address gets no byte")
     func wrongPeer() async throws {
         try await ScriptedServer.run { _ in
             [.send(Self.hello)]
@@ -162,7 +163,7 @@ struct PooledClientTests {
         }
     }
 
-    @Test("idle connections are closed after their time, worn ones after their last answer")
+    @Test("idle connections are closed after a time, old ones after their last response")
     func ageing() async throws {
         var idle = ConnectionLimits()
         idle.idleMs = 1
@@ -183,7 +184,7 @@ struct PooledClientTests {
         }
     }
 
-    @Test("closing cuts off what is under way, and a client that is dropped keeps no connection")
+    @Test("closing cancels requests, and a released client closes its connections")
     func closing() async throws {
         try await ScriptedServer.run { _ in
             []
@@ -204,7 +205,7 @@ struct PooledClientTests {
     }
 }
 
-/// One event loop as the executor of tasks.
+/// One event loop as a task executor.
 private final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
@@ -218,15 +219,15 @@ private final class LoopExecutor: TaskExecutor {
     }
 }
 
-// MARK: - In a few words
+// MARK: - Helpers
 
-/// A request that came to another end than the test wants.
+/// A request with another outcome than the test expects.
 struct Unanswered: Error {
     let result: HTTPResult?
 }
 
 extension HTTPResult {
-    /// Why there is no whole answer.
+    /// Why there is no complete response.
     var failure: HTTPFailure? {
         switch outcome {
         case .answered: nil
@@ -236,7 +237,7 @@ extension HTTPResult {
 }
 
 extension HTTPResult? {
-    /// The whole answer.
+    /// Returns the complete response.
     func answered() throws(Unanswered) -> HTTPReply {
         guard case .answered(let reply)? = self?.outcome else { throw Unanswered(result: self) }
         return reply
@@ -246,7 +247,7 @@ extension HTTPResult? {
 extension PooledClient {
     func get(_ path: String, _ server: ScriptedServer, timeoutMs: Int64 = 8000) async -> HTTPResult?
     {
-        // The server listens there, or the test has failed already.
+        // If the server does not listen, the test has already failed.
         let address = try? SocketAddress(ipAddress: "127.0.0.1", port: server.port)
         guard let address else { return nil }
         return await get(path, at: address, timeoutMs: timeoutMs)
@@ -300,12 +301,12 @@ extension PooledClient {
     }
 }
 
-/// Waits for a fact that another thread makes true, at most ten seconds.
+/// Waits at most ten seconds until a condition set by another thread is true.
 func eventually(_ fact: () -> Bool) async throws {
     for _ in 0..<1000 {
         if fact() { return }
-        // A fact of another thread rings no bell here.
+        // Nothing signals a change of the condition.
         try await Task.sleep(for: .milliseconds(10))
     }
-    Issue.record("it never came true")
+    Issue.record("the condition never became true")
 }

@@ -9,29 +9,31 @@ import Synchronization
 import Glibc
 #endif
 
-/// A server on a free loopback port that sends exactly the bytes a test wants, when it wants them.
+/// A server on a free loopback port that sends exactly the bytes of a script, at the times of a
+/// script.
 final class ScriptedServer: Sendable {
-    /// What it does next.
+    /// The next action of the server.
     enum Step: Sendable {
         case send(String)
-        /// The same bytes again and again, until the connection ends.
+        /// Sends the same bytes repeatedly until the connection ends.
         case flood(String)
-        /// One byte at a time, this far apart, until the connection ends.
+        /// Sends one byte at a time at an interval, until the connection ends.
         case drip(String, everyMs: Int64)
         case pause(ms: Int64)
-        /// An orderly end; over TLS with its notice.
+        /// Closes in order; over TLS with a close notification.
         case close
-        /// An end of the socket alone, whatever stands above it.
+        /// Closes the socket without a TLS close notification.
         case cut
-        /// A reset.
+        /// Resets the connection.
         case reset
     }
 
-    /// Which request it is: of which connection, and which of its requests, both from 1.
+    /// A received request: the number of its connection, and its number on that connection, both
+    /// from 1.
     struct Request: Hashable, Sendable {
         let connection: Int
         let request: Int
-        /// All that was sent for it, head and body.
+        /// The head and body as received.
         let text: String
     }
 
@@ -51,7 +53,7 @@ final class ScriptedServer: Sendable {
         self.script = script
     }
 
-    /// Runs `body` with a server that does for each request what `script` says.
+    /// Runs `body` with a server that performs the steps of `script` for each request.
     static func run(
         tls: NIOSSLContext? = nil,
         onAccept: [Step] = [],
@@ -78,11 +80,11 @@ final class ScriptedServer: Sendable {
         try await channel.close().get()
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
-    /// Every request so far.
+    /// All requests so far.
     var requests: [Request] { state.withLock { $0.received } }
-    /// Connections so far, and those of them that have ended.
+    /// The number of connections so far, and of those that have ended.
     var connections: Int { state.withLock { $0.connections } }
     var ended: Int { state.withLock { $0.ended } }
 
@@ -100,7 +102,7 @@ final class ScriptedServer: Sendable {
 
     fileprivate func end() { state.withLock { $0.ended += 1 } }
 
-    /// Answers one connection; confined to its event loop.
+    /// Handles one connection; confined to its event loop.
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -109,7 +111,7 @@ final class ScriptedServer: Sendable {
         private var number = 0
         private var requestCount = 0
         private var text = ""
-        /// Bytes of a request's body that have not come yet.
+        /// Bytes of a request's body that have not arrived yet.
         private var unread = 0
 
         init(_ server: ScriptedServer) {
@@ -123,7 +125,7 @@ final class ScriptedServer: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             var bytes = unwrapInboundIn(data)
-            // The rest of a body, which nothing is done with.
+            // The rest of a body, which is ignored.
             let skipped = min(unread, bytes.readableBytes)
             bytes.moveReaderIndex(forwardBy: skipped)
             unread -= skipped
@@ -132,7 +134,7 @@ final class ScriptedServer: Sendable {
                 let length = text[..<end.lowerBound].lowercased().split(separator: "\r\n")
                     .first { $0.hasPrefix("content-length:") }
                     .flatMap { Int($0.dropFirst(15).drop(while: \.isWhitespace)) }
-                // A body that has not come yet is not waited for: an early answer is one of the tests.
+                // The server does not wait for the body: one of the tests needs an early response.
                 let body = text[end.upperBound...].prefix(length ?? 0)
                 unread = (length ?? 0) - body.utf8.count
                 requestCount += 1
@@ -164,7 +166,7 @@ final class ScriptedServer: Sendable {
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
                 run(rest, context)
             case .flood(let text) where text.utf8.count < 16 << 10:
-                // In large pieces: a turn of the event loop for each line would take all day.
+                // In large pieces: one event loop iteration per line would take too long.
                 let many = String(repeating: text, count: (32 << 10) / text.utf8.count)
                 run([.flood(many)], context)
             case .flood(let text):
@@ -181,7 +183,7 @@ final class ScriptedServer: Sendable {
             case .pause(let ms): later(ms, rest)
             case .close: context.close(promise: nil)
             case .cut:
-                // Below TLS: what it would say in farewell is not sent.
+                // Closes below TLS, so that no close notification is sent.
                 let tls = try? context.pipeline.syncOperations.context(
                     handlerType: NIOSSLServerHandler.self
                 )

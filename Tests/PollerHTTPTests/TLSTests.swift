@@ -6,16 +6,16 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("Over TLS")
+@Suite("TLS")
 struct TLSTests {
     private static let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
-    /// A server with a certificate for `name`, and a client that believes it; `protocols` are what it
-    /// speaks, by ALPN.
+    /// Runs a server with a certificate for `name`, and a client that trusts it if `isTrusted`;
+    /// `protocols` are those that the server offers by ALPN.
     private func run(
         _ name: String = "pay.example.test",
         protocols: [String] = ["http/1.1"],
-        believes: Bool = true,
+        isTrusted: Bool = true,
         _ script: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step],
         _ body: (PooledClient, ScriptedServer) async throws -> Void
     ) async throws {
@@ -29,7 +29,7 @@ struct TLSTests {
         configuration.applicationProtocols = protocols
         let context = try NIOSSLContext(configuration: configuration)
         try await ScriptedServer.run(tls: context, script) { server in
-            let client = PooledClient(trustRoots: believes ? .file(pair.certificate) : .default)
+            let client = PooledClient(trustRoots: isTrusted ? .file(pair.certificate) : .default)
             try await body(client, server)
             await client.close()
         }
@@ -46,7 +46,7 @@ struct TLSTests {
         return await client.get("/", origin, [address], timeoutMs: timeoutMs)
     }
 
-    @Test("the name is proved, the address is the judged one, the connection serves again")
+    @Test("the name is verified, the approved address is used, and the connection is reused")
     func proved() async throws {
         try await run { _ in
             [.send(Self.answer)]
@@ -60,7 +60,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a certificate for another name, or of nobody known, gets no request")
+    @Test("with a certificate for another name or of an unknown authority, no request is sent")
     func unproved() async throws {
         try await run("other.example.test") { _ in
             [.send(Self.answer)]
@@ -70,17 +70,17 @@ struct TLSTests {
             }
             #expect(server.requests.isEmpty)
         }
-        try await run(believes: false) { _ in
+        try await run(isTrusted: false) { _ in
             [.send(Self.answer)]
         } _: { client, server in
             guard case .tls? = try await get(client, server)?.failure else {
-                return #expect(Bool(false), "nobody known")
+                return #expect(Bool(false), "unknown authority")
             }
             #expect(server.requests.isEmpty)
         }
     }
 
-    @Test("an authority that was added is trusted besides those of the machine")
+    @Test("an added authority is trusted in addition to those of the machine")
     func added() async throws {
         let pair = try CertificatePair(name: "pay.example.test")
         defer { pair.remove() }
@@ -101,23 +101,23 @@ struct TLSTests {
         }
     }
 
-    @Test("why a certificate is not believed is said without paths of the machine that built us")
+    @Test("a certificate error contains no source paths of the build machine")
     func words() async throws {
-        try await run(believes: false) { _ in
+        try await run(isTrusted: false) { _ in
             [.send(Self.answer)]
         } _: { client, server in
             guard case .tls(let words)? = try await get(client, server)?.failure else {
-                return #expect(Bool(false), "nobody known")
+                return #expect(Bool(false), "unknown authority")
             }
             #expect(words.contains("CERTIFICATE_VERIFY_FAILED"))
             #expect(!words.contains("/") && !words.contains(".cc"))
         }
     }
 
-    @Test("a server that speaks HTTP/2 alone is a failure that says so")
+    @Test("a server that supports only HTTP/2 causes a failure that says so")
     func onlyHTTP2() async throws {
         try await run(protocols: ["h2"]) { _ in
-            // What it says in frames, whatever was agreed upon: SETTINGS.
+            // An HTTP/2 SETTINGS frame, sent whatever was negotiated.
             [.send("\u{0}\u{0}\u{0}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}")]
         } _: { client, server in
             switch try await get(client, server)?.failure {
@@ -127,7 +127,7 @@ struct TLSTests {
         }
     }
 
-    @Test("an end without notice is none: what came is cut short, unless it had a length")
+    @Test("without a close notification, a response is cut short unless it had a length")
     func truncated() async throws {
         let open = "HTTP/1.1 200 OK\r\n\r\nuntil the end"
         for (steps, isWhole) in [
@@ -152,7 +152,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a connection that was cut without notice between two requests costs no poll")
+    @Test("a request is repeated if its connection was cut without notification")
     func race() async throws {
         try await run { request in
             request.request == 1 ? [.send(Self.answer)] : [.cut]
@@ -162,7 +162,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a server that never answers the handshake costs the deadline and no more")
+    @Test("a server that never completes the handshake causes a timeout")
     func silent() async throws {
         try await ScriptedServer.run { _ in
             []
@@ -180,7 +180,7 @@ struct TLSTests {
     }
 }
 
-/// A certificate for one name that only itself vouches for, made by `openssl`.
+/// A self-signed certificate for one name, made by `openssl`.
 private struct CertificatePair {
     private let folder: URL
     let certificate: String
@@ -205,7 +205,7 @@ private struct CertificatePair {
         guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
     }
 
-    /// Removes the files; a temporary folder may stay behind.
+    /// Removes the files; a temporary folder may remain.
     func remove() {
         try? FileManager.default.removeItem(at: folder)
     }

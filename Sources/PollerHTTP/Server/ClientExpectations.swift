@@ -2,39 +2,39 @@ package import NIOCore
 package import NIOHTTP1
 import SafeNumbers
 
-/// What HTTP promises every client of a listener, beside what the framework behind it does.
+/// Guarantees of HTTP to the clients of a listener that the framework behind it does not provide.
 ///
-/// | the client | gets |
+/// | the client | receives |
 /// |---|---|
-/// | sends `HEAD` | the head that `GET` has, and no body (RFC 9110 §9.3.2) |
-/// | speaks HTTP/1.0 | an answer without `Transfer-Encoding`, whose end is that of the connection (RFC 9112 §6.1) |
-/// | sends `Expect: 100-continue` | `100 Continue` when its turn has come (RFC 9110 §10.1.1) |
+/// | sends `HEAD` | the headers of `GET`, and no body (RFC 9110 §9.3.2) |
+/// | uses HTTP/1.0 | a response without `Transfer-Encoding` that ends with the connection (RFC 9112 §6.1) |
+/// | sends `Expect: 100-continue` | `100 Continue`, in the order of its requests (RFC 9110 §10.1.1) |
 ///
-/// *HEAD* reaches the framework as `GET`, so that no route can have one and lack the other.
-/// *HTTP/1.0* is told to the framework as `Connection: close`.
-/// *100 Continue* is sent once the answers before it are sent, and not for a body that no route reads: that is refused
-/// without it, and the client need not send it.
+/// *HEAD* reaches the framework as `GET`, so no route can support one and lack the other.
+/// *HTTP/1.0* requests get the header `Connection: close` for the framework. *100 Continue* is sent
+/// after all earlier responses. It is not sent for a body longer than any route reads. Such a
+/// request is rejected without it, and the client need not send the body.
 ///
-/// It is placed right behind the decoder, where the version is known. A class, as NIO requires; confined to the event
-/// loop of its channel.
+/// The handler is placed right after the decoder, where the version is known. A class, as NIO
+/// requires; confined to the event loop of its channel.
 package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPServerRequestPart
     package typealias OutboundIn = HTTPServerResponsePart
     package typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request whose answer is not sent yet.
+    /// A request whose response is not sent yet.
     private struct Exchange {
         let isHead: Bool
         let isOld: Bool
-        /// Whether its body is held back until it is asked for.
+        /// Whether the client waits for `100 Continue` before it sends the body.
         var isWaiting: Bool
 
         init(_ head: HTTPRequestHead, bodyBytesMax: Int) {
             isHead = head.method == .HEAD
             isOld = HostField.isOld(head)
             let announced = head.headers.first(name: "content-length")
-            // A length that no number holds is more than any body may have.
+            // A length that no integer can hold exceeds every limit.
             let length = announced.map { Int(decimal: $0) ?? .max } ?? 0
             let hasBody = length > 0 || head.headers.contains(name: "transfer-encoding")
             isWaiting =
@@ -47,15 +47,15 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
 
     /// The longest body that any route reads.
     private let bodyBytesMax: Int
-    /// In the order of the requests, which is that of their answers.
+    /// In the order of the requests, which is that of the responses.
     private var exchanges = CircularBuffer<Exchange>()
 
-    /// Expectations of one connection.
+    /// Makes a handler for one connection.
     package init(bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
     }
 
-    /// Adds it to a channel that has a decoder of requests.
+    /// Adds the handler to a channel that has a request decoder.
     package static func add(to channel: any Channel, bodyBytesMax: Int) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
@@ -75,7 +75,7 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
             permit(context)
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body, .end:
-            // It sends its body without having been asked.
+            // The client sends its body without waiting for `100 Continue`.
             if !exchanges.isEmpty {
                 exchanges[exchanges.index(before: exchanges.endIndex)].isWaiting = false
             }
@@ -89,12 +89,13 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
         promise: EventLoopPromise<Void>?
     ) {
         guard let exchange = exchanges.first else {
-            // Of a request that could not be read.
+            // The response to a request that could not be parsed.
             return context.write(data, promise: promise)
         }
         switch unwrapOutboundIn(data) {
         case .head(var head) where exchange.isOld:
-            // The encoder writes chunks for a length that is not known, unless the answer is of HTTP/1.0, too.
+            // The encoder would use chunked encoding for a response of unknown length, unless the
+            // response is of HTTP/1.0 too.
             if !head.headers.contains(name: "content-length") { head.version = .http1_0 }
             head.headers.replaceOrAdd(name: "connection", value: "close")
             context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -108,7 +109,7 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
         case .end:
             _ = exchanges.removeFirst()
             if exchange.isHead {
-                // The encoder would end chunks that were never begun.
+                // The encoder would end a chunked body that was never started.
                 writeNothing(context, promise)
             } else {
                 context.write(data, promise: promise)
@@ -117,7 +118,7 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
         }
     }
 
-    /// Asks the client whose turn it is for its body.
+    /// Sends `100 Continue` if the next client request waits for it.
     private func permit(_ context: ChannelHandlerContext) {
         guard exchanges.first?.isWaiting == true else { return }
         exchanges[exchanges.startIndex].isWaiting = false
@@ -125,7 +126,7 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Completes a promise in its turn.
+    /// Completes a promise in the order of the writes.
     private func writeNothing(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?)
     {
         guard promise != nil else { return }

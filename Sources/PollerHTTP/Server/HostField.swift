@@ -3,11 +3,11 @@ package import NIOHTTP1
 
 /// The `Host` header of a request: exactly one, with a valid value (RFC 9112 §3.2).
 ///
-/// A request with two hosts may mean one server to a proxy and another server to us, and a request
-/// without a host bypasses the check of keyless servers. HTTP/1.0 has no such header, so there it may
-/// be missing.
+/// A proxy and this server may interpret a request with two hosts differently, and a request
+/// without a host bypasses the check of keyless servers. HTTP/1.0 has no such header, so there it
+/// may be missing.
 package enum HostField {
-    /// Whether the request is to be refused with 400.
+    /// Returns whether the request must be rejected with 400.
     package static func isInvalid(_ head: HTTPRequestHead) -> Bool {
         var hosts = 0
         for header in head.headers where header.name.lowercased() == "host" {
@@ -17,18 +17,20 @@ package enum HostField {
         return hosts > 1 || hosts == 0 && !isOld(head)
     }
 
-    /// Whether the request is of HTTP/1.0 or older.
+    /// Returns whether the request uses HTTP/1.0 or older.
     package static func isOld(_ head: HTTPRequestHead) -> Bool {
         head.version == .http1_0 || head.version == .http0_9
     }
 
-    /// Whether a value is `uri-host [":" port]`; an empty host belongs to no `http` URL.
+    /// Returns whether a value is `uri-host [":" port]`.
+    ///
+    /// An `http` URL never has an empty host.
     private static func isValid(_ value: String) -> Bool {
         !value.isEmpty && !value.hasPrefix(":") && value.utf8.allSatisfy(isAllowed)
     }
 
-    /// The bytes of registered names, addresses and ports (RFC 3986 §3.2.2), which have neither a
-    /// user nor a path.
+    /// Returns whether a byte occurs in registered names, addresses and ports (RFC 3986 §3.2.2),
+    /// which contain neither a user nor a path.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -39,17 +41,17 @@ package enum HostField {
     }
 }
 
-/// Refuses a request without a valid ``HostField`` like one that is not HTTP: the server answers the
-/// requests before it, then 400, and closes the connection.
+/// Rejects a request without a valid ``HostField`` as if it were malformed: the server responds to
+/// the requests before it, then with 400, and closes the connection.
 ///
-/// It is placed behind the decoder, because the version of the request is not known later.
+/// The handler is placed after the decoder, because the version of the request is not known later.
 package final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPServerRequestPart
 
     private var isRefused = false
 
-    /// A check of one connection.
+    /// Makes a check for one connection.
     package init() {}
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -61,7 +63,7 @@ package final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// Adds a check to a channel that has a decoder of requests.
+    /// Adds a check to a channel that has a request decoder.
     package static func add(to channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)

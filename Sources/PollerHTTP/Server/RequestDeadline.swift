@@ -1,22 +1,24 @@
 package import NIOCore
 
-/// Closes a connection whose client does not send a request, or does not read the answer, in time.
+/// Closes a connection whose client does not send a request, or does not read the response, in
+/// time.
 ///
-/// Without it a client that sends one header a minute holds a connection, and ten thousand of them
-/// hold every slot of the listener: no other bound applies before a request is complete (Slowloris).
+/// Without it, a client that sends one header a minute keeps a connection open, and ten thousand of
+/// them take every slot of the listener. No other limit applies before a request is complete
+/// (Slowloris).
 ///
 /// | the client | the connection is closed |
 /// |---|---|
 /// | sends nothing after connecting, or its first head slowly | `head` after connecting |
 /// | sends a later head slowly | `head` after its first byte |
-/// | does not read its answer | after `stall` in which the socket took less than 32 KiB |
-/// | keeps its side open after we have closed ours | `linger` after that |
+/// | does not read its response | after `stall` in which the socket accepted less than 32 KiB |
+/// | keeps its side open after the server closed its own | `linger` after that |
 ///
-/// The span between two requests is bounded by the idle timeout of the server, and the body of a
-/// request by its route.
+/// The server's idle timeout limits the time between two requests, and each route limits the body
+/// of a request.
 ///
-/// Two handlers share the state: this one sees bytes before they are decoded (and before TLS), and
-/// ``Heads`` sees the decoded parts.
+/// Two handlers share the state: this one receives bytes before they are decoded (and before TLS),
+/// and ``Heads`` receives the decoded parts.
 package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -27,14 +29,15 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     package struct Limits: Sendable {
         /// From connecting, or from the first byte, to a complete head.
         ///
-        /// A phone on a train needs as long for 16 KiB. nginx waits a minute, Apache 20 s.
+        /// A phone on a slow connection needs as long for 16 KiB. nginx waits a minute, Apache 20
+        /// s.
         package var head = TimeAmount.seconds(15)
-        /// For 32 KiB of an answer, which is the distance between NIO's two watermarks.
+        /// For 32 KiB of a response, which is the distance between NIO's two watermarks.
         package var stall = TimeAmount.seconds(30)
-        /// From our end of the connection to the client's.
+        /// From closing the server's side of the connection to the end of the client's side.
         package var linger = TimeAmount.seconds(5)
 
-        /// The limits of the listeners.
+        /// Makes the limits that the listeners use.
         package init() {}
     }
 
@@ -44,11 +47,13 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     private var headTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
     private var lingerTimer: Scheduled<Void>?
-    /// A head is complete and has no answer yet: further bytes are its body.
+    /// A head is complete and has no response yet: further bytes belong to its body.
     private var isInRequest = false
 
-    /// Deadlines of a connection that holds `arrival` until its first head is complete: whatever the
-    /// listener counts its connections without a request by.
+    /// Makes the deadlines of a connection.
+    ///
+    /// They hold `arrival` until the first head is complete. A listener passes the slot by which it
+    /// counts connections without a request.
     package init(arrival: AnyObject? = nil, limits: Limits = Limits()) {
         self.arrival = arrival
         self.limits = limits
@@ -96,7 +101,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     package func handlerRemoved(context: ChannelHandlerContext) { cancel() }
 
-    /// Part of a request has been decoded: its head is complete.
+    /// A part of a request has been decoded, so its head is complete.
     private func requestBegan() {
         isInRequest = true
         arrival = nil
@@ -117,18 +122,19 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         return context.eventLoop.scheduleTask(in: span) { channel.close(promise: nil) }
     }
 
-    /// Reports decoded parts to the deadline of its channel: the first part of a request is its head.
+    /// Reports decoded parts to the deadline of the same channel: the first part of a request is
+    /// its head.
     package final class Heads: ChannelInboundHandler, RemovableChannelHandler {
-        /// Any type the decoder produces; this handler does not unwrap it.
+        /// Any type that the decoder produces; this handler does not unwrap it.
         package typealias InboundIn = Never
 
         private var deadline: RequestDeadline?
 
-        /// A handler for behind the decoder.
+        /// Makes a handler to place after the decoder.
         package init() {}
 
         package func handlerAdded(context: ChannelHandlerContext) {
-            // A channel without the handler has no deadline to report to.
+            // A channel without a deadline handler has nothing to report to.
             deadline = try? context.pipeline.syncOperations.handler(type: RequestDeadline.self)
         }
 
