@@ -2,26 +2,26 @@ package import NIOCore
 package import Poller
 import Synchronization
 
-/// Decides which addresses a customer's URL may make us connect to (SSRF).
+/// Decides which addresses a customer's URL may make this process connect to (SSRF).
 ///
-/// It looks at the address that is about to be connected and at nothing else: names and their
-/// spellings (`127.1`, `0x7f000001`, a name that resolves differently the second time) prove
-/// nothing. Only the operator's allow-list opens what is blocked, never a customer, and nothing
-/// opens ``OwnListeners``. An address that a translator or a tunnel leads on from is judged by where
-/// it leads, too.
+/// It checks the address that is about to be connected and nothing else. Names and their spellings
+/// (`127.1`, `0x7f000001`, a name that resolves differently the second time) prove nothing. Only
+/// the operator's allow-list permits a blocked address, never a customer, and nothing permits
+/// ``OwnListeners``. An address that leads through a translator or a tunnel is also judged by its
+/// destination.
 package struct AddressGuard: Sendable {
-    /// What may be done with an address.
+    /// The decision about an address.
     package enum Verdict: Hashable, Sendable {
         /// An address of the public internet.
         case open
-        /// The operator has named it.
+        /// An address that the operator has allowed.
         case allowed
-        /// Not to be connected.
+        /// An address that must not be connected.
         case blocked
     }
 
-    /// Everything that is not the public internet: the IANA special-purpose registries
-    /// (RFC 6890 and successors), multicast, and the metadata services of clouds.
+    /// All ranges outside the public internet: the IANA special-purpose registries (RFC 6890 and
+    /// successors), multicast, and the metadata services of clouds.
     private static let blocked: [AddressRange] = {
         let texts = [
             "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
@@ -31,8 +31,7 @@ package struct AddressGuard: Sendable {
             "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20",
             "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
         ]
-        // Constants: a text that does not parse leaves its range out, and the test of this list
-        // sees that.
+        // Constants: a text that does not parse is left out, which the test of this list detects.
         return texts.compactMap { try? AddressRange($0) }
     }()
 
@@ -40,10 +39,11 @@ package struct AddressGuard: Sendable {
     private let translators: [NAT64Prefix]
     private let ownListeners: OwnListeners
 
-    /// A guard with the operator's exceptions.
+    /// Makes a guard with the operator's exceptions.
     ///
-    /// `translators` are those of this network, besides the well-known one; `ownListeners` are
-    /// blocked even inside an allowed range, or a customer's URL could talk to our admin port.
+    /// `translators` are those of this network, in addition to the well-known one. `ownListeners`
+    /// are blocked even inside an allowed range: otherwise a customer's URL could reach the admin
+    /// port.
     package init(
         allowing: [AddressRange] = [],
         translators: [NAT64Prefix] = [],
@@ -61,13 +61,14 @@ package struct AddressGuard: Sendable {
         let inner = translated + ip.tunnelled
         for end in [ip] + inner where ownListeners.contains(end, port: port) { return .blocked }
         if isAllowed(ip) { return .allowed }
-        // A translator's prefix is no address of anybody: only where it leads counts.
+        // An address with a translator's prefix belongs to no host: only its destination counts.
         if translated.isEmpty, isBlocked(ip) { return .blocked }
         for end in inner where isBlocked(end) && !isAllowed(end) { return .blocked }
         return .open
     }
 
-    /// The addresses that may be connected: without TLS only those the operator has named.
+    /// Returns the addresses that may be connected: without TLS, only those that the operator has
+    /// allowed.
     package func reachable(_ addresses: [SocketAddress], isSecure: Bool) -> [SocketAddress] {
         addresses.filter { address in
             switch judge(address) {
@@ -88,13 +89,14 @@ package struct AddressGuard: Sendable {
 }
 
 extension AddressGuard {
-    /// Why nothing can ever be sent to a URL, as far as its text alone says so; nil where that shows only when it
-    /// is connected.
+    /// Returns why nothing can ever be sent to a URL, as far as its text shows; `nil` if only a
+    /// connection attempt can show it.
     ///
-    /// Its text says so of an address, of `localhost`, which is loopback for everybody (RFC 6761 §6.3), and of `http://`
-    /// while the operator has named no address at all. Names are not looked up: what one leads to today proves
-    /// nothing of the day it is told, and whoever may enqueue could have us ask any name server. Nor are listeners of
-    /// ours looked at, which come and go: what would reach one is refused when it is connected.
+    /// The text shows it for an address, for `localhost`, which is always loopback (RFC 6761 §6.3),
+    /// and for `http://` while the operator has allowed no address at all. Names are not resolved.
+    /// The address of a name today says nothing about the day of a delivery, and a caller could
+    /// make this process query any name server. Listeners of this cluster are not checked either,
+    /// because they come and go: a URL that would reach one is rejected when it is connected.
     package func rejectionReason(for url: NotifyURL) -> String? {
         guard url.isWebhook else { return nil }
         let target: HTTPTarget
@@ -111,50 +113,54 @@ extension AddressGuard {
         guard reachable(addresses, isSecure: target.isSecure).isEmpty else { return nil }
         if addresses.contains(where: { judge($0) == .open }) { return Self.needsTLS }
         return
-            "is at \(target.host), which is no address of the public internet: name its range in "
+            "is at \(target.host), which is not on the public internet: add its range to "
             + "POLLER_ALLOW_CIDRS, the same for every process, or use another URL"
     }
 
     private static let needsTLS =
-        "must be https://: without TLS only the addresses of POLLER_ALLOW_CIDRS are told"
+        "must be https://: without TLS only addresses in POLLER_ALLOW_CIDRS are allowed"
 }
 
-/// Where this process listens, and the servers of its store: what no customer's URL may reach.
+/// The addresses on which this process listens, and the servers of its store, which no customer's
+/// URL may reach.
 ///
-/// Known as far as this process can know it: ports of its own as soon as they are bound, and every
-/// address that its store was reached at. Not known are other processes' ports and servers of the
-/// store that this process has never connected to: the allow-list should not be wider than the
-/// receivers are. Nothing is taken out again: a server that was the store's master may be it
-/// tomorrow.
+/// They are complete as far as this process can know: its own ports as soon as they are bound, and
+/// every address at which its store was reached. Unknown are other processes' ports and servers of
+/// the store that this process has never connected to. The allow-list should therefore not be wider
+/// than the receivers require. No address is ever removed: a former master of the store may become
+/// the master again.
 ///
-/// A class, because listeners are bound, and stores move, while guards look at it.
+/// A class, because listeners are bound, and stores move, while guards read it.
 package final class OwnListeners: Sendable {
     private let state = Mutex<[Int: Set<IPAddress>]>([:])
     private let localAddresses: @Sendable () -> [IPAddress]
 
-    /// Knows of none yet; `localAddresses` are those of this machine's interfaces now.
+    /// Makes an empty set; `localAddresses` returns the current addresses of this machine's
+    /// interfaces.
     package init(localAddresses: @escaping @Sendable () -> [IPAddress] = OwnListeners.interfaces) {
         self.localAddresses = localAddresses
     }
 
-    /// Adds a listener of this process; one at `0.0.0.0`, `::` or a name is at every local address.
+    /// Adds a listener of this process.
+    ///
+    /// One at `0.0.0.0`, `::` or a name is reachable at every local address.
     package func add(host: String, port: Int) {
         insert(IPAddress(host) ?? .anyLocal, port)
     }
 
-    /// Adds a server of the store, as it was reached.
+    /// Adds a server of the store, by the address at which it was reached.
     ///
-    /// One on this machine may listen at any of its addresses.
+    /// A store on this machine may listen at any of its addresses.
     package func add(store address: SocketAddress) {
         guard let ip = IPAddress(address), let port = address.port else { return }
         insert(isLocal(ip) ? .anyLocal : ip, port)
     }
 
-    /// Whether somebody who connects to this address ends at one of them.
+    /// Returns whether a connection to this address reaches one of them.
     func contains(_ ip: IPAddress, port: Int) -> Bool {
         guard let listeners = state.withLock({ $0[port] }) else { return false }
         if listeners.contains(ip) { return true }
-        // The kernel takes an unspecified address for loopback.
+        // The kernel treats an unspecified address as loopback.
         if ip.isUnspecified { return true }
         return listeners.contains(where: \.isUnspecified) && isLocal(ip)
     }
@@ -167,9 +173,10 @@ package final class OwnListeners: Sendable {
         ip.isLoopback || localAddresses().contains(ip)
     }
 
-    /// The addresses of this machine's interfaces.
+    /// Returns the addresses of this machine's interfaces.
     package static func interfaces() -> [IPAddress] {
-        // A system that does not tell leaves loopback, which is known without asking.
+        // On a system that does not list its interfaces only loopback remains, which is known
+        // anyway.
         let devices = (try? System.enumerateDevices()) ?? []
         return devices.compactMap { $0.address.flatMap(IPAddress.init) }
     }

@@ -2,16 +2,18 @@ import Foundation
 package import NIOSSL
 package import Poller
 
-/// Certificate authorities that an operator trusts besides those of the machine: `POLLER_CA_FILE`.
+/// Certificate authorities that an operator trusts in addition to those of the machine:
+/// `POLLER_CA_FILE`.
 ///
-/// For receivers, upstreams, the relay and Redis, whose certificates a company often signs itself.
+/// They are used for receivers, upstreams, the relay and Redis, whose certificates are often signed
+/// by a company's own authority.
 package struct CertificateAuthorities: Sendable {
-    /// A bundle of the whole world has 250 KB.
+    /// A bundle of all public authorities has 250 KB.
     private static let fileBytesMax = 4_194_304
 
     /// The PEM file, for libraries that read it themselves.
     package let file: String
-    /// Its certificates.
+    /// The certificates of the file.
     package let certificates: [NIOSSLCertificate]
 
     /// Reads a PEM file.
@@ -26,7 +28,7 @@ package struct CertificateAuthorities: Sendable {
                 message: "cannot be read at \(file): it must be a PEM file that pollerd may read"
             )
         }
-        // Why PEM is none is told in BoringSSL's codes.
+        // The reason for invalid PEM would be one of BoringSSL's codes.
         let found = try? NIOSSLCertificate.fromPEMBytes(Array(data))
         guard let found, !found.isEmpty else {
             throw InvalidInput(

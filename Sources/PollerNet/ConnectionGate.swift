@@ -3,18 +3,18 @@ import Metrics
 package import NIOCore
 import Synchronization
 
-/// Bounds the connections of one listener that come from one address.
+/// Limits the connections to one listener from one address.
 ///
-/// A connection over the bound is closed at once, before a byte is read: an answer would cost what
-/// the bound protects. Counted as `poller_connections_refused_total` by listener. A class, because
-/// all connections share its counts.
+/// A connection over the limit is closed at once, before a byte is read: a response would cost what
+/// the limit protects. Such connections are counted as `poller_connections_refused_total` by
+/// listener. A class, because all connections share its counts.
 ///
-/// *Without a request*: connections whose first request is not complete are bounded in addition, to
-/// half of all, for every address. This bound includes this machine, whose proxies send complete
-/// requests: a local client that sends nothing cannot take every slot until its deadline
+/// *Without a request*: connections whose first request is not complete have a further limit, half
+/// of all, for every address. It includes this machine, whose proxies send complete requests. A
+/// local client that sends nothing thus cannot take every slot until its deadline
 /// (``RequestDeadline``).
 package final class ConnectionGate: Sendable {
-    /// Between two warnings, so that clients cannot fill the log.
+    /// The time between two warnings, so that clients cannot fill the log.
     private static let warningInterval = TimeAmount.seconds(60)
 
     private let listener: String
@@ -22,11 +22,11 @@ package final class ConnectionGate: Sendable {
     private let bound: PerAddressLimit
     private let logger: Logger
     private let slots = SlotCounter()
-    /// Connections whose first request is not complete.
+    /// The slots of connections whose first request is not complete.
     private let pendingSlots = SlotCounter()
     private let warned = Mutex<NIODeadline?>(nil)
 
-    /// A gate of a listener that takes `connectionsMax` connections in all.
+    /// Makes a gate for a listener that accepts `connectionsMax` connections in all.
     package init(
         listener: String,
         connectionsMax: Int,
@@ -39,10 +39,10 @@ package final class ConnectionGate: Sendable {
         self.logger = logger
     }
 
-    /// Takes a place for a connection as long as it is open, or closes it.
+    /// Takes a slot for an open connection, or closes it.
     ///
-    /// Called in its event loop, when it is being set up. Returns the place among the connections
-    /// without a request: the caller holds it until the first request is complete.
+    /// Called on its event loop while it is being set up. Returns the slot among the connections
+    /// without a request, which the caller holds until the first request is complete.
     package func admit(_ channel: any Channel) -> SlotCounter.Slot {
         let address = channel.remoteAddress.flatMap(IPAddress.init)
         let holder = address.map(PerAddressLimit.holder) ?? "this machine"
@@ -55,7 +55,7 @@ package final class ConnectionGate: Sendable {
         Counter(label: "poller_connections_refused_total", dimensions: [("listener", listener)])
             .increment()
         warn(channel.remoteAddress?.ipAddress ?? "", at: channel.eventLoop.now)
-        // A server takes a connection that cannot be set up for an error of its own.
+        // If setting up the connection failed, the server would take that for an error of its own.
         channel.eventLoop.execute { channel.close(promise: nil) }
         return .uncounted
     }
@@ -68,7 +68,7 @@ package final class ConnectionGate: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "connections refused: one address has as many as it may",
+            "connections refused; limit of one address reached",
             metadata: [
                 "address": "\(address)", "option": "POLLER_CONNECTIONS_PER_ADDRESS",
             ]
@@ -76,24 +76,24 @@ package final class ConnectionGate: Sendable {
     }
 }
 
-/// How much of what a server has for all one address may hold.
+/// The share of a server's capacity that one address may hold.
 ///
-/// A proxy is one address that speaks for everybody. One on this machine is the usual case, so what
-/// comes from here is not counted unless an operator names a number; for one on another machine
-/// they name as many as there are.
+/// A proxy is one address for all its clients. A proxy on this machine is the usual case, so
+/// connections from this machine are not counted unless an operator sets a number. For a proxy on
+/// another machine, the operator sets a number that covers its clients.
 package enum PerAddressLimit: Hashable, Sendable {
     /// Half of all, so that one address cannot lock out the others.
     case half
-    /// As many as an operator says, of every address.
+    /// A number set by the operator, for every address.
     case most(Int)
 
-    /// A place for one more from an address, out of `total`; nil when it has as many as it may.
+    /// Takes one more slot for an address, out of `total`; returns `nil` at its limit.
     package func slot(
         in counter: SlotCounter,
         of total: Int,
         for address: IPAddress?
     ) -> SlotCounter.Slot? {
-        // Without an address it is a Unix socket, which only this machine has.
+        // No address means a Unix socket, which only this machine can use.
         guard let address else { return .uncounted }
         switch self {
         case .half where address.isLoopback: return .uncounted
@@ -102,23 +102,24 @@ package enum PerAddressLimit: Hashable, Sendable {
         }
     }
 
-    /// The holder of one IPv6 address has the 2⁶⁴ of its network (RFC 6177): those are one.
+    /// Returns the name under which an address is counted.
+    ///
+    /// An IPv6 host has the 2⁶⁴ addresses of its network (RFC 6177), which count as one.
     package static func holder(of address: IPAddress) -> String {
         "address \(address.bytes.prefix(8))"
     }
 }
 
-/// Counts who holds how many of a limited number of places, so that one client cannot take all of
-/// them.
+/// Counts the holders of a limited number of slots, so that one client cannot take all of them.
 ///
-/// A class, because all who take a place share one count.
+/// A class, because all holders share one count.
 package final class SlotCounter: Sendable {
     private let taken = Mutex<[String: Int]>([:])
 
-    /// Places of which none is taken.
+    /// Makes a counter without taken slots.
     package init() {}
 
-    /// One more place under a name; nil when `most` are taken under it.
+    /// Takes one more slot under a name; returns `nil` when `most` are taken under it.
     package func take(_ name: String, most: Int) -> Slot? {
         let isFree = taken.withLock { taken in
             guard taken[name, default: 0] < most else { return false }
@@ -135,9 +136,9 @@ package final class SlotCounter: Sendable {
         }
     }
 
-    /// A place that is taken while this value lives: a class for its `deinit`.
+    /// A slot that is taken as long as this object exists: a class for its `deinit`.
     package final class Slot: Sendable {
-        /// A place that is not counted.
+        /// A slot that is not counted.
         package static let uncounted = Slot(counter: nil, name: "")
 
         private let counter: SlotCounter?

@@ -5,27 +5,26 @@ package import Poller
 import PollerHTTP
 import ServiceLifecycle
 
-/// Requests to URLs that somebody else has written: webhooks and polls of any system.
+/// A client for URLs that come from customers: webhooks and polls of any system.
 ///
-/// *Problem*: such a URL may name our own network, and a name may lead elsewhere the second time it
-/// is looked up (DNS rebinding); its server may answer without end, or never.
-/// *Approach*: one request in two steps. ``route(to:precedingAttempts:within:)`` resolves the name anew and judges
-/// every address (``AddressGuard``); ``send(_:headers:body:along:reading:)``
-/// connects to one of those that may be reached and to no other, under the name that a
-/// certificate must prove, and reads the answer within a bound. Between the steps a caller may sign what it sends.
-/// One deadline covers both.
-/// *Several addresses* are raced (RFC 8305), and the one that answered is tried first the next time: one that is dead
-/// costs an attempt a quarter of a second, once. A retry begins at another address than the attempt before, because
-/// what answers may answer wrongly.
-/// *Never*: redirects (they would carry a signed body, or a header with a token, to somebody else),
-/// cookies, proxies, repeated attempts: the queue repeats them, with backoff and a record of each.
-/// *When the process ends*: ``close()`` cuts off what is under way, which then fails; the caller's
-/// lease makes it happen again.
+/// *Problem*: such a URL may name this network, and a name may resolve differently the second time
+/// (DNS rebinding). Its server may respond without end, or never. *Approach*: one request in two
+/// steps. ``route(to:precedingAttempts:within:)`` resolves the name again and judges every address
+/// (``AddressGuard``). ``send(_:headers:body:along:reading:)`` connects to one of the permitted
+/// addresses and to no other, verifies the certificate against the host name, and reads the
+/// response up to a limit. Between the steps a caller may sign the request. One deadline covers
+/// both. *Several addresses* are raced (RFC 8305), and the one that responded is tried first the
+/// next time. An unreachable one delays an attempt by 250 ms, once. A retry starts at another
+/// address than the attempt before, because a server that responds may respond incorrectly. *Not
+/// supported*: redirects (they would carry a signed body, or a header with a token, to another
+/// host), cookies, proxies, and retries: the queue retries with backoff and records each attempt.
+/// *On shutdown*: ``close()`` cancels requests in progress, which then fail; the caller's lease
+/// makes them happen again.
 package struct GuardedClient: Sendable {
-    /// A request's way: where it goes, to which of the host's addresses, and until when.
+    /// The route of a request: its target, the permitted addresses of the host, and the deadline.
     package struct Route: Sendable {
         package let target: HTTPTarget
-        /// The addresses that may be connected, in the order to be tried: each of them was judged.
+        /// The addresses that may be connected, in the order to try them; each of them was judged.
         package let addresses: [SocketAddress]
         fileprivate let isRetry: Bool
         fileprivate let began: NIODeadline
@@ -34,31 +33,32 @@ package struct GuardedClient: Sendable {
         fileprivate let timeout: Duration
     }
 
-    /// What came of a request.
+    /// The result of a request.
     package struct Sent: Sendable {
         package let outcome: Outcome
         package let phases: AttemptPhases
-        /// The address that was connected, `192.0.2.1:443` or `[2001:db8::1]:443`; nil when none of several was.
+        /// The connected address, `192.0.2.1:443` or `[2001:db8::1]:443`; `nil` when none of
+        /// several was.
         package let address: String?
     }
 
-    /// What became of a request.
+    /// The outcome of a request.
     package enum Outcome: Sendable {
-        /// A whole answer.
+        /// A complete response.
         case answered(HTTPAnswer)
-        /// An answer as far as it came: its body exceeds the bound, or the connection or the time was over, or
-        /// of its head only the status line was understood (``HTTPAnswer/hasHead``). Its status counts all the
-        /// same, if the caller says so.
+        /// An incomplete response. Its body exceeds the limit, the connection or the time ended, or
+        /// only the status line of its head was valid (``HTTPAnswer/hasHead``). The caller decides
+        /// whether its status counts.
         case cutShort(HTTPAnswer, RequestFailure)
-        /// No answer.
+        /// No response.
         case failed(RequestFailure)
     }
 
-    /// How much of an answer's body is wanted.
+    /// How much of a response's body is read.
     package enum Reading: Hashable, Sendable {
-        /// All of it; an answer that announces more is cut off at once.
+        /// All of it; a response that announces more is cut off at once.
         case whole(bytesMax: Int)
-        /// Its beginning, and the rest only to use the connection again.
+        /// Its beginning; the rest is read only to reuse the connection.
         case beginning(bytesMax: Int)
 
         fileprivate var bytesMax: Int {
@@ -77,7 +77,8 @@ package struct GuardedClient: Sendable {
     private let resolver: any AddressResolver
     private let client: PooledClient
 
-    /// A client that reaches what `guarding` lets pass, and trusts `trustRoots` and, besides, `authorities`.
+    /// Makes a client that reaches the addresses permitted by `guarding`, and trusts `trustRoots`
+    /// and in addition `authorities`.
     package init(
         guarding: AddressGuard,
         resolver: any AddressResolver,
@@ -91,20 +92,20 @@ package struct GuardedClient: Sendable {
 
     /// Keeps connections until shutdown, then closes them.
     package func run() async {
-        // Cancelled is as good a reason to close as a graceful shutdown.
+        // A cancellation closes the connections just as a graceful shutdown does.
         try? await gracefulShutdown()
         await close()
     }
 
-    /// Closes every connection; requests under way fail.
+    /// Closes every connection; requests in progress fail.
     package func close() async {
         await client.close()
     }
 
-    /// Finds the way to a URL's host.
+    /// Resolves the host of a URL and selects its permitted addresses.
     ///
-    /// `turn` counts the attempts before: each begins at another address, in the resolver's order.
-    /// `timeout` is for all of it, from here to the last byte of the answer.
+    /// `precedingAttempts` rotates the addresses: each attempt starts at another one, in the
+    /// resolver's order. `timeout` covers everything, from here to the last byte of the response.
     ///
     /// - Throws: ``RequestFailure`` with the cause `unresolved` or `blocked`.
     package func route(
@@ -125,7 +126,7 @@ package struct GuardedClient: Sendable {
         let resolved = NIODeadline.now()
         let reachable = guarding.reachable(addresses, isSecure: target.isSecure)
         guard !reachable.isEmpty else {
-            throw RequestFailure(.blocked, "the address may not be reached")
+            throw RequestFailure(.blocked, "the address is not permitted")
         }
         let first = max(0, precedingAttempts) % reachable.count
         return Route(
@@ -139,11 +140,10 @@ package struct GuardedClient: Sendable {
         )
     }
 
-    /// Sends a request and reads the answer, of its body no more than is wanted.
+    /// Sends a request and reads the response, and its body up to the limit.
     ///
-    /// A GET is sent again when the connection turns out to be dead before a byte came; nothing else
-    /// is.
-    /// Returns nil once closed. The phases tell how far it came and how long that took.
+    /// A GET is repeated if the connection turns out to be dead before a byte arrived; nothing else
+    /// is. Returns `nil` once closed. The phases show the progress of the attempt and its timing.
     package func send(
         _ method: HTTPMethod,
         headers: HTTPHeaders,
@@ -152,7 +152,7 @@ package struct GuardedClient: Sendable {
         reading: Reading
     ) async -> Sent? {
         guard headers.allSatisfy({ Self.isPlain($0.name) && Self.isPlain($0.value) }) else {
-            let failure = RequestFailure(.unusable, "a header has a character that none may have")
+            let failure = RequestFailure(.unusable, "a header has a forbidden character")
             return Sent(outcome: .failed(failure), phases: AttemptPhases(), address: nil)
         }
         let target = route.target
@@ -188,7 +188,7 @@ package struct GuardedClient: Sendable {
         )
     }
 
-    /// Whether a text ends no line of a head, and so begins none.
+    /// Returns whether a text contains no line end, with which it could inject a header.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
@@ -205,13 +205,13 @@ extension GuardedClient.Outcome {
     }
 }
 
-/// An answer as far as it was read.
+/// A response as far as it was read.
 package struct HTTPAnswer: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
-    /// Whether the head was understood; otherwise there is a status and nothing else.
+    /// Whether the head was valid; otherwise there is only a status.
     package let hasHead: Bool
-    /// At most as many bytes as were asked for.
+    /// At most as many bytes as ``GuardedClient/Reading`` allows.
     package let body: [UInt8]
 
     fileprivate init(_ reply: HTTPReply) {
@@ -221,14 +221,14 @@ package struct HTTPAnswer: Sendable {
         body = Array(reply.body.readableBytesView)
     }
 
-    /// The wait that the server asks for, by its `Retry-After`.
+    /// The delay that the server requests by its `Retry-After`.
     package func retryAfter(now: Timestamp) -> Duration? {
         headers.first(name: "retry-after").flatMap { RetryAfter.parse($0, now: now) }
     }
 }
 
 extension SocketAddress {
-    /// `192.0.2.1:443`, `[2001:db8::1]:443`; nil for what has no port.
+    /// `192.0.2.1:443`, `[2001:db8::1]:443`; `nil` for an address without a port.
     fileprivate var hostAndPort: String? {
         guard let ip = ipAddress, let port else { return nil }
         return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
@@ -236,7 +236,7 @@ extension SocketAddress {
 }
 
 extension NIODeadline {
-    /// The whole milliseconds until a later instant.
+    /// The whole milliseconds until a later time.
     fileprivate func ms(to end: NIODeadline) -> Int {
         Int(clamping: (end - self).nanoseconds / 1_000_000)
     }

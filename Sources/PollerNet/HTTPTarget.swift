@@ -1,29 +1,29 @@
 package import Poller
 import SafeNumbers
 
-/// An HTTP URL taken apart, by rules narrow enough that every parser agrees on the host.
+/// The parts of an HTTP URL, parsed by rules so narrow that every parser agrees on the host.
 ///
-/// *Problem*: the guard judges the addresses of the host that we read, and the HTTP client connects to
-/// the host that it reads. Where two parsers differ, one could be shown a host and the other led to
-/// another: `http://a%2eb/`, `http://[fe80::1%25eth0]/`, `http://①②⑦.⓪.⓪.①/`.
-/// *Approach*: a name is letters, digits, `-`, `.` and `_`, an address in brackets is one that the
-/// system reads as v6, a port is digits; everything else is refused rather than understood. What is
-/// requested is then put together anew from the parts.
+/// *Problem*: the guard judges the addresses of the host that this type parses, and the HTTP client
+/// connects to the host that it parses. If two parsers differ, the guard may check one host while
+/// the client connects to another: `http://a%2eb/`, `http://[fe80::1%25eth0]/`,
+/// `http://①②⑦.⓪.⓪.①/`. *Approach*: a name consists of letters, digits, `-`, `.` and `_`. An
+/// address in brackets is one that the system parses as IPv6, and a port is digits. Everything else
+/// is rejected. The requested URL is then assembled from the parts.
 package struct HTTPTarget: Hashable, Sendable {
     /// Whether it is `https`.
     package let isSecure: Bool
-    /// Lower case, without the brackets of a v6 address.
+    /// Lower case, without the brackets of an IPv6 address.
     package let host: String
-    /// As written, or the scheme's own.
+    /// The given port, or the default of the scheme.
     package let port: Int
     /// Scheme, host and port, all written out.
     private let origin: String
-    /// Path and query as they were written.
+    /// Path and query as given.
     private let requested: String
-    /// Path and query as they stand in the request line, where ``escaped`` characters are encoded.
+    /// Path and query of the request line, with ``escaped`` characters encoded.
     package let path: String
 
-    /// Takes a URL apart.
+    /// Parses a URL.
     package init(_ notify: NotifyURL) throws(InvalidInput) {
         isSecure = notify.scheme == "https"
         let rest = notify.description.dropFirst(notify.scheme.utf8.count + 3)
@@ -48,8 +48,8 @@ package struct HTTPTarget: Hashable, Sendable {
             )
             hostText = parts.first ?? ""
             portText = parts.count == 2 ? parts[1] : nil
-            // A percent sign, a zone id or a non-ASCII digit is read differently by different
-            // parsers: none may pass.
+            // Parsers differ on a percent sign, a zone ID or a non-ASCII digit, so these are
+            // rejected.
             let isPlain = hostText.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -79,7 +79,7 @@ package struct HTTPTarget: Hashable, Sendable {
         path = Self.encoded(requested)
     }
 
-    /// The same host with another path and query, which need no encoding.
+    /// Makes a target on the same host with another path and query, which need no encoding.
     package init(_ other: HTTPTarget, path: String) {
         isSecure = other.isSecure
         host = other.host
@@ -92,7 +92,8 @@ package struct HTTPTarget: Hashable, Sendable {
     /// The whole URL as it is requested, without a fragment.
     package var url: String { origin + requested }
 
-    /// What no URL may hold as it is (RFC 3986) and what some servers refuse, though people write it.
+    /// Characters that are not allowed in a URL (RFC 3986) and that some servers reject, though
+    /// people use them.
     private static let escaped = Set("\"<>^`{|}".utf8)
 
     private static func encoded(_ target: String) -> String {

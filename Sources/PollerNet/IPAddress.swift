@@ -2,14 +2,15 @@ package import NIOCore
 package import Poller
 import SafeNumbers
 
-/// An IP address as its bytes: 4 for v4, 16 for v6.
+/// An IP address as its bytes: 4 for IPv4, 16 for IPv6.
 ///
-/// A v4 address mapped into v6 (`::ffff:a.b.c.d`) is the v4 address: the kernel connects to that.
+/// An IPv4 address mapped into IPv6 (`::ffff:a.b.c.d`) is the IPv4 address, because the kernel
+/// connects to that.
 package struct IPAddress: Hashable, Sendable {
     /// In network order.
     package let bytes: [UInt8]
 
-    /// Takes bytes in network order; 4 or 16 of them.
+    /// Makes an address from 4 or 16 bytes in network order.
     package init(bytes: [UInt8]) {
         precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -17,9 +18,9 @@ package struct IPAddress: Hashable, Sendable {
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
-    /// The address of a socket address; nil for a Unix socket.
+    /// Makes the address of a socket address; `nil` for a Unix socket.
     package init?(_ address: SocketAddress) {
-        // Where `sockaddr_in` and `sockaddr_in6` have it, on every system.
+        // The position of the address in `sockaddr_in` and `sockaddr_in6`, on every system.
         let place: Range<Int>
         switch address {
         case .v4: place = 4..<8
@@ -32,17 +33,17 @@ package struct IPAddress: Hashable, Sendable {
         self.init(bytes: bytes)
     }
 
-    /// Reads the usual text form only; `127.1` and the like are names to be resolved.
+    /// Parses the usual text form only; `127.1` and the like are names to be resolved.
     package init?(_ text: String) {
         guard !text.contains("%"), let address = try? SocketAddress(ipAddress: text, port: 0)
         else { return nil }
         self.init(address)
     }
 
-    /// Every address of this machine, where somebody listens.
+    /// The unspecified address, which stands for every address of this machine.
     static let anyLocal = IPAddress(bytes: [0, 0, 0, 0])
 
-    /// The v4 addresses that a packet to this one may end at, through a tunnel: 6to4 (RFC 3056) and
+    /// The IPv4 addresses that a packet to this one may reach through a tunnel: 6to4 (RFC 3056) and
     /// Teredo (RFC 4380: server, and client inverted).
     var tunnelled: [IPAddress] {
         guard bytes.count == 16 else { return [] }
@@ -54,7 +55,7 @@ package struct IPAddress: Hashable, Sendable {
         return []
     }
 
-    /// Whether no other machine can be behind it.
+    /// Whether it is a loopback address, which no other machine can have.
     package var isLoopback: Bool {
         bytes.count == 4
             ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
@@ -67,19 +68,19 @@ package struct IPAddress: Hashable, Sendable {
 /// A range of IP addresses in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or one address.
 package struct AddressRange: Hashable, Sendable {
     private let network: IPAddress
-    /// How many of its first bits an address of the range shares.
+    /// The number of leading bits that the addresses of the range share.
     let prefixBits: Int
 
-    /// Takes a network and the length of its prefix, which it must have.
+    /// Makes a range from a network and the length of its prefix, which must be valid.
     init(network: IPAddress, prefixBits: Int) {
         self.network = network
         self.prefixBits = prefixBits
     }
 
-    /// Whether its addresses are v6, and none of the mapped ones, which are v4.
+    /// Whether its addresses are IPv6; mapped ones count as IPv4.
     var isV6: Bool { network.bytes.count == 16 }
 
-    /// Reads one range; bits after the prefix are ignored, as routers do.
+    /// Parses one range; bits after the prefix are ignored, as routers do.
     package init(_ text: some StringProtocol) throws(InvalidInput) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let network = IPAddress(String(parts[0])) else {
@@ -99,7 +100,7 @@ package struct AddressRange: Hashable, Sendable {
         self.network = network
     }
 
-    /// Reads a list separated by commas or spaces, as `POLLER_ALLOW_CIDRS` has it.
+    /// Parses a list separated by commas or spaces, the format of `POLLER_ALLOW_CIDRS`.
     package static func list(_ text: String) throws(InvalidInput) -> [AddressRange] {
         var ranges: [AddressRange] = []
         for part in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
@@ -108,7 +109,7 @@ package struct AddressRange: Hashable, Sendable {
         return ranges
     }
 
-    /// Whether the address lies in the range; never across families.
+    /// Returns whether the address is in the range; never across families.
     package func contains(_ address: IPAddress) -> Bool {
         guard address.bytes.count == network.bytes.count else { return false }
         let whole = prefixBits / 8
@@ -122,12 +123,12 @@ package struct AddressRange: Hashable, Sendable {
     private static func invalid(_ text: some StringProtocol) -> InvalidInput {
         InvalidInput(
             field: "allow_cidrs",
-            message: "\(text.prefix(64)) is no address range: write 10.0.0.0/8 or fd00::/8"
+            message: "\(text.prefix(64)) is not an address range: write 10.0.0.0/8 or fd00::/8"
         )
     }
 }
 
-/// A prefix under which a translator reaches the IPv4 internet (RFC 6052).
+/// A prefix through which a translator reaches the IPv4 internet (RFC 6052).
 package struct NAT64Prefix: Hashable, Sendable {
     /// `64:ff9b::/96`, which every network may use.
     static let wellKnown = NAT64Prefix(
@@ -143,23 +144,24 @@ package struct NAT64Prefix: Hashable, Sendable {
         self.range = range
     }
 
-    /// Reads a prefix of a length that RFC 6052 §2.2 knows: `2001:db8:64::/96`.
+    /// Parses a prefix with a length from RFC 6052 §2.2: `2001:db8:64::/96`.
     package init(_ text: some StringProtocol) throws(InvalidInput) {
         let lengths = [32, 40, 48, 56, 64, 96]
         guard let range = try? AddressRange(text), range.isV6, lengths.contains(range.prefixBits)
         else {
             throw InvalidInput(
                 field: "nat64_prefixes",
-                message: "\(text.prefix(64)) is no NAT64 prefix: write an IPv6 prefix with a "
+                message: "\(text.prefix(64)) is not a NAT64 prefix: write an IPv6 prefix with a "
                     + "length of 32, 40, 48, 56, 64 or 96, such as 2001:db8:64::/96"
             )
         }
         self.range = range
     }
 
-    /// The v4 address that a packet to `address` is translated to; nil outside the prefix.
+    /// Returns the IPv4 address that a packet to `address` is translated to; `nil` outside the
+    /// prefix.
     ///
-    /// It follows the prefix, but leaves out bits 64 to 71, which are zero.
+    /// It follows the prefix, but skips bits 64 to 71, which are zero.
     func translated(_ address: IPAddress) -> IPAddress? {
         guard range.contains(address) else { return nil }
         let rest = (range.prefixBits / 8..<16).filter { $0 != 8 || range.prefixBits == 96 }

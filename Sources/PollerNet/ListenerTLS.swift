@@ -11,16 +11,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Where the certificate of a listener is, and who may connect to it.
+/// The files with the certificate of a listener, and with the authorities of its clients.
 package struct ListenerTLSFiles: Hashable, Sendable {
     /// The chain as PEM, the listener's own certificate first.
     package let certificate: String
     /// Its private key as PEM.
     package let key: String
-    /// Certificates as PEM of which one must have signed a client's; nil where clients show none.
+    /// The client authorities as PEM, one of which must have signed a client's certificate; `nil`
+    /// if clients need no certificate.
     package let clientCA: String?
 
-    /// Names files.
+    /// Makes a set of files.
     package init(certificate: String, key: String, clientCA: String? = nil) {
         self.certificate = certificate
         self.key = key
@@ -28,36 +29,38 @@ package struct ListenerTLSFiles: Hashable, Sendable {
     }
 }
 
-/// What a listener shows its clients, read again when its files change.
+/// The TLS configuration of a listener, reloaded when its files change.
 ///
-/// *Problem.* Certificates are renewed every few weeks, and a restart cuts ten thousand streams.
+/// *Problem.* Certificates are renewed every few weeks, and a restart would close ten thousand
+/// streams.
 ///
-/// *Approach.* The files are read every five seconds. What has changed is tried first: a chain, its key
-/// and the clients' roots that make a context take effect for the connections that come then; those
-/// that are there keep theirs. What does not (a key that is not the certificate's, half a file, none at
-/// all) is told once, as an error, and the old ones go on: the next look may find the other half.
+/// *Approach.* The files are read every five seconds. Changed files are tested first. A chain, its
+/// key and the client authorities that form a valid context apply to new connections; existing ones
+/// keep theirs. Invalid files (a key of another certificate, half a file, none at all) are logged
+/// once as an error, and the old configuration remains in use: the next read may find the other
+/// half.
 ///
-/// *Rejected*: a watch on the files (tools replace them by renaming folders or links, each in another
-/// way), and reading the pair alone, without the clients' roots.
+/// *Rejected*: watching the files (tools replace them by renaming folders or links, each
+/// differently), and reading the pair alone, without the client authorities.
 package final class ListenerTLS: Sendable {
     /// How long a renewed certificate may go unnoticed.
     static let refreshInterval = Duration.seconds(5)
-    /// A chain with its roots is some KiB; more is another file.
+    /// A chain with its roots has a few KiB; anything larger is another file.
     private static let fileBytesMax = 1_048_576
 
-    /// What was read at one look.
+    /// The contents of the files at one read.
     fileprivate struct Contents: Hashable {
         let certificate: [UInt8]
         let key: [UInt8]
         let clientCA: [UInt8]?
     }
 
-    /// What is shown now, and what it was made of.
+    /// The current configuration and the files it was made of.
     private struct State {
         var files: ListenerTLSFiles
         var context: NIOSSLContext
         var contents: Contents
-        /// What was told last that is wrong with the files.
+        /// The error about the files that was logged last.
         var lastError: String?
     }
 
@@ -68,7 +71,8 @@ package final class ListenerTLS: Sendable {
 
     /// Reads the files.
     ///
-    /// Errors: ``InvalidInput`` for a file that cannot be read or used, by its option; never a key's text.
+    /// Errors: ``InvalidInput`` for a file that cannot be read or used, with its option; never the
+    /// text of a key.
     package init(
         listener name: String,
         _ files: ListenerTLSFiles,
@@ -83,25 +87,24 @@ package final class ListenerTLS: Sendable {
         state = Mutex(State(files: files, context: context, contents: contents))
     }
 
-    /// Adds what speaks TLS to a connection; called first when it is being set up.
+    /// Adds TLS to a connection; called first when it is being set up.
     package func add(to channel: any Channel) throws {
         let context = state.withLock { $0.context }
         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
     }
 
-    /// What was read of files and can be shown, but is not yet.
+    /// A valid configuration that is not applied yet.
     package struct Prepared: Sendable {
         fileprivate let files: ListenerTLSFiles
         fileprivate let context: NIOSSLContext
         fileprivate let contents: Contents
     }
 
-    /// Reads these files, which may be others than before, and tries them.
+    /// Reads these files, which may be others than before, and tests them.
     ///
-    /// A listener that knows its clients by their certificates goes on to, with the roots of before, where
-    /// none are named any more: what lets everybody in is for a start to judge.
-    ///
-    /// Errors: ``InvalidInput`` for a file that cannot be read or used; nothing has changed then.
+    /// A listener with client certificates keeps requiring them, with the previous authorities, if
+    /// no file is given any more. Only a start may open it to all clients. Errors: ``InvalidInput``
+    /// for a file that cannot be read or used; nothing has changed then.
     package func prepare(_ named: ListenerTLSFiles) throws(InvalidInput) -> Prepared {
         let files = ListenerTLSFiles(
             certificate: named.certificate,
@@ -112,10 +115,10 @@ package final class ListenerTLS: Sendable {
         return Prepared(files: files, context: try Self.context(name, contents), contents: contents)
     }
 
-    /// Shows what was prepared to all who connect from now on, and follows its files.
+    /// Applies a configuration to all new connections, and reads its files from then on.
     package func apply(_ prepared: Prepared) { apply(prepared, insteadOf: nil) }
 
-    /// The same, as long as these `files` are followed; nil whatever is.
+    /// Applies a configuration unless other `files` are in use by now; `nil` applies it always.
     private func apply(_ prepared: Prepared, insteadOf files: ListenerTLSFiles?) {
         let isNew = state.withLock { state in
             if let files, files != state.files { return false }
@@ -128,10 +131,10 @@ package final class ListenerTLS: Sendable {
             }
             return state.contents != prepared.contents
         }
-        if isNew { logger.notice("certificate read again", metadata: ["listener": "\(name)"]) }
+        if isNew { logger.notice("certificate reloaded", metadata: ["listener": "\(name)"]) }
     }
 
-    /// One look at the files.
+    /// Reads the files once and applies a change.
     func refresh() {
         let files = state.withLock { $0.files }
         do throws(InvalidInput) {
@@ -141,7 +144,7 @@ package final class ListenerTLS: Sendable {
                 return
             }
             let context = try Self.context(name, contents)
-            // Others may have been named since they were read.
+            // Other files may have been configured since they were read.
             apply(Prepared(files: files, context: context, contents: contents), insteadOf: files)
         } catch {
             let lastError = "\(error.field) \(error.message)"
@@ -151,7 +154,7 @@ package final class ListenerTLS: Sendable {
             }
             guard isNew else { return }
             logger.error(
-                "certificate not usable; the one before goes on",
+                "certificate reload failed; keeping the previous one",
                 metadata: ["listener": "\(name)", "error": "\(lastError)"]
             )
         }
@@ -195,7 +198,7 @@ package final class ListenerTLS: Sendable {
         } catch {
             throw InvalidInput(
                 field: "\(name)_tls_certificate",
-                message: "holds no certificate: PEM is needed, the listener's own first"
+                message: "contains no certificate: use PEM, the listener's own certificate first"
             )
         }
         let key: NIOSSLPrivateKey
@@ -204,7 +207,7 @@ package final class ListenerTLS: Sendable {
         } catch {
             throw InvalidInput(
                 field: "\(name)_tls_key",
-                message: "holds no private key: PEM without a passphrase is needed"
+                message: "contains no private key: use PEM without a passphrase"
             )
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -221,10 +224,10 @@ package final class ListenerTLS: Sendable {
             } catch {
                 throw InvalidInput(
                     field: "\(name)_client_ca",
-                    message: "holds no certificate as PEM"
+                    message: "contains no PEM certificate"
                 )
             }
-            // A client has no name to check; it must show a certificate of these roots.
+            // A client has no name to verify; it must have a certificate of these authorities.
             configuration.certificateVerification = .noHostnameVerification
         }
         do {
@@ -232,14 +235,14 @@ package final class ListenerTLS: Sendable {
         } catch {
             throw InvalidInput(
                 field: "\(name)_tls_key",
-                message: "is not that of the certificate, or one of them is not usable"
+                message: "does not match the certificate, or one of them is invalid"
             )
         }
     }
 }
 
 extension ListenerTLS: Service {
-    /// Follows the files until shut down or cancelled.
+    /// Reloads the files until shut down or cancelled.
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {

@@ -1,23 +1,25 @@
-/// Whether a request was made on this machine, as far as it says so itself.
+/// Decides whether a request was made on this machine, according to its own headers.
 ///
-/// A server without keys trusts its machine. Two others can speak there: a page in a browser, under a
-/// name that leads here (DNS rebinding), which the host it asks for gives away; and a proxy, for
-/// whoever reaches it, which the headers give away that proxies add. A proxy that adds none of them
-/// and asks for a local name cannot be told from a client: a server behind one needs keys.
+/// A server without keys trusts its machine. Two others can send requests there. A page in a
+/// browser may use a name that resolves to this machine (DNS rebinding); the requested host reveals
+/// that. And a proxy may forward the requests of its clients; the headers that proxies add reveal
+/// that. A proxy that adds none of them and requests a local name looks like a client: a server
+/// behind one needs keys.
 package enum LocalRequest {
-    /// Forwarded: RFC 7239; Via: RFC 9110 §7.6.3; CDN-Loop: RFC 8586; the others are what nginx,
-    /// Envoy, Akamai, Cloudflare, Fastly and their like send.
+    /// Forwarded: RFC 7239; Via: RFC 9110 §7.6.3; CDN-Loop: RFC 8586; the others are sent by nginx,
+    /// Envoy, Akamai, Cloudflare, Fastly and similar proxies.
     private static let forwarding: Set<String> = [
         "forwarded", "via", "cdn-loop", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
         "client-ip", "true-client-ip", "cf-connecting-ip", "cf-ray", "fastly-client-ip",
     ]
-    /// X-Forwarded-For, -Host, -Proto …, and what ingresses keep of them.
+    /// X-Forwarded-For, -Host, -Proto …, and the variants that ingresses keep of them.
     private static let families = ["x-forwarded", "x-original-", "x-envoy-"]
 
-    /// Whether everything that a request names is on this machine and nobody has passed it on.
+    /// Returns whether every host that a request names is on this machine and no proxy has
+    /// forwarded it.
     ///
-    /// - `hosts`: the values of `Host` and whatever else names where the request goes; none is not
-    ///   local, because every browser and every proxy names one.
+    /// - `hosts`: the values of `Host` and of other fields that name the destination. An empty list
+    ///   is not local, because every browser and every proxy names a host.
     /// - `headers`: the names of its headers.
     package static func isLocal(
         hosts: some Collection<String>,
@@ -26,7 +28,7 @@ package enum LocalRequest {
         !hosts.isEmpty && hosts.allSatisfy(isThisMachine) && !headers.contains(where: isForwarding)
     }
 
-    /// Whether `host` or `host:port` is this machine: `localhost` or an address of its own.
+    /// Returns whether `host` or `host:port` is this machine: `localhost` or a loopback address.
     private static func isThisMachine(_ authority: String) -> Bool {
         let host: Substring
         let rest: Substring
@@ -38,7 +40,7 @@ package enum LocalRequest {
             host = authority.prefix { $0 != ":" }
             rest = authority.dropFirst(host.count)
         }
-        // What follows can only be a port, or this is no authority but a trick.
+        // Only a port may follow; anything else is an attempt to deceive the parser.
         let isPort = rest.hasPrefix(":") && rest.dropFirst().allSatisfy { "0"..."9" ~= $0 }
         guard rest.isEmpty || isPort else { return false }
         return host.lowercased() == "localhost" || IPAddress(String(host))?.isLoopback ?? false

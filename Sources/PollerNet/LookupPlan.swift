@@ -1,41 +1,42 @@
 import Poller
 
-/// Which names are looked up now, which wait, and what is remembered: the decisions of a
+/// The scheduling of name lookups and the cache of their answers: the decisions of a
 /// ``SystemResolver``, without its threads.
 ///
-/// Customers choose the names, and a name server that never answers holds a thread for as long as
-/// `getaddrinfo` waits, 10 s and more. So a name is looked up once for all who ask, and what lies
-/// below one domain has a share of the threads: two such servers take a quarter of them.
-/// *Who waits*: a name stands in one queue, that of the first full domain it is in the way of, else
-/// the common one; a lookup that ends lets the next of its domains try. Whoever no longer wants an
-/// answer leaves, and a name that nobody wants is skipped. No more names wait than attempts and
-/// polls are in flight, each for 5 s.
+/// Customers choose the names, and a name server that never responds blocks a thread for as long as
+/// `getaddrinfo` waits, 10 s and more. A name is therefore looked up once for all its callers, and
+/// the names below one domain get a limited share of the threads: two such servers take a quarter
+/// of them. *Queues*: a waiting name is in one queue, that of its first full domain, or else the
+/// common one. When a lookup ends, the names waiting for its domains are considered again. A caller
+/// may cancel, and a name without callers is skipped. The number of waiting names is bounded by the
+/// attempts and polls in flight, each for 5 s.
 struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     /// A domain and how many names below it may be looked up at once.
     ///
-    /// `a.shop.example.co.uk` is in `co.uk` and `example.co.uk`. Where domains can be registered we
-    /// do not know; with half as much for the narrower one, a bad one does not fill `co.uk`.
+    /// `a.shop.example.co.uk` is in `co.uk` and `example.co.uk`. It is unknown at which level
+    /// domains are registered. The narrower domain gets half as much, so that a bad one does not
+    /// fill `co.uk`.
     private struct Domain {
         let name: String
         let lookupsMax: Int
     }
 
-    /// A name that is wanted: who waits for it, and whether it is looked up now.
+    /// A requested name: its waiting callers, and whether its lookup is running.
     private struct Lookup {
         let domains: [Domain]
         var callers: Set<Int> = []
         var isRunning = false
-        /// Tells it from an earlier one of the same name, which may still stand in a queue.
+        /// Distinguishes it from an earlier lookup of the same name that may still be in a queue.
         let number: Int
     }
 
-    /// A place in the queue of a domain.
+    /// An entry in the queue of a domain.
     private struct QueueEntry {
         let name: String
         let number: Int
     }
 
-    /// An answer that is remembered until its end.
+    /// A cached answer with its expiry.
     private struct CachedAnswer {
         let answer: LookupAnswer
         let expiry: Instant
@@ -49,7 +50,9 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     private var cache: [String: CachedAnswer] = [:]
     private var numbers = 0
 
-    /// Asks for a name: what is remembered of it, or nil, and the caller is told by ``finish(_:_:at:)``.
+    /// Requests a name.
+    ///
+    /// Returns a cached answer, or `nil` if ``finish(_:_:at:)`` will return the caller.
     mutating func lookUp(_ name: String, caller: Int, at now: Instant) -> LookupAnswer? {
         if let known = cache[name], now < known.expiry { return known.answer }
         if lookups[name] == nil {
@@ -61,7 +64,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         return nil
     }
 
-    /// A caller wants no answer any more.
+    /// Cancels the request of a caller.
     mutating func cancel(_ name: String, caller: Int) {
         lookups[name]?.callers.remove(caller)
         if let lookup = lookups[name], lookup.callers.isEmpty, !lookup.isRunning {
@@ -69,7 +72,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         }
     }
 
-    /// The names to look up now, each on a thread of its own.
+    /// Returns the names to look up now, each on a separate thread.
     mutating func start() -> [String] {
         var started: [String] = []
         var entries = ready[...]
@@ -88,7 +91,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         return started
     }
 
-    /// Remembers what a lookup has found; returns the callers to be told.
+    /// Caches the answer of a lookup and returns the callers that wait for it.
     mutating func finish(_ name: String, _ answer: LookupAnswer, at now: Instant) -> Set<Int> {
         guard let lookup = lookups.removeValue(forKey: name) else { return [] }
         running -= 1
@@ -110,7 +113,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         if cache.count >= LookupLimits.cachedMax {
             cache = cache.filter { now < $0.value.expiry }
         }
-        // Full of what still holds: names are looked up faster than they are forgotten.
+        // The cache is full of valid answers: names are looked up faster than they expire.
         guard cache.count < LookupLimits.cachedMax else { return }
         cache[name] = CachedAnswer(
             answer: answer,
@@ -118,7 +121,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         )
     }
 
-    /// The last two labels of a name, and its last three.
+    /// Returns the last two labels of a name, and its last three.
     private static func domains(of name: String) -> [Domain] {
         let labels = name.split(separator: ".")
         let shares = [(2, LookupLimits.domainMax), (3, LookupLimits.domainMax / 2)]
@@ -129,20 +132,21 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     }
 }
 
-/// The figures of a ``LookupPlan``.
+/// The limits of a ``LookupPlan``.
 enum LookupLimits {
-    /// Threads that only wait cost little; all at once would be too many for many a name server.
+    /// Threads that only wait cost little, but too many lookups at once would overload many name
+    /// servers.
     static let threadsMax = 32
-    /// Lookups at once below one domain: at the usual 20 ms each they are 200 names a second.
+    /// Simultaneous lookups below one domain: at the usual 20 ms each they are 200 names a second.
     static let domainMax = 4
-    /// Some 200 bytes each; a process talks to fewer hosts within the spans below.
+    /// Some 200 bytes each; a process contacts fewer hosts within the lifetimes below.
     static let cachedMax = 4096
 
-    /// How long an answer holds, for `getaddrinfo` tells no TTL.
+    /// How long an answer is cached, because `getaddrinfo` returns no TTL.
     ///
-    /// Addresses: 3 s, which a burst of events at one endpoint shares, and less than the first wait
-    /// of the usual schedule (5 s, a fifth less by its jitter), so that each attempt has looked anew.
-    /// Failures: 1 s, the shortest wait of any schedule and of a poll.
+    /// Addresses: 3 s, which a burst of events to one endpoint shares. It is less than the first
+    /// delay of the usual schedule (5 s, with jitter a fifth less), so that each attempt resolves
+    /// again. Failures: 1 s, the shortest delay of any schedule and of a poll.
     static func lifetime(of answer: LookupAnswer) -> Duration {
         switch answer {
         case .success: .seconds(3)

@@ -4,13 +4,13 @@ import Glibc
 import Darwin
 #endif
 
-/// How many files and sockets this process may have open.
+/// The limit of open files and sockets of this process.
 package enum OpenFiles {
-    /// Takes what the system lets a process have, instead of what it gives one unasked; returns what that is.
+    /// Raises the limit to the maximum that the system permits; returns the new limit.
     ///
-    /// The limit that is given is 1,024 nearly everywhere, for programs that keep sockets in sets of that size
-    /// (select(2)). None here does, and a gateway has a socket for each client. The hard limit is the operator's and
-    /// stays.
+    /// The default limit is 1,024 nearly everywhere, for programs that keep sockets in sets of that
+    /// size (select(2)). No program here does, and a gateway has a socket for each client. The hard
+    /// limit is set by the operator and is not changed.
     @discardableResult
     package static func raiseLimit() -> Int {
         #if canImport(Glibc)
@@ -22,7 +22,7 @@ package enum OpenFiles {
         guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
         let given = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
-        // Where the system refuses, it is as it was.
+        // If the system refuses, the limit is unchanged.
         guard unsafe setrlimit(resource, &limit) == 0 else { return Int(clamping: given) }
         return Int(clamping: limit.rlim_cur)
     }

@@ -1,21 +1,21 @@
 package import Poller
 import PollerHTTP
 
-/// Why a request came to no answer: what to decide on, and what to tell an operator.
+/// Why a request has no response: the cause for decisions, and the text for an operator.
 ///
 /// | cause | class of an attempt |
 /// |---|---|
 /// | `unresolved`: the name has no address now | `dns` |
-/// | `blocked`: no address may be reached; `wrongPeer`: the connection led to another | `blocked` |
-/// | `unusable`: the client takes no such URL | `unusable` |
-/// | `deadline`: no complete answer in time | `timeout` |
+/// | `blocked`: no address is permitted; `wrongPeer`: the connection led to another | `blocked` |
+/// | `unusable`: the client does not accept such a request | `unusable` |
+/// | `deadline`: no complete response in time | `timeout` |
 /// | `connectTimeout`: no connection in time | `timeout` |
-/// | `handshakeTimeout`, `tls`: no TLS handshake in time, or a certificate nobody believes | `tls` |
-/// | `unreachable`: nobody listens there, or there is no way to it | `connect` |
+/// | `handshakeTimeout`, `tls`: no TLS handshake in time, or an untrusted certificate | `tls` |
+/// | `unreachable`: no server listens there, or there is no route | `connect` |
 /// | `closed`, `reset`: the connection ended early; `tooLarge`; `other` | `reset` |
 /// | `cancelled`: the process is shutting down | `local` |
 package struct RequestFailure: Error, Hashable, Sendable {
-    /// What went wrong, as far as it makes a difference.
+    /// The cause, as far as callers distinguish it.
     package enum Cause: Hashable, Sendable {
         case unresolved, blocked, wrongPeer, unusable
         case deadline, connectTimeout, handshakeTimeout, tls, unreachable
@@ -24,12 +24,12 @@ package struct RequestFailure: Error, Hashable, Sendable {
     }
 
     package let cause: Cause
-    /// A few words for operators; never the URL, which may hold a customer's token.
+    /// A short text for operators; never the URL, which may hold a customer's token.
     package let reason: String
-    /// The client's own words, at most 160 characters, for what is told as it came.
+    /// The client's own text, at most 160 characters, for output that quotes it.
     package let raw: String
 
-    /// How the log of a delivery's attempts names it.
+    /// The class under which the attempt log of a delivery records it.
     package var kind: AttemptClass {
         switch cause {
         case .unresolved: .dns
@@ -43,17 +43,17 @@ package struct RequestFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// A failure that we found ourselves; `raw` where others said it in other words.
+    /// Makes a failure that this process detected; `raw` is the original text of another library.
     init(_ cause: Cause, _ reason: String, raw: String? = nil) {
         self.cause = cause
         self.reason = reason
         self.raw = raw ?? reason
     }
 
-    /// Says what the HTTP client did not do; `timeout` is what the request had.
+    /// Describes a failure of the HTTP client; `timeout` is that of the request.
     init(_ failure: HTTPFailure, _ timeout: Duration) {
         switch failure {
-        case .deadline: self.init(.deadline, "no complete answer within \(timeout.text)")
+        case .deadline: self.init(.deadline, "no complete response within \(timeout.text)")
         case .connectTimeout: self.init(.connectTimeout, "no connection within 10s")
         case .handshakeTimeout: self.init(.handshakeTimeout, "no TLS handshake within 10s")
         case .tls(let words): self.init(.tls, "TLS failed: \(words)", raw: words)
@@ -61,16 +61,16 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case .unreachable(let number):
             self.init(
                 .unreachable,
-                "nobody can be reached there: \(HTTPFailure.systemMessage(number))"
+                "the host is unreachable: \(HTTPFailure.systemMessage(number))"
             )
         case .wrongPeer: self.init(.wrongPeer, "the connection led to another address")
         case .closed: self.init(.closed, "the receiver closed the connection")
         case .reset(let number): self.init(.reset, HTTPFailure.systemMessage(number))
-        case .tooLarge: self.init(.tooLarge, "the answer is too large")
-        case .notHTTP(let words): self.init(.other, "the answer is no HTTP: \(words)")
+        case .tooLarge: self.init(.tooLarge, "the response is too large")
+        case .notHTTP(let words): self.init(.other, "the response is not valid HTTP: \(words)")
         case .tooManyWaiting: self.init(.other, "too many requests wait for a connection")
         case .cancelled:
-            self.init(.cancelled, "the attempt was cut off: the process is shutting down")
+            self.init(.cancelled, "the attempt was cancelled: the process is shutting down")
         case .other(let words): self.init(.other, words)
         }
     }

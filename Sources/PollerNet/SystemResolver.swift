@@ -3,12 +3,12 @@ package import NIOCore
 import Poller
 import Synchronization
 
-/// Finds the addresses of a host; lookup for every attempt, so that what was judged is what is
-/// connected.
+/// Resolves the addresses of a host; called for every attempt, so that the judged address is the
+/// connected one.
 ///
-/// It may remember addresses for seconds: each attempt judges them anew.
+/// It may cache addresses for seconds: each attempt judges them again.
 package protocol AddressResolver: Sendable {
-    /// The addresses in the order they should be tried.
+    /// Returns the addresses in the order in which to try them.
     ///
     /// - Throws: ``ResolutionFailure``.
     func addresses(
@@ -19,52 +19,53 @@ package protocol AddressResolver: Sendable {
 
 /// A host has no address now.
 package struct ResolutionFailure: Error, Hashable, Sendable {
-    /// The resolver's own words.
+    /// The resolver's own text.
     package let reason: String
 
-    /// Wraps a reason.
+    /// Makes a failure with a reason.
     package init(reason: String) {
         self.reason = reason
     }
 }
 
-/// What a lookup has found.
+/// The result of a lookup.
 package typealias LookupAnswer = Result<[SocketAddress], ResolutionFailure>
 
-/// Resolves as the operating system does (`getaddrinfo`), on threads of its own.
+/// Resolves names as the operating system does (`getaddrinfo`), on separate threads.
 ///
-/// `getaddrinfo` cannot be interrupted, so each lookup has a thread to itself, of which there are
-/// only so many; ``LookupPlan`` says whose turn it is and how long an answer holds. A caller waits
-/// 5 s at most, and its lookup goes on alone. Addresses, in whatever spelling, need no lookup.
+/// `getaddrinfo` cannot be interrupted, so each lookup has its own thread, and their number is
+/// limited. ``LookupPlan`` schedules the lookups and caches the answers. A caller waits 5 s at
+/// most; its lookup continues without it. Addresses, in any spelling, need no lookup.
 ///
-/// A class, because all who look names up in a process share it.
+/// A class, because all callers in a process share it.
 package final class SystemResolver<C: Clock>: AddressResolver where C.Duration == Duration {
-    /// What the lock guards: the plan, and the callers that wait for an answer.
+    /// The state behind the lock: the plan, and the callers that wait for an answer.
     private struct State: Sendable {
         var plan = LookupPlan<C.Instant>()
         var callers = 0
-        /// The callers that wait, by number, and their answers.
+        /// The waiting callers by number, and their answers.
         var wakers: [Int: Waker<C>] = [:]
         var answers: [Int: LookupAnswer] = [:]
     }
 
-    /// What a caller was waiting at once.
+    /// The immediate result of a request.
     private enum Lookup {
         case cached(LookupAnswer)
         case pending(caller: Int)
     }
 
-    /// A resolver that takes longer has lost its name servers; the attempt is made again later.
+    /// How long a caller waits.
+    ///
+    /// A resolver that takes longer has lost its name servers; the attempt is repeated later.
     private var timeout: Duration { .seconds(5) }
 
     private let clock: C
     private let lookUp: @Sendable (String) -> LookupAnswer
     private let state = Mutex(State())
 
-    /// A resolver that knows nothing yet.
+    /// Makes a resolver with an empty cache.
     ///
-    /// `lookUp` finds the addresses of a name, port 0, and may block its thread for as long as it
-    /// likes.
+    /// `lookUp` finds the addresses of a name, with port 0, and may block its thread for any time.
     package init(
         clock: C,
         lookUp: @escaping @Sendable (String) -> LookupAnswer = { SystemLookup.addresses(of: $0) }
@@ -77,7 +78,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         host: String,
         port: Int
     ) async throws(ResolutionFailure) -> [SocketAddress] {
-        // A name that has a letter no number has, as most do, is not lookup to be an address.
+        // Most names contain a letter that no number has, and need not be parsed as an address.
         let isName = host.utf8.contains { (UInt8(ascii: "g")...UInt8(ascii: "w")).contains($0) }
         let answer: LookupAnswer
         if !isName, let written = SystemLookup.address(writtenAs: host) {
@@ -112,7 +113,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
                 state.wakers[caller] = nil
                 return state.answers.removeValue(forKey: caller)
             }
-            let reason = Task.isCancelled ? "nobody waits for it any more" : "no answer within 5 s"
+            let reason = Task.isCancelled ? "the request was cancelled" : "no answer within 5 s"
             return answer ?? .failure(ResolutionFailure(reason: reason))
         }
     }
@@ -136,19 +137,21 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
     }
 }
 
-/// `getaddrinfo`.
+/// Calls `getaddrinfo`.
 package enum SystemLookup {
-    /// More addresses than this are of no use to an attempt that tries one of them.
+    /// An attempt has no use for more addresses than this.
     private static let addressesMax = 16
 
-    /// Asks whomever the system asks: files, name servers; blocks meanwhile.
+    /// Returns the addresses from the system's sources: files and name servers.
+    ///
+    /// Blocks meanwhile.
     package static func addresses(of name: String) -> LookupAnswer {
         find(name, flags: 0)
     }
 
-    /// The address that a host is in any spelling the system knows: `127.1`, `0x7f000001`, `::1`.
+    /// Parses an address in any spelling that the system knows: `127.1`, `0x7f000001`, `::1`.
     ///
-    /// Nil for a name. Never blocks.
+    /// Returns `nil` for a name. Never blocks.
     static func address(writtenAs host: String) -> SocketAddress? {
         guard case .success(let found) = find(host, flags: AI_NUMERICHOST) else { return nil }
         return found.first

@@ -3,12 +3,12 @@ package struct WebOrigin: Hashable, Sendable {
     private let isSecure: Bool
     private let authority: Authority
 
-    /// A host and a port, in one spelling.
+    /// A host and a port, normalised.
     private struct Authority: Hashable {
         let host: String
         let port: UInt16
 
-        /// Reads `host[:port]`; `nil` for anything else.
+        /// Parses `host[:port]`; `nil` for anything else.
         init?(_ text: some StringProtocol, standardPort: UInt16) {
             let end: String.Index
             let text = text.lowercased()
@@ -34,7 +34,7 @@ package struct WebOrigin: Hashable, Sendable {
         }
     }
 
-    /// Reads `http://host[:port]` or `https://host[:port]`; `nil` for `null` and everything else.
+    /// Parses `http://host[:port]` or `https://host[:port]`; `nil` for `null` and everything else.
     package init?(_ text: String) {
         let schemes: [(String, Bool, UInt16)] = [("http://", false, 80), ("https://", true, 443)]
         for (prefix, isSecure, port) in schemes where text.lowercased().hasPrefix(prefix) {
@@ -46,10 +46,10 @@ package struct WebOrigin: Hashable, Sendable {
         return nil
     }
 
-    /// Whether a page of this origin was served under the `Host` of a request: then the request is
-    /// not cross-origin.
+    /// Returns whether a page of this origin was served under the `Host` of a request, so that the
+    /// request is not cross-origin.
     ///
-    /// - `isSecure`: whether the server speaks TLS; `nil` when a proxy may do it for the server.
+    /// - `isSecure`: whether the server uses TLS; `nil` when a proxy may do so for the server.
     package func isServed(at host: String, isSecure: Bool?) -> Bool {
         guard isSecure ?? self.isSecure == self.isSecure else { return false }
         return Authority(host, standardPort: self.isSecure ? 443 : 80) == authority

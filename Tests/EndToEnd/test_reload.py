@@ -257,7 +257,7 @@ def test_a_certificate_goes_with_the_rest(house: House):
     house.shown[1].write_text("no key\n")
     with Following(house, "refused", [notifier]):
         house.write(bank=house.bank)
-    assert "gateway_tls_key holds no private key" in notifier.stderr()
+    assert "gateway_tls_key contains no private key" in notifier.stderr()
     with connect(address, context) as still:
         assert still.getpeercert()["serialNumber"] == second
     house.show("third")

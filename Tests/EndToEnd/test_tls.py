@@ -136,7 +136,7 @@ def test_a_certificate_that_is_not_usable_is_told_once_and_the_old_one_stays(hou
 
     def complaints() -> list[str]:
         text = house.api_process.stderr()
-        return [line for line in text.splitlines() if "certificate not usable" in line and '"api"' in line]
+        return [line for line in text.splitlines() if "certificate reload failed" in line and '"api"' in line]
 
     wait_until(complaints, 15, "it is told")
     time.sleep(6)

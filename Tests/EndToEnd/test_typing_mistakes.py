@@ -105,7 +105,7 @@ def test_what_is_not_there_is_told_in_commands(calm: Cluster, arguments, said):
         (("enqueue", "src_1", "src_2", "--policy", "often"), "pollerctl: --policy must be one of"),
         (("enqueue", "src_1", "--notify", "ftp://example.com"), "pollerctl: --notify must begin with"),
         (("enqueue", "src_1", "--notify", "https://10.0.0.1/h"), "pollerctl: --notify is at 10.0.0.1, which is no"),
-        (("endpoint", "add", "https://192.168.7.7/h"), "name its range in POLLER_ALLOW_CIDRS"),
+        (("endpoint", "add", "https://192.168.7.7/h"), "add its range to POLLER_ALLOW_CIDRS"),
         (("endpoint", "add", "http://1.1.1.1/h"), "must be https://"),
         (("mail", "lift", "nobody"), "recipient is not one plain mail address"),
         (("key", "create", "--role", "king"), "--role must be one of"),

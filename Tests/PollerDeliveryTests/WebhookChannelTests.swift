@@ -248,7 +248,7 @@ struct WebhookChannelTests {
         #expect(dripped.outcome == .delivered)
         let (hung, _) = try await hang
         #expect(hung.outcome == .failed && hung.kind == .timeout)
-        #expect(hung.reason == "no complete answer within 15s")
+        #expect(hung.reason == "no complete response within 15s")
         // Of the attempts alone: the receivers' threads may wait for a busy machine.
         for slow in [dripped, hung] {
             #expect((14_000...18_000).contains(try #require(slow.phases.totalMs)))
