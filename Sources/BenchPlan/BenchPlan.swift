@@ -1,10 +1,9 @@
 import ArgumentParser
 
-/// What to measure, and for how long: the options of `pollerd bench`.
+/// The measurements of `pollerd bench` and their duration: its options.
 ///
-/// A library of its own, because two programs read them: pollerd, which checks them, and
-/// pollerd-bench, which it then becomes and which measures. So what runs in production has nothing
-/// of the measurements.
+/// A separate library, because two programs parse them: pollerd checks them and then replaces
+/// itself by pollerd-bench, which measures. The production program thus contains no measuring code.
 package struct BenchPlan: ParsableArguments, Sendable {
     /// One measurement; they run in this order.
     package enum Stage: String, Sendable, CaseIterable {
@@ -12,38 +11,40 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case enqueue
         /// Polls of an upstream that costs nothing.
         case engine
-        /// A real worker against nginx: HTTP, TLS, saturated and at three paces.
+        /// A real worker against nginx: HTTP, TLS, saturated and at three rates.
         case real
-        /// Polls of the sandbox beside bare GETs of it.
+        /// Polls of the sandbox, compared with plain GET requests to it.
         case whole
-        /// Due lag and publication at one rate, beside many watches far in the future.
+        /// Due lag and publication at one rate, with many watches far in the future.
         case lag
-        /// What all those cost while nothing is due.
+        /// The cost of those watches while nothing is due.
         case idle
-        /// A small lane beside one that is far behind.
+        /// A small lane next to one with a large backlog.
         case fairness
         /// A lane at its limit.
         case limit
-        /// Webhooks: how soon, how many, and beside an endpoint that hangs.
+        /// Webhooks: latency and rate, also while one endpoint hangs.
         case deliver
         /// Marks of events for very many endpoints.
         case fanOut = "fan_out"
-        /// WebSockets: memory, latency, and the way back after a crash.
+        /// WebSockets: memory, latency, and recovery after a crash.
         case live
-        /// What a hundred thousand listeners cost the gateways they share.
+        /// The cost of a hundred thousand subscribers for the gateways they share.
         case subscribers = "crowd"
-        /// Finding watches among all there are.
+        /// Searching all watches.
         case search
-        /// How the price of a poll grows; it takes minutes, so only when it is named.
+        /// How the cost of a poll grows; it takes minutes, so it runs only when selected.
         case growth
-        /// What each operation of the store costs Redis by how much there is; only when it is named, likewise.
+        /// The Redis cost of each store operation by the amount of data; runs only when selected.
         case scale
-        /// How evenly the masters of a Redis Cluster share the work; it needs one, so only when it is named.
+        /// How evenly the masters of a Redis Cluster share the load; it needs a Cluster, so it runs
+        /// only when selected.
         case masters
-        /// How long bodies of Stripe take to decode by their size and shape; only when it is named.
+        /// How long Stripe responses take to decode by their size and structure; runs only when
+        /// selected.
         case json
 
-        /// Whether it is measured when nothing is named.
+        /// Whether it runs when no measurement is selected.
         fileprivate var isUsual: Bool {
             switch self {
             case .growth, .scale, .masters, .json: false
@@ -52,9 +53,9 @@ package struct BenchPlan: ParsableArguments, Sendable {
         }
     }
 
-    /// A load that a real worker is measured under; they run in this order.
+    /// A load for the measurement of a real worker; they run in this order.
     package enum RealLoad: String, Sendable, CaseIterable {
-        /// As many polls as it can make, over HTTP.
+        /// As many polls as possible, over HTTP.
         case http
         /// The same over TLS.
         case tls
@@ -64,7 +65,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case paced1000 = "paced_1000"
         /// 4,000 a second over 100 accounts.
         case paced4000 = "paced_4000"
-        /// 1,000 polls in flight at once, for memory.
+        /// 1,000 polls in flight at once, to measure memory.
         case inFlight1000 = "in_flight_1000"
     }
 
@@ -76,34 +77,34 @@ package struct BenchPlan: ParsableArguments, Sendable {
     @Option(help: "Seconds of each measurement.")
     private var seconds = 5
 
-    @Option(help: "Pending watches for enqueue rate and memory; listeners of `crowd`.")
+    @Option(help: "Pending watches for enqueue rate and memory; subscribers of `crowd`.")
     package var watches = 100_000
 
-    @Option(help: "Watches far in the future while lag and idleness are measured.")
+    @Option(help: "Watches far in the future for `lag` and `idle`.")
     package var pending = 100_000
 
     @Option(help: "Polls a second for due lag and publication latency.")
     package var rate = 500
 
-    @Option(help: "Polls in flight at once; a worker of its own has as many.")
+    @Option(help: "Polls in flight at once, also in a separate worker.")
     package var concurrency = 256
 
-    @Option(help: "Watches that there are at each point of `scale`, by commas.")
+    @Option(help: "Watches at each point of `scale`, separated by commas.")
     private var sizes = "1000,10000,100000"
 
-    @Option(help: "Lanes of one partition at each point of `scale`, by commas.")
+    @Option(help: "Lanes of one partition at each point of `scale`, separated by commas.")
     private var lanes = "1000,10000"
 
-    @Option(help: "Processes that are announced at each point of `scale`, by commas.")
+    @Option(help: "Registered processes at each point of `scale`, separated by commas.")
     private var processes = "10,100,500"
 
-    @Option(help: "Partitions of the stores that `masters` measures, by commas.")
+    @Option(help: "Partitions of the stores of `masters`, separated by commas.")
     private var parts = "64,256"
 
-    @Option(help: "Gateways that share the listeners of `crowd`, by commas; a run for each.")
+    @Option(help: "Gateways of each run of `crowd`, separated by commas.")
     private var gateways = "1,3"
 
-    @Option(help: "Listeners on each WebSocket of `crowd`.")
+    @Option(help: "Subscriptions on each WebSocket of `crowd`.")
     package var perSocket = 100
 
     @Option(help: "Events a second of `crowd`.")
@@ -111,9 +112,9 @@ package struct BenchPlan: ParsableArguments, Sendable {
 
     @Option(
         help: """
-            Only these loads of `real`, by commas: \
+            Only these loads of `real`, separated by commas: \
             \(RealLoad.allCases.map(\.rawValue).joined(separator: ", ")); \
-            \(BenchPlan.floor) for what a GET costs clients that do nothing else.
+            \(BenchPlan.floor) for the cost of a plain GET request.
             """
     )
     private var loads: String?
@@ -123,22 +124,22 @@ package struct BenchPlan: ParsableArguments, Sendable {
 
     @Option(
         help: """
-            Only these measurements, by commas: \
+            Only these measurements, separated by commas: \
             \(Stage.allCases.map(\.rawValue).joined(separator: ", ")).
             """
     )
     private var only: String?
 
-    /// The defaults.
+    /// Makes the default plan.
     package init() {}
 
-    /// The file for the JSON object beside what is printed; nil without one.
+    /// The file to which the JSON object is also written; `nil` without one.
     package var savedTo: String? { save }
 
     /// How long each measurement takes.
     package var span: Duration { .seconds(seconds) }
 
-    /// The measurements to make; a name that is none is refused before.
+    /// The selected measurements; an unknown name was rejected before.
     package var stages: [Stage] {
         guard let only else { return Stage.allCases.filter(\.isUsual) }
         return only.split(separator: ",").compactMap { Stage(rawValue: String($0)) }
@@ -159,18 +160,19 @@ package struct BenchPlan: ParsableArguments, Sendable {
     /// Gateways of each run of ``Stage/subscribers``.
     package var subscriberGateways: [Int] { Self.numbers(gateways) ?? [] }
 
-    /// The loads of ``Stage/real``; a name that is none is refused before.
+    /// The loads of ``Stage/real``; an unknown name was rejected before.
     package var realLoads: [RealLoad] {
         guard let loads else { return RealLoad.allCases }
         return loads.split(separator: ",").compactMap { RealLoad(rawValue: String($0)) }
     }
 
-    /// Whether ``Stage/real`` also measures clients that do nothing but GETs: unless only loads are named.
+    /// Whether ``Stage/real`` also measures clients that only send GET requests: unless only other
+    /// loads are selected.
     package var measuresFloor: Bool {
         loads?.split(separator: ",").contains { $0 == Self.floor } ?? true
     }
 
-    /// Refuses what cannot be measured.
+    /// Rejects invalid options.
     package func validate() throws {
         guard (1...600).contains(seconds), (1...10_000_000).contains(watches),
             (0...10_000_000).contains(pending), (1...100_000).contains(rate),
@@ -182,7 +184,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
             (gateways, 100),
         ] {
             guard let numbers = Self.numbers(list), numbers.allSatisfy({ $0 <= most }) else {
-                throw ValidationError("\(list) is no list of ascending numbers up to \(most)")
+                throw ValidationError("\(list) is not a list of ascending numbers up to \(most)")
             }
         }
         for name in only?.split(separator: ",") ?? [] where Stage(rawValue: String(name)) == nil {
@@ -194,7 +196,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
         }
     }
 
-    /// The same plan on a command line.
+    /// The same plan as command-line arguments.
     package var arguments: [String] {
         var words = json ? ["--json"] : []
         for (name, text) in [("--only", only), ("--loads", loads), ("--save", save)] {
@@ -215,7 +217,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
         return words
     }
 
-    /// Ascending numbers by commas; nil for what is no such list.
+    /// Parses ascending numbers separated by commas; returns `nil` for anything else.
     private static func numbers(_ list: String) -> [Int]? {
         let numbers = list.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
         let known = numbers.compactMap(\.self)

@@ -1,8 +1,8 @@
 // The parts of libcurl that PollerDelivery uses to send mail.
 //
-// The library is loaded when the first mail is to be sent, and not linked: it brings forty others with it, which take
-// every process 6 MB and its start a tenth, and only notifiers with a relay send mail. Its functions are looked up at
-// each call, of which a mail has two dozen; a look-up takes about a microsecond and keeps no state that threads share.
+// The library is not linked, but loaded when the first mail is sent. It depends on forty other libraries, which would
+// cost every process 6 MB and slow its start by a tenth, and only notifiers with a relay send mail. Its functions are
+// looked up at each call, two dozen times per mail. A lookup takes about a microsecond and needs no shared state.
 //
 // `curl_easy_setopt` and `curl_easy_getinfo` are variadic, which Swift cannot call; each kind of argument has a wrapper.
 
@@ -23,16 +23,16 @@
 #define CCURL_LIBRARY "libcurl.so.4"
 #endif
 
-/// A function of libcurl; NULL where it is not installed.
+/// Returns a function of libcurl; NULL if the library is not installed.
 static inline void *ccurl_function(const char *name) {
     void *library = dlopen(CCURL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     return library ? dlsym(library, name) : NULL;
 }
 
-/// The function of libcurl that has this name and type.
+/// The function of libcurl with this name and type.
 #define CCURL(name) ((__typeof__(&name))ccurl_function(#name))
 
-/// Loads libcurl and makes its process-wide state; nothing else may be called unless this is CURLE_OK.
+/// Loads libcurl and initialises its process-wide state; call no other function unless this returns CURLE_OK.
 static inline CURLcode ccurl_start(void) {
     if (!ccurl_function("curl_easy_init")) return CURLE_FAILED_INIT;
     return CCURL(curl_global_init)(CURL_GLOBAL_DEFAULT);
@@ -44,14 +44,14 @@ static inline void ccurl_reset(CURL *handle) { CCURL(curl_easy_reset)(handle); }
 static inline CURLcode ccurl_perform(CURL *handle) { return CCURL(curl_easy_perform)(handle); }
 static inline const char *ccurl_explain(CURLcode code) { return CCURL(curl_easy_strerror)(code); }
 
-/// A list of one text.
+/// Makes a list with one text.
 static inline struct curl_slist *ccurl_list(const char *text) {
     return CCURL(curl_slist_append)(NULL, text);
 }
 
 static inline void ccurl_free_list(struct curl_slist *list) { CCURL(curl_slist_free_all)(list); }
 
-/// The bytes of a message and how many of them libcurl has taken.
+/// The bytes of a message and the number that libcurl has read.
 typedef struct {
     const char *data;
     size_t length;
@@ -104,13 +104,13 @@ static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
     return code;
 }
 
-/// What was said when a transfer failed, both ends cut where the room ends.
+/// The error texts of a failed transfer, truncated to the size of the buffers.
 typedef struct {
-    /// The server's last reply that refused something, with all of its lines: `550 5.1.1 no such mailbox`.
+    /// The server's last error reply, with all of its lines: `550 5.1.1 no such mailbox`.
     char reply[512];
-    /// Whether another line of it follows: `550-`.
+    /// Whether another line of the reply follows: `550-`.
     int is_continued;
-    /// libcurl's own account, which names the command: `RCPT failed: 550`.
+    /// libcurl's own error text, which names the command: `RCPT failed: 550`.
     char error[CURL_ERROR_SIZE];
 } ccurl_words;
 
@@ -128,7 +128,7 @@ static inline size_t ccurl_keep_reply(char *line, size_t size, size_t count, voi
     return length;
 }
 
-/// Keeps what is said in `words`, which must be zeroed and outlive the transfer.
+/// Stores the error texts in `diagnostics`, which must be zeroed and outlive the transfer.
 static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *diagnostics) {
     CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_ERRORBUFFER, diagnostics->error);
     if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERFUNCTION, ccurl_keep_reply);
@@ -136,11 +136,11 @@ static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *diagnostics) {
     return code;
 }
 
-/// The reply and libcurl's account as C strings.
+/// The reply and libcurl's error text as C strings.
 static inline const char *ccurl_reply(const ccurl_words *diagnostics) { return diagnostics->reply; }
 static inline const char *ccurl_error(const ccurl_words *diagnostics) { return diagnostics->error; }
 
-/// Asks `callback` about once a second whether to go on; non-zero ends the transfer.
+/// Calls `callback` about once a second; a non-zero result ends the transfer.
 static inline CURLcode ccurl_set_progress(
     CURL *handle, curl_xferinfo_callback callback, void *context) {
     CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_NOPROGRESS, 0L);
@@ -149,9 +149,10 @@ static inline CURLcode ccurl_set_progress(
     return code;
 }
 
-/// Bounds how long the system tries to connect a socket, as libcurl's own limit covers the server's greeting, too.
+/// Limits how long the system tries to connect a socket, because libcurl's own limit includes the server's greeting.
 ///
-/// Two repeated SYNs are 7 s on Linux (tcp(7)); macOS takes seconds. Where it cannot be set the system's limit holds.
+/// Two repeated SYNs take 7 s on Linux (tcp(7)); macOS takes seconds. Where it cannot be set, the system's limit
+/// applies.
 static inline int ccurl_connects(void *context, curl_socket_t socket, curlsocktype purpose) {
     (void)context;
     (void)purpose;

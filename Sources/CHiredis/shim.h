@@ -1,6 +1,6 @@
 // The parts of hiredis (0.14 and 1.x) that RedisClient uses: the reply reader and the command
-// formatter. What Swift cannot import (macros) or what differs between the two versions (result
-// types) is wrapped here, so that Swift sees one shape.
+// formatter. Macros, which Swift cannot import, and functions whose result type differs between the two
+// versions are wrapped here, so that Swift sees one interface.
 
 #ifndef CHIREDIS_SHIM_H
 #define CHIREDIS_SHIM_H

@@ -1,5 +1,5 @@
-// The part of zlib that recorded events are packed with: a whole buffer in, a whole buffer out, as a
-// raw deflate stream with a dictionary. zlib's own starts are macros, which Swift cannot import.
+// The part of zlib that compresses recorded events: a whole buffer in, a whole buffer out, as a raw
+// deflate stream with a dictionary. zlib's initialisers are macros, which Swift cannot import.
 
 #ifndef CZLIB_SHIM_H
 #define CZLIB_SHIM_H
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <zlib.h>
 
-/// 16 KiB: an event and the dictionary are in reach of each other, and starting costs no more than
-/// clearing some tens of KiB.
+/// 16 KiB: the window covers an event and the dictionary, and initialising it only clears some tens of
+/// KiB.
 #define CZLIB_WINDOW_BITS (-14)
 #define CZLIB_MEMORY_LEVEL 7
 
-/// Packs `length` bytes; returns how many there are at `target`, or -1 when they do not fit in
+/// Compresses `length` bytes. Returns the number of bytes at `target`, or -1 if they do not fit in
 /// `capacity` or there is no memory.
 static inline long czlib_pack(
     const unsigned char *dictionary, unsigned dictionaryLength,
@@ -34,8 +34,8 @@ static inline long czlib_pack(
     return packed;
 }
 
-/// Unpacks what czlib_pack has packed with the same dictionary; returns how many bytes there are at
-/// `target`, or -1 when they do not fit in `capacity` or are nothing of the kind.
+/// Decompresses the output of czlib_pack with the same dictionary. Returns the number of bytes at
+/// `target`, or -1 if they do not fit in `capacity` or the input is invalid.
 static inline long czlib_unpack(
     const unsigned char *dictionary, unsigned dictionaryLength,
     const unsigned char *source, unsigned length,
@@ -55,12 +55,12 @@ static inline long czlib_unpack(
     return unpacked;
 }
 
-/// Unpacks a body as HTTP packs it: gzip of one or more members, zlib, or a raw deflate stream, which some servers
-/// call `deflate`. Returns how many bytes there are at `target`; no more than `capacity` are written, and then so many
-/// are returned. -1 when they are nothing of the kind, or cut short.
+/// Decompresses the body of an HTTP message: gzip with one or more members, zlib, or a raw deflate stream, which some
+/// servers call `deflate`. Returns the number of bytes at `target`: `capacity` if the body is longer, or -1 if the
+/// input is invalid or incomplete.
 static inline long czlib_inflate(
     const unsigned char *source, unsigned length, unsigned char *target, unsigned capacity) {
-    // 32 tells zlib and gzip apart by their heads; what has neither is tried as raw.
+    // 32 detects zlib or gzip by the header; input without either is tried as a raw stream.
     for (int bits = 15 + 32; bits != 0; bits = bits == -15 ? 0 : -15) {
         z_stream stream;
         memset(&stream, 0, sizeof stream);

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A program that runs beside this one and is ended with it.
+/// A child process that is ended together with this one.
 ///
-/// Its standard input is a pipe that ends when this process does, however that comes: what should
-/// not outlive us watches it. (Linux's parent-death signal follows the *thread* that started the
-/// child, and Swift's threads come and go.) Its errors go nowhere: it says what counts in a log of
-/// its own, or on standard output.
+/// Its standard input is a pipe that closes when this process ends, for any reason: a child that
+/// must not outlive its parent watches it. (Linux's parent-death signal follows the *thread* that
+/// started the child, and Swift's threads come and go.) Its standard error is discarded: it reports
+/// important messages in its own log or on standard output.
 ///
-/// A class, because it owns the process, which it ends at the latest when it goes away.
+/// A class, because it owns the process and ends it when it is released.
 package final class ChildProcess: Sendable {
     private struct Running {
         let process: Process
@@ -16,16 +16,16 @@ package final class ChildProcess: Sendable {
         let output: Pipe
     }
 
-    /// What a program needs of this process's environment to run at all: where programs, libraries,
-    /// temporary files and the user's are, and how text and time are written.
+    /// The environment variables that a program needs to run: the locations of programs, libraries,
+    /// temporary files and the user's files, and the formats of text and time.
     ///
-    /// Nothing else is inherited: this process may have been given keys and passwords by its environment,
-    /// and whoever may look at the child's would have them.
+    /// Nothing else is inherited. The environment of this process may contain keys and passwords,
+    /// which could be read from the child's environment.
     package static var bareEnvironment: [String: String] {
         bare(ProcessInfo.processInfo.environment)
     }
 
-    /// Of an environment, what may be handed on.
+    /// Returns the variables of an environment that may be inherited.
     static func bare(_ environment: [String: String]) -> [String: String] {
         let names: Set<String> = [
             "PATH", "HOME", "TMPDIR", "LANG", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
@@ -40,7 +40,7 @@ package final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - file: The path of its file.
     ///   - arguments: Its arguments, without its name.
-    ///   - environment: Its environment; ``bareEnvironment`` when nil.
+    ///   - environment: Its environment; ``bareEnvironment`` when `nil`.
     /// - Throws: ``ProgramError`` when the system refuses.
     package init(
         _ file: String,
@@ -66,18 +66,18 @@ package final class ChildProcess: Sendable {
         kill()
     }
 
-    /// Its process id; 0 after its end was asked for.
+    /// Its process ID; 0 after ``stop(within:)`` or ``kill()``.
     package var pid: Int32 { running.withLock { $0?.process.processIdentifier ?? 0 } }
 
-    /// Whether it has ended without being told to.
+    /// Whether it has ended without being stopped.
     package var hasDied: Bool { running.withLock { $0.map { !$0.process.isRunning } ?? false } }
 
-    /// What it has written to standard output up to a line with these words, for which it waits.
+    /// Waits for a line with these words and returns the standard output so far.
     ///
     /// - Parameters:
-    ///   - words: What the line has.
+    ///   - words: A part of the line.
     ///   - limit: How long to wait.
-    /// - Returns: The text, whole lines; nil when the program has ended or the time is up.
+    /// - Returns: The text, in whole lines; `nil` if the program has ended or the time is up.
     package func output(until words: String, within limit: Duration) -> String? {
         guard let output = running.withLock({ $0?.output.fileHandleForReading }) else { return nil }
         let end = ContinuousClock.now + limit
@@ -87,14 +87,14 @@ package final class ChildProcess: Sendable {
             guard let data = Self.next(of: output, until: end) else { return nil }
             text += String(decoding: data, as: UTF8.self)
         }
-        // Read on and forget: a full pipe would stop the program.
+        // Later output is read and discarded: a full pipe would block the program.
         output.readabilityHandler = { output in
             if output.availableData.isEmpty { output.readabilityHandler = nil }
         }
         return text
     }
 
-    /// What comes next of a pipe; nil when it has ended or the time is up.
+    /// Returns the next bytes of a pipe; `nil` if it has ended or the time is up.
     private static func next(of output: FileHandle, until end: ContinuousClock.Instant) -> Data? {
         while true {
             let restMs = (end - .now) / .milliseconds(1)
@@ -104,7 +104,7 @@ package final class ChildProcess: Sendable {
                 events: Int16(truncatingIfNeeded: POLLIN),
                 revents: 0
             )
-            // Nothing within the time, or a signal: the loop looks at the clock again.
+            // After a timeout or a signal, the loop checks the clock again.
             guard unsafe poll(&waiting, 1, Int32(exactly: restMs.rounded(.up)) ?? .max) > 0 else {
                 continue
             }
@@ -113,19 +113,19 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Says lines to its standard input, and returns the line that it answers on standard output.
+    /// Writes lines to its standard input, and returns the next line of its standard output.
     ///
     /// - Parameters:
-    ///   - lines: What it reads; a program that takes its time reads on meanwhile.
-    ///   - limit: How long to wait for the answer.
-    /// - Returns: The answer; nil when the program has ended or the time is up.
+    ///   - lines: The input; a program that needs time for its reply must keep reading meanwhile.
+    ///   - limit: How long to wait for the reply.
+    /// - Returns: The reply; `nil` if the program has ended or the time is up.
     package func request(_ lines: [String], within limit: Duration) -> String? {
         let ends = running.withLock { running in
             running.map { ($0.input.fileHandleForWriting, $0.output.fileHandleForReading) }
         }
         guard let (input, output) = ends else { return nil }
         let text = lines.map { $0 + "\n" }.joined()
-        // One that has ended reads nothing, and answers nothing.
+        // A program that has ended reads nothing and replies nothing.
         guard (try? input.write(contentsOf: Data(text.utf8))) != nil else { return nil }
         let end = ContinuousClock.now + limit
         var reply = Data()
@@ -136,19 +136,19 @@ package final class ChildProcess: Sendable {
         return String(decoding: reply.dropLast(), as: UTF8.self)
     }
 
-    /// Asks it to end (SIGTERM), waits, and kills what is still there then.
+    /// Sends SIGTERM, waits, and then sends SIGKILL if the process is still running.
     package func stop(within patience: Duration) {
         guard let process = take() else { return }
         process.terminate()
         if !hasEnded(process, within: patience) { end(process) }
     }
 
-    /// Kills it (SIGKILL); returns when it is gone.
+    /// Sends SIGKILL; returns when the process has ended.
     package func kill() {
         if let process = take() { end(process) }
     }
 
-    /// From now on its end is no news.
+    /// Takes the process, so that its end does not count as ``hasDied``.
     private func take() -> Process? {
         running.withLock { running in
             defer { running = nil }
@@ -158,11 +158,13 @@ package final class ChildProcess: Sendable {
 
     private func end(_ process: Process) {
         Foundation.kill(process.processIdentifier, SIGKILL)
-        // A second: nothing survives SIGKILL longer, but for a disk that does not answer.
+        // One second is enough after SIGKILL, unless a disk does not respond.
         _ = hasEnded(process, within: .seconds(1))
     }
 
-    /// Not `waitUntilExit`: on Linux it spins when another thread started the process.
+    /// Waits for the end of a process.
+    ///
+    /// `waitUntilExit` is not used: on Linux it spins when another thread started the process.
     private func hasEnded(_ process: Process, within patience: Duration) -> Bool {
         let end = ContinuousClock.now + patience
         while process.isRunning, ContinuousClock.now < end { usleep(2000) }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A redis-server of our own on a free loopback port, for `pollerd all --embedded` and `bench`.
+/// A redis-server for `pollerd all --embedded` and `bench`, on a free loopback port.
 ///
-/// Set up as a cluster's Redis should be: append-only file, no eviction. A class, because a
-/// temporary folder goes away with it.
+/// It is configured as the Redis of a cluster should be: append-only file, no eviction. A class,
+/// because it removes its temporary folder when it is released.
 ///
-/// *Other users of the machine* reach its port and, without this, its files, and the store holds
-/// secrets of receivers and payers. So it has a password of its own for each start, which is in no
-/// argument of a process, the folder has mode 0700 and every file 0600. The password is in the file
-/// `redis.conf` in the folder. Rejected: a Unix socket, which `redis-cli -u` and most client libraries
-/// cannot be given as the URL that is printed.
+/// *Other users of the machine* could reach its port and its files, and the store holds secrets of
+/// receivers and payers. So each start has a new password, which is in no process argument. The
+/// folder has mode 0700 and every file 0600. The password is in the file `redis.conf` in the
+/// folder. Rejected: a Unix socket, because `redis-cli -u` and most client libraries do not accept
+/// it as the printed URL.
 package final class EmbeddedRedis: Sendable {
-    /// How long the server may take to answer its first PING.
+    /// How long the server may take until it accepts connections.
     private static let startTimeout: Duration = .seconds(10)
-    /// How long it may take to write its file and go, before it is killed.
+    /// How long it may take to write its file and exit before it is killed.
     private static let stopTimeout: Duration = .seconds(5)
 
     private let port: Int
@@ -25,14 +25,14 @@ package final class EmbeddedRedis: Sendable {
 
     /// Starts a server and returns when it accepts connections.
     ///
-    /// - Parameter dataFolder: where its append-only file lives; nil makes a temporary folder
-    ///   that goes away with the server.
+    /// - Parameter dataFolder: The folder of its append-only file; `nil` creates a temporary folder
+    ///   that is removed with the server.
     /// - Throws: ``ProgramError`` when redis-server is not installed or does not start.
     package init(dataFolder: String?) throws {
         guard let program = Programs.installed("redis-server") else {
             throw ProgramError(
                 "redis-server is not on PATH: install it (apt-get install redis-server, "
-                    + "brew install redis) or set POLLER_REDIS_URL and leave --embedded out"
+                    + "brew install redis) or set POLLER_REDIS_URL and omit --embedded"
             )
         }
         let folder: String
@@ -48,7 +48,7 @@ package final class EmbeddedRedis: Sendable {
         password = UUID().uuidString
         configurationFile = folder + "/redis.conf"
         try PrivateFolder.write("requirepass \(password)\n", to: configurationFile)
-        // The mask is the shell's, because one of this process would be that of all its threads.
+        // The shell sets the file mode mask, because in this process it would apply to all threads.
         process = try ChildProcess(
             "/bin/sh",
             [
@@ -68,36 +68,37 @@ package final class EmbeddedRedis: Sendable {
     /// The URL of database 0, with the password.
     package var url: String { "redis://:\(password)@127.0.0.1:\(port)/0" }
 
-    /// The URL for a place that other users may read.
+    /// The URL without the password, for output that other users may read.
     package var publicURL: String { "redis://127.0.0.1:\(port)/0" }
 
-    /// Waits until the server says that it accepts connections.
+    /// Waits until the server logs that it accepts connections.
     private func awaitStart(log path: String) throws {
         let end = ContinuousClock.now + Self.startTimeout
         while ContinuousClock.now < end, !hasDied {
-            // No file yet reads as nothing output yet.
+            // A missing log file counts as empty.
             let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             if log.contains("eady to accept connections") { return }
             usleep(5000)
         }
         stop()
-        throw ProgramError("redis-server did not start; it says why in \(path)")
+        throw ProgramError("redis-server did not start; see its log: \(path)")
     }
 
-    /// Whether the server has ended without being told to.
+    /// Whether the server has ended without being stopped.
     package var hasDied: Bool { process.hasDied }
 
-    /// Ends the server and removes what was temporary.
+    /// Stops the server and removes the temporary folder.
     package func stop() {
         process.stop(within: Self.stopTimeout)
-        // A folder that cannot be removed is the system's to clean: it is in its temporary place.
+        // A folder that cannot be removed stays in the system's temporary folder, which the system
+        // cleans.
         if let temporaryFolder { try? FileManager.default.removeItem(atPath: temporaryFolder) }
     }
 }
 
-/// Finds a loopback port that nobody listens on right now.
+/// Finds a loopback port on which no process listens.
 package enum FreePort {
-    /// Binds port 0, reads which one the kernel gave, and lets it go again.
+    /// Binds port 0, reads the port that the kernel assigned, and releases it.
     package static func find() throws(ProgramError) -> Int {
         let descriptor = socket(AF_INET, Int32(clamping: SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {

@@ -1,17 +1,17 @@
-/// A stripe-sandbox of our own on a free loopback port, for `pollerd all --embedded` and `bench`.
+/// A stripe-sandbox for `pollerd all --embedded` and `bench`, on a free loopback port.
 ///
-/// A program of its own: what stands in for Stripe is no part of the one that runs in production,
-/// and its CPU is not ours when that is measured.
+/// It is a separate program: the production program contains no stand-in for Stripe, and
+/// measurements of it do not include the sandbox's CPU time.
 package struct EmbeddedSandbox: Sendable {
-    /// Many times what it takes on a busy machine.
+    /// Many times the usual duration on a busy machine.
     private static let startTimeout = Duration.seconds(20)
 
     private let process: ChildProcess
 
     /// Starts it; ``port()`` waits until it listens.
     ///
-    /// - Parameter otherwise: What else the operator may do when the program is missing.
-    /// - Throws: ``ProgramError`` when stripe-sandbox is nowhere.
+    /// - Parameter otherwise: An alternative for the operator when the program is missing.
+    /// - Throws: ``ProgramError`` when stripe-sandbox is not found.
     package init(otherwise: String = "") throws(ProgramError) {
         process = try ChildProcess(
             try Programs.locate("stripe-sandbox", otherwise: otherwise),
@@ -19,9 +19,9 @@ package struct EmbeddedSandbox: Sendable {
         )
     }
 
-    /// The port of 127.0.0.1 where it listens, by its own word.
+    /// Returns the port of 127.0.0.1 that it reports.
     ///
-    /// - Throws: ``ProgramError`` when it has ended or does not say it in time.
+    /// - Throws: ``ProgramError`` when it has ended or does not report its port in time.
     package func port() throws(ProgramError) -> Int {
         let output = process.output(until: "listening on", within: Self.startTimeout) ?? ""
         guard
@@ -31,15 +31,15 @@ package struct EmbeddedSandbox: Sendable {
             )
         else {
             throw ProgramError(
-                "stripe-sandbox did not start: `stripe-sandbox --bind 127.0.0.1:0` says why"
+                "stripe-sandbox did not start: see `stripe-sandbox --bind 127.0.0.1:0`"
             )
         }
         return port
     }
 
-    /// Whether it has ended without being told to.
+    /// Whether it has ended without being stopped.
     package var hasDied: Bool { process.hasDied }
 
-    /// Ends it at once: it keeps nothing that it could lose.
+    /// Kills it at once: it has no data to save.
     package func stop() { process.kill() }
 }

@@ -4,14 +4,14 @@ import Foundation
 enum PrivateFolder {
     private static let folderMode = 0o700
     private static let fileMode = 0o600
-    /// Names that an earlier start has left in a folder.
+    /// Names of files that an earlier start has left in a folder.
     private static let known: Set = ["appendonlydir", "redis.log", "redis.conf", "dump.rdb"]
 
-    /// Makes a folder for this user alone, with the folders above it.
+    /// Makes a folder for this user alone, with its parent folders.
     ///
-    /// An existing folder becomes private when it is empty or holds the data of an earlier start. Any
-    /// other folder is left as it is, because its owner may share it (`/tmp`): new files in it are
-    /// private.
+    /// An existing folder becomes private when it is empty or holds the data of an earlier start.
+    /// Any other folder is left unchanged, because its owner may share it (`/tmp`): new files in it
+    /// are private.
     static func make(_ path: String) throws {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else {
@@ -27,9 +27,9 @@ enum PrivateFolder {
         if names.isEmpty || !names.isDisjoint(with: known) { try restrict(path, to: folderMode) }
     }
 
-    /// Writes a file that only this user may read, also while it is written.
+    /// Writes a file that only this user may read, from its creation on.
     static func write(_ text: String, to path: String) throws {
-        // An older file may belong to another user, or be open for one.
+        // An older file may belong to another user, or be open in another process.
         try? FileManager.default.removeItem(atPath: path)
         let descriptor = unsafe open(
             path,
@@ -41,7 +41,7 @@ enum PrivateFolder {
         try file.write(contentsOf: Data(text.utf8))
     }
 
-    /// Whether a folder is this user's, and no other user can have put the names in it.
+    /// Returns whether this user owns a folder, and no other user can have created the names in it.
     private static func isOwnedByUser(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_uid == getuid()

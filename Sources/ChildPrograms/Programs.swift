@@ -1,27 +1,29 @@
 import Foundation
 
-/// Why a program cannot be had; the message says what to do.
+/// Why a program cannot be run; the message contains the remedy.
 package struct ProgramError: Error, CustomStringConvertible {
-    /// For the operator.
+    /// The message for the operator.
     package let description: String
 
-    /// Says what is wrong and what to do.
+    /// Makes an error from the problem and the remedy.
     package init(_ description: String) {
         self.description = description
     }
 }
 
-/// Finds the programs that belong to this one, and becomes them.
+/// Finds the programs of this project, and replaces this process by them.
 package enum Programs {
-    /// The file of one of our own programs: beside the one that runs, in `POLLER_BIN_DIR`, or on `PATH`, in this order.
+    /// Returns the file of a program of this project: next to the running one, in `POLLER_BIN_DIR`,
+    /// or on `PATH`, in this order.
     ///
-    /// Beside first, because what was built together fits together; a path may lead to an older one.
+    /// The folder of the running program comes first, because programs built together match; `PATH`
+    /// may lead to an older one.
     ///
     /// - Parameters:
     ///   - name: The program's name.
-    ///   - otherwise: What else the operator may do when it is missing; the end of a sentence.
+    ///   - otherwise: An alternative for the operator when it is missing; the end of a sentence.
     /// - Returns: The path of its file.
-    /// - Throws: ``ProgramError`` when it is nowhere.
+    /// - Throws: ``ProgramError`` when it is not found.
     package static func locate(
         _ name: String,
         otherwise: String = ""
@@ -32,16 +34,17 @@ package enum Programs {
         }
         throw ProgramError(
             "\(name) is not in \(executableFolder), in POLLER_BIN_DIR or on PATH: build it "
-                + "(swift build --product \(name)) or install it beside this program\(otherwise)"
+                + "(swift build --product \(name)) or install it next to this program\(otherwise)"
         )
     }
 
-    /// The file of a program that the system brings; nil when it is not installed.
+    /// Returns the file of an installed program on `PATH`; `nil` if there is none.
     package static func installed(_ name: String) -> String? { first(name, in: path) }
 
-    /// Becomes another program in this very process, which keeps its id, its terminal and its environment.
+    /// Replaces this process by another program, which keeps its process ID, terminal and
+    /// environment.
     ///
-    /// - Throws: ``ProgramError`` when the system refuses; otherwise nothing of this program is left.
+    /// - Throws: ``ProgramError`` when the system refuses; otherwise it does not return.
     package static func replaceProcess(
         with file: String,
         _ arguments: [String]
@@ -52,7 +55,9 @@ package enum Programs {
         throw ProgramError("\(file) cannot be run: \(unsafe String(cString: strerror(errno)))")
     }
 
-    /// Where this program's file is; links are followed, for a link may stand without the others.
+    /// The folder of this program's file.
+    ///
+    /// Links are resolved, because a link may be in a folder without the others.
     private static var executableFolder: String {
         let file =
             Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments.first ?? "")
@@ -70,10 +75,10 @@ package enum Programs {
     }
 }
 
-/// Starts a program that receives signals.
+/// Starts a program with all signals unblocked.
 ///
 /// Swift's worker threads block nearly every signal, and a program inherits the mask of the thread
-/// that starts it: a redis-server started from a task would never notice SIGTERM.
+/// that starts it. A redis-server started from a task would never receive SIGTERM.
 func withUnblockedSignals<Result>(_ start: () throws -> Result) rethrows -> Result {
     var none = sigset_t()
     var before = sigset_t()

@@ -1,25 +1,25 @@
-// The texts of literals: compared where they are, and decoded.
+// The text of literals: compared in place, and decoded.
 
 extension JSONScanner {
-    /// Whether a literal spells a name; JSON may write any letter as an escape.
+    /// Returns whether a literal has a given name; JSON may write any letter as an escape.
     package func spells(_ literal: Literal, _ name: StaticString) -> Bool {
         if literal.hasEscapes { return text(literal) == "\(name)" }
         return literal.range.count == name.utf8CodeUnitCount && isSame(literal.range, name)
     }
 
-    /// Whether a literal spells a name known only at run time, byte for byte (RFC 6901 §4).
+    /// Returns whether a literal has a name known only at run time, byte for byte (RFC 6901 §4).
     package func spells(_ literal: Literal, text: String) -> Bool {
         if literal.hasEscapes { return self.text(literal)?.utf8.elementsEqual(text.utf8) ?? false }
         return literal.range.count == text.utf8.count
             && bytes[literal.range].elementsEqual(text.utf8)
     }
 
-    /// A literal as text; nil when it is no UTF-8 or escapes what is no character.
+    /// Returns the text of a literal; `nil` if it is not UTF-8 or has an invalid escape.
     package func text(_ literal: Literal) -> String? { try? decode(literal) }
 
-    /// A literal as text.
+    /// Returns the text of a literal.
     ///
-    /// Errors: bytes that are no UTF-8, and half a surrogate pair.
+    /// Errors: bytes that are not UTF-8, and half a surrogate pair.
     package func decode(_ literal: Literal) throws(JSONError) -> String {
         let range = literal.range
         let text =
@@ -32,10 +32,10 @@ extension JSONScanner {
         return text
     }
 
-    /// A literal as text, with U+FFFD in place of each half of a surrogate pair.
+    /// Returns the text of a literal, with U+FFFD in place of each half of a surrogate pair.
     ///
-    /// For senders that split a string between two halves: the rest of the text is still of use.
-    /// Errors: bytes that are no UTF-8.
+    /// For senders that split a string between two halves: the rest of the text is still useful.
+    /// Errors: bytes that are not UTF-8.
     package func decodeReplacing(_ literal: Literal) throws(JSONError) -> String {
         guard literal.hasEscapes else { return try decode(literal) }
         let bytes = try unescaped(literal.range, replacement: Array("\u{FFFD}".utf8))
@@ -53,7 +53,7 @@ extension JSONScanner {
         }
     }
 
-    /// The inside of a literal whose escapes are known to be those JSON has.
+    /// Decodes a literal whose escapes are known to be valid.
     ///
     /// `replacement` is written for half of a surrogate pair, which is an error without one.
     private func unescaped(
@@ -91,7 +91,7 @@ extension JSONScanner {
         return text
     }
 
-    /// The character of one or two `\u…`, of which the first `\u` has been taken.
+    /// Returns the character of one or two `\u…` escapes; the first `\u` is already consumed.
     private func scalar(at position: inout Int, _ end: Int) -> Unicode.Scalar? {
         let high = hexUnit(at: position)
         position += 4

@@ -1,31 +1,32 @@
-// One walk over JSON for the whole house.
+// One pass over JSON, shared by all readers.
 //
-// Four kinds of reader need JSON here, and no library serves more than one of them. A poll looks at
-// seven fields of a 2 kB object and must not pay for the other sixty. A request must be refused at
-// its exact place, with names given twice and depths without end among what is refused. What a
-// signature covers has to be passed on byte for byte. And a client must pass over what a newer server
-// has added. So the scanner builds nothing: it walks the text once, checks the grammar of RFC 8259 as
-// it goes, and tells where things are. `RawJSON` keeps such places and reads them when asked;
-// `JSONWriter` is the way back. Foundation's decoder was measured and left: it builds everything,
-// knows no bounds, and forgets the bytes. A fuzz test compares the verdicts with `JSONSerialization`'s.
+// Four kinds of reader need JSON here, and no library serves more than one of them. A poll reads
+// seven fields of a 2 kB object and must not pay for the other sixty. A request must be rejected
+// with the exact position of the error, and duplicate names and unlimited depth must be rejected
+// too. Signed content must be passed on byte for byte. And a client must skip fields that a newer
+// server has added. The scanner therefore builds nothing: it scans the text once, checks the
+// grammar of RFC 8259, and returns positions. `RawJSON` keeps such positions and reads the values
+// on demand; `JSONWriter` is the counterpart. Foundation's decoder was measured and rejected: it
+// builds everything, has no limits, and does not keep the bytes. A fuzz test compares the results
+// with `JSONSerialization`'s.
 //
-// It stands in the path of every poll: walking allocates nothing for a member, callers loop instead
-// of passing closures, and names are compared where they stand.
+// It is used by every poll. Scanning allocates nothing for a member, callers loop instead of
+// passing closures, and names are compared in place.
 
-/// What is wrong with a text that is to be JSON, and where.
+/// An error in a JSON text, with its position.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
     /// One clause without a full stop: `a comma or ] is expected here`.
     package let message: String
     /// Bytes from the beginning of the text.
     package let offset: Int
 
-    /// Describes a mistake.
+    /// Makes an error.
     package init(_ message: String, at offset: Int) {
         self.message = message
         self.offset = offset
     }
 
-    /// The place as people count: `line 2, column 7`.
+    /// Returns the position for people: `line 2, column 7`.
     package func place(in bytes: [UInt8]) -> String {
         let before = bytes[..<min(offset, bytes.count)]
         let line = before.count { $0 == 0x0A } + 1
@@ -36,7 +37,7 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
     package var description: String { "\(message) at byte \(offset)" }
 }
 
-/// Walks a JSON text once, byte by byte, and builds nothing but what it is asked for.
+/// Scans a JSON text once, byte by byte, and builds only requested values.
 ///
 /// ```
 /// var scanner = JSONScanner(bytes)
@@ -47,10 +48,11 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
 /// }
 /// try scanner.finish()
 /// ```
-/// Each value must be taken before the next name is asked for. Whether the bytes are UTF-8 is the
-/// business of whoever makes text of them.
+///
+/// Each value must be consumed before the next name is requested. The scanner does not check UTF-8;
+/// decoding a text does.
 package struct JSONScanner {
-    /// A string literal: where its inside is, and whether it must be decoded to be compared.
+    /// A string literal: its range, and whether it must be decoded before a comparison.
     package struct Literal {
         /// The bytes between the quotes.
         package let range: Range<Int>
@@ -58,19 +60,19 @@ package struct JSONScanner {
         package let hasEscapes: Bool
     }
 
-    /// Deeper than any object of a payment; bounds the stack that a hostile text can use.
+    /// Deeper than any payment object; limits the stack that a hostile text can use.
     package static let depthMax = 128
 
     /// The whole text.
     package let bytes: [UInt8]
-    /// How far the walk has come.
+    /// The current position.
     package private(set) var position: Int
     private let end: Int
     private let depthMax: Int
-    /// A bracket was opened and nothing inside it asked for: there must be no comma yet.
+    /// Whether a bracket was opened just now, so that no comma may precede the first element.
     private var isFresh = false
 
-    /// A walk over a text, or over one value of it.
+    /// Makes a scanner for a text, or for one value of it.
     package init(
         _ bytes: [UInt8],
         range: Range<Int>? = nil,
@@ -82,7 +84,7 @@ package struct JSONScanner {
         end = range?.upperBound ?? bytes.count
     }
 
-    /// The next byte that is not white space; nil at the end.
+    /// Returns the next byte that is not white space; `nil` at the end.
     package mutating func peek() -> UInt8? {
         while position < end {
             let byte = bytes[position]
@@ -92,26 +94,27 @@ package struct JSONScanner {
         return nil
     }
 
-    /// Nothing but white space may follow.
+    /// Throws unless only white space follows.
     package mutating func finish() throws(JSONError) {
-        guard peek() == nil else { throw error("something follows the value") }
+        guard peek() == nil else { throw error("unexpected text after the value") }
     }
 
-    /// Begins an object, whose members ``nextName()`` tells.
+    /// Begins an object; ``nextName()`` returns its members.
     package mutating func enterObject() throws(JSONError) {
         guard peek() == UInt8(ascii: "{") else { throw error("an object is expected here") }
         position += 1
         isFresh = true
     }
 
-    /// Begins an array, whose elements ``nextElement()`` announces.
+    /// Begins an array; ``nextElement()`` announces its elements.
     package mutating func enterArray() throws(JSONError) {
         guard peek() == UInt8(ascii: "[") else { throw error("an array is expected here") }
         position += 1
         isFresh = true
     }
 
-    /// The name of the next member, with the colon behind it taken; nil, once, when the object ends.
+    /// Returns the name of the next member and consumes the colon after it; `nil`, once, when the
+    /// object ends.
     package mutating func nextName() throws(JSONError) -> Literal? {
         guard try hasNext(UInt8(ascii: "}"), "a comma or } is expected here") else { return nil }
         guard peek() == UInt8(ascii: "\"") else { throw error("a name in quotes is expected") }
@@ -121,7 +124,7 @@ package struct JSONScanner {
         return name
     }
 
-    /// Whether another element follows; false, once, when the array ends.
+    /// Returns whether another element follows; `false`, once, when the array ends.
     package mutating func nextElement() throws(JSONError) -> Bool {
         try hasNext(UInt8(ascii: "]"), "a comma or ] is expected here")
     }
@@ -141,7 +144,7 @@ package struct JSONScanner {
         return next != closing
     }
 
-    /// Takes a value of any type and returns where it is.
+    /// Consumes a value of any type and returns its range.
     @discardableResult
     package mutating func skip(depth: Int = 0) throws(JSONError) -> Range<Int> {
         guard depth < depthMax else {
@@ -162,7 +165,7 @@ package struct JSONScanner {
         return start..<position
     }
 
-    /// Takes a string.
+    /// Consumes a string.
     package mutating func string() throws(JSONError) -> Literal {
         guard peek() == UInt8(ascii: "\"") else { throw error("a string is expected here") }
         position += 1
@@ -189,7 +192,7 @@ package struct JSONScanner {
         throw JSONError("the string does not end", at: at)
     }
 
-    /// The mistake of not having met what was wanted at the place the walk has come to.
+    /// Makes an error at the current position.
     package func error(_ message: String) -> JSONError { JSONError(message, at: position) }
 
     private mutating func escape() throws(JSONError) {

@@ -1,5 +1,5 @@
-/// Writes JSON straight into bytes, member by member, so that the order is the caller's and a raw value
-/// passes through untouched.
+/// Writes JSON directly to bytes, member by member, so that the caller decides the order and raw
+/// values are copied unchanged.
 ///
 /// ```
 /// JSONWriter.text { json in
@@ -10,26 +10,26 @@
 /// }
 /// ```
 package struct JSONWriter {
-    /// What was written.
+    /// The written bytes.
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// Begins a text, of so many bytes as far as one can tell.
+    /// Makes a writer with an expected number of bytes.
     package init(capacity: Int = 256) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// The text that `write` writes.
+    /// Returns the text that `write` writes.
     package static func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
         write(&writer)
         return writer.text
     }
 
-    /// What was written, as text.
+    /// The written bytes as text.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A string as a literal with its quotes, escaped as RFC 8259 §7 asks.
+    /// Returns a string as a literal with its quotes, escaped as RFC 8259 §7 requires.
     package static func literal(_ text: some StringProtocol) -> String {
         var writer = JSONWriter(capacity: text.utf8.count + 2)
         writer.quote(text.utf8)
@@ -38,14 +38,14 @@ package struct JSONWriter {
 }
 
 extension JSONWriter {
-    /// Writes an object whose members `members` writes.
+    /// Writes an object with the members that `members` writes.
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "{"))
         members(&self)
         close(UInt8(ascii: "}"))
     }
 
-    /// Writes an array whose elements `elements` writes.
+    /// Writes an array with the elements that `elements` writes.
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
         elements(&self)
@@ -82,7 +82,7 @@ extension JSONWriter {
     /// Writes `null`.
     package mutating func null() { raw("null".utf8) }
 
-    /// Writes a value that is JSON already.
+    /// Writes a value that is already JSON.
     package mutating func raw(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -154,7 +154,7 @@ extension JSONWriter {
         array(elements)
     }
 
-    /// Writes a member whose value is JSON already.
+    /// Writes a member with a value that is already JSON.
     package mutating func field(_ name: String, raw json: some Sequence<UInt8>) {
         self.name(name)
         raw(json)

@@ -1,11 +1,12 @@
 extension RawJSON {
     /// The same value on one line: without white space outside strings.
     ///
-    /// Everything that separates records by line ends may hold it: NDJSON, event streams, logs, archives. A valid
-    /// string has no line end inside, because RFC 8259 §7 wants control characters escaped. A text that only claims
-    /// to be JSON loses its line ends even there. U+2028 and U+2029 stay: they end no line of NDJSON.
+    /// It may be used in every format that separates records by line ends: NDJSON, event streams,
+    /// logs, archives. A valid string contains no line end, because RFC 8259 §7 requires that
+    /// control characters are escaped. An invalid text loses its line ends even inside strings.
+    /// U+2028 and U+2029 remain: they end no line of NDJSON.
     ///
-    /// One pass over the bytes. A value that is compact already is returned as it is.
+    /// One pass over the bytes. A value that is already compact is returned unchanged.
     package var compacted: RawJSON {
         let bytes = utf8
         var kept: [UInt8] = []

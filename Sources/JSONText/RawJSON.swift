@@ -1,10 +1,10 @@
-/// A JSON value as it stands in a text, byte for byte: what is passed on, and what is read from.
+/// A JSON value as it is written in a text, byte for byte, to be passed on or read.
 ///
-/// It is a place, not a tree: members and elements are values in the same bytes, found when somebody
-/// asks. Whoever holds one knows that its text is JSON, because it was checked or because this system
-/// has written it.
+/// It is a range, not a tree: members and elements are values in the same bytes, found on demand.
+/// Its text is valid JSON, because it was checked or because this system has written it.
 package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
-    /// What we have written holds texts of upstreams, which are up to ``JSONScanner/depthMax`` deep.
+    /// Texts that this system has written contain texts of upstreams, which are up to
+    /// ``JSONScanner/depthMax`` deep.
     private static let depthMax = 4 * JSONScanner.depthMax
 
     private let bytes: [UInt8]
@@ -12,30 +12,30 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
 
     /// A name with its value.
     package struct Member {
-        /// The name with its escapes resolved.
+        /// The name with its escapes decoded.
         package let name: String
-        /// What it stands for.
+        /// The value.
         package let value: RawJSON
     }
 
-    /// Wraps a text somebody has already parsed.
+    /// Makes a value from a text that is known to be valid.
     package init(unchecked text: String) {
         self.init(unchecked: Array(text.utf8))
     }
 
-    /// Wraps bytes somebody has already parsed.
+    /// Makes a value from bytes that are known to be valid.
     package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
         range = bytes.indices
     }
 
-    /// A text that may be JSON; nil when it is not.
+    /// Makes a value from a text; `nil` if it is not JSON.
     package init?(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// Bytes that may be JSON; nil when they are not.
+    /// Makes a value from bytes; `nil` if they are not JSON.
     package init?(_ bytes: [UInt8]) {
         var scanner = JSONScanner(bytes, depthMax: Self.depthMax)
-        // Why it is none is of no use to somebody who only wants to know whether.
+        // This initialiser does not report the error.
         guard let range = try? scanner.skip(), (try? scanner.finish()) != nil else { return nil }
         self.init(bytes, range)
     }
@@ -57,11 +57,11 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawJSON {
-    /// What a value is.
+    /// The type of a value.
     package enum Kind: Sendable {
         case null, bool, number, string, array, object
 
-        /// For messages: `a string`.
+        /// The name in messages: `a string`.
         package var name: String {
             switch self {
             case .null: "null"
@@ -74,7 +74,7 @@ extension RawJSON {
         }
     }
 
-    /// What it is, which its first byte tells.
+    /// The type of the value, according to its first byte.
     package var kind: Kind {
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
         return switch scanner.peek() {
@@ -90,25 +90,25 @@ extension RawJSON {
     /// Whether it is `null`.
     package var isNull: Bool { kind == .null }
 
-    /// A string's text; nil for anything else.
+    /// The text of a string; `nil` for any other value.
     package var string: String? {
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
-        // What is no string has none.
+        // Any other value has no text.
         return (try? scanner.string()).flatMap { scanner.text($0) }
     }
 
-    /// A number as it is written: who reads it knows what it may be; nil for anything else.
+    /// A number as it is written, for the caller to parse; `nil` for any other value.
     package var number: String? { kind == .number ? trimmed.description : nil }
 
-    /// `true` or `false`; nil for anything else.
+    /// `true` or `false`; `nil` for any other value.
     package var bool: Bool? { kind == .bool ? trimmed.description == "true" : nil }
 
-    /// An array's elements; nil for anything else.
+    /// The elements of an array; `nil` for any other value.
     package var elements: [RawJSON]? {
         guard kind == .array else { return nil }
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
         var elements: [RawJSON] = []
-        // A text that lies about being JSON ends where the lie is.
+        // An invalid text ends at its first error.
         try? {
             () throws(JSONError) in
             try scanner.enterArray()
@@ -117,7 +117,7 @@ extension RawJSON {
         return elements
     }
 
-    /// An object's own members in their order; nil for anything else.
+    /// The direct members of an object in their order; `nil` for any other value.
     package var members: [Member]? {
         guard kind == .object else { return nil }
         var members: [Member] = []
@@ -128,9 +128,9 @@ extension RawJSON {
         return members
     }
 
-    /// The value of one of an object's own members; nil when there is none.
+    /// Returns the value of a direct member of an object; `nil` if there is none.
     ///
-    /// Of two members of one name, which only texts of others have, the first one counts.
+    /// If a name occurs twice, which only foreign texts do, the first one counts.
     package func member(_ name: String) -> RawJSON? {
         var found: RawJSON?
         eachMember { spelled, value, _ in
@@ -140,15 +140,15 @@ extension RawJSON {
         return found
     }
 
-    /// The object without its own members of a name; nested ones of that name stay.
+    /// Returns the object without its direct members of a name; nested ones remain.
     ///
-    /// A hostile upstream may give a name twice, or write it with escapes; every one of them goes.
-    /// What is no object comes back unchanged.
+    /// A hostile upstream may repeat a name, or write it with escapes; every such member is
+    /// removed. A value that is not an object is returned unchanged.
     package func removing(member name: String) -> RawJSON {
         removing { $0 == name }
     }
 
-    /// The object without its own members of such names.
+    /// Returns the object without its direct members of matching names.
     package func removing(_ isUnwanted: (String) -> Bool) -> RawJSON {
         var kept: [UInt8] = []
         var isFirst = true
@@ -160,7 +160,7 @@ extension RawJSON {
             if isUnwanted(spelled) {
                 hasLost = true
             } else {
-                // The comma before a member is its own, but the first one has none.
+                // The comma before a member belongs to it, but the first one has none.
                 let hasComma = bytes[place.lowerBound] == UInt8(ascii: ",")
                 kept += bytes[place].dropFirst(isFirst && hasComma ? 1 : 0)
                 isFirst = false
@@ -170,7 +170,7 @@ extension RawJSON {
         return hasLost ? RawJSON(unchecked: kept + bytes[rest..<range.upperBound]) : self
     }
 
-    /// The text with another in the place of a part of it, which ``member(_:)`` or ``elements`` has found.
+    /// Returns the text with a part replaced that ``member(_:)`` or ``elements`` has returned.
     package func replacing(_ part: RawJSON, with other: RawJSON) -> RawJSON {
         precondition(
             range.lowerBound <= part.range.lowerBound && part.range.upperBound <= range.upperBound,
@@ -184,11 +184,11 @@ extension RawJSON {
         )
     }
 
-    /// Visits an object's members with their places, each from the comma before it to the one behind,
-    /// until `visit` has seen enough.
+    /// Visits an object's members with their ranges, each from the comma before it to the one after
+    /// it, until `visit` returns `false`.
     private func eachMember(_ visit: (String, RawJSON, Range<Int>) -> Bool) {
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
-        // A text that lies about being JSON ends where the lie is.
+        // An invalid text ends at its first error.
         try? {
             () throws(JSONError) in
             try scanner.enterObject()
@@ -207,26 +207,26 @@ extension RawJSON {
 
     private var trimmed: RawJSON {
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
-        // A scalar of a text that is JSON can be taken.
+        // A scalar of valid JSON can be consumed.
         return RawJSON(bytes, (try? scanner.skip()) ?? range)
     }
 }
 
-/// What a text from outside may cost at most.
+/// The limits of a text from outside.
 package struct JSONLimits: Sendable {
-    /// Values inside values.
+    /// The depth of nested values.
     package var depthMax: Int
-    /// Values in all: bounds what they cost however short they are.
+    /// The number of all values, which limits their cost however short they are.
     package var valuesMax: Int
-    /// Members of one object.
+    /// The number of members of one object.
     package var membersMax: Int
-    /// The name of members that hold another system's value; nil when there are none.
+    /// The name of members that hold another system's value; `nil` if there are none.
     ///
-    /// Of such a value only the grammar, the depth and UTF-8 are checked: an upstream may repeat names and
-    /// have more values than a request.
+    /// Of such a value only the grammar, the depth and UTF-8 are checked: an upstream may repeat
+    /// names and have more values than a request.
     package var foreignMember: String?
 
-    /// Sets the limits.
+    /// Makes limits.
     package init(
         depthMax: Int,
         valuesMax: Int,
@@ -241,10 +241,10 @@ package struct JSONLimits: Sendable {
 }
 
 extension RawJSON {
-    /// Checks `bytes[range]`, which must be one value and nothing else: the grammar of RFC 8259,
-    /// UTF-8, names that are unique in their object, and the limits.
+    /// Checks that `bytes[range]` is one value and nothing else: the grammar of RFC 8259, UTF-8,
+    /// unique names in each object, and the limits.
     ///
-    /// Errors: what is wrong first, and where.
+    /// Errors: the first problem and its position.
     package init(
         checking bytes: [UInt8],
         range: Range<Int>? = nil,
@@ -257,7 +257,7 @@ extension RawJSON {
         self.init(bytes, value)
     }
 
-    /// One walk over a text that checks its form and its limits.
+    /// One pass over a text that checks its grammar and its limits.
     private struct Check {
         var scanner: JSONScanner
         let limits: JSONLimits
@@ -291,7 +291,7 @@ extension RawJSON {
             return start..<scanner.position
         }
 
-        /// Another system's value, which this one passes on unread.
+        /// Checks another system's value, which this system passes on unread.
         private mutating func foreign() throws(JSONError) {
             let place = try scanner.skip()
             guard String(validating: scanner.bytes[place], as: UTF8.self) != nil else {

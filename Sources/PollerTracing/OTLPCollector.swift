@@ -5,31 +5,31 @@ import NIOHTTP1
 package import Poller
 import SafeNumbers
 
-/// Where spans are sent: a collector that takes OTLP over HTTP.
+/// The receiver of spans: a collector that accepts OTLP over HTTP.
 package struct OTLPCollector: Hashable, Sendable {
-    /// A batch that no collector has taken by then is one that it will not take.
+    /// A batch that the collector has not accepted by then counts as failed.
     private static let timeout = Duration.seconds(10)
-    /// What is read of an answer, so that the connection can be used again.
+    /// How much of a response is read, so that the connection can be reused.
     private static let answerBytesMax = 8192
-    /// The longest that a collector's `Retry-After` is waited for.
+    /// The longest `Retry-After` of a collector that is respected.
     private static let retryAfterMax = 60
 
     let url: String
     private let headers: [Header]
 
-    /// A header that a collector wants, mostly a credential.
+    /// A header that a collector requires, usually a credential.
     private struct Header: Hashable {
         let name: String
         let value: String
     }
 
-    /// A collector.
+    /// Makes a collector.
     ///
     /// - Parameters:
-    ///   - endpoint: its base, `http://collector:4318`; the path of traces is added, as the standard has it.
-    ///   - headers: `name=value`, by comma, values in percent-encoding, as `OTEL_EXPORTER_OTLP_HEADERS` is
-    ///     written; never shown.
-    /// - Throws: `InvalidInput` when the headers are none.
+    ///   - endpoint: its base, `http://collector:4318`; the standard path of traces is appended.
+    ///   - headers: `name=value`, separated by commas, with percent-encoded values, the format of
+    ///     `OTEL_EXPORTER_OTLP_HEADERS`; never shown.
+    /// - Throws: `InvalidInput` when the headers are invalid.
     package init(endpoint: String, headers: String = "") throws(InvalidInput) {
         var base = endpoint
         while base.hasSuffix("/") { base.removeLast() }
@@ -45,7 +45,7 @@ package struct OTLPCollector: Hashable, Sendable {
             else {
                 throw InvalidInput(
                     field: "otlp_headers",
-                    message: "must be name=value, by comma, with values in percent-encoding"
+                    message: "must be name=value, separated by commas, with percent-encoded values"
                 )
             }
             read.append(Header(name: name, value: value))
@@ -53,16 +53,16 @@ package struct OTLPCollector: Hashable, Sendable {
         self.headers = read
     }
 
-    /// What came of sending a batch.
+    /// The result of sending a batch.
     enum Outcome: Sendable {
         case accepted
-        /// It would be refused again.
+        /// It would be rejected again.
         case rejected(String)
-        /// It may be taken later, and not before the span that the collector asks for.
+        /// It may be accepted later, but not before the time that the collector requests.
         case busy(String, Duration?)
     }
 
-    /// Sends a request; whatever happens is one of the outcomes.
+    /// Sends a request; every error is one of the outcomes.
     func send(_ body: [UInt8], by http: HTTPClient, clock: some Clock<Duration>) async -> Outcome {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -73,7 +73,8 @@ package struct OTLPCollector: Hashable, Sendable {
         }
         request.body = .bytes(body)
         do {
-            // The client's own timeout ends with the head; a body that never ends must not hold us.
+            // The client's own timeout ends with the head; a body without end must not block the
+            // exporter.
             return try await withThrowingTaskGroup(of: Outcome?.self) { [request] group in
                 group.addTask { try await Self.exchange(request, http) }
                 group.addTask {
@@ -96,7 +97,7 @@ package struct OTLPCollector: Hashable, Sendable {
         let response = try await http.execute(request, timeout: TimeAmount(timeout))
         let status = response.status.code
         let wait = response.headers.first(name: "retry-after").flatMap { Int(decimal: $0) }
-        // Of what is too long the connection is closed.
+        // The connection of a response that is too long is closed.
         _ = try? await response.body.collect(upTo: answerBytesMax)
         switch status {
         case 200..<300: return .accepted
@@ -121,7 +122,7 @@ package struct OTLPCollector: Hashable, Sendable {
 }
 
 extension Substring {
-    /// Without the spaces around it.
+    /// The text without the spaces around it.
     fileprivate var trimmed: String {
         var text = self
         while text.first == " " { text.removeFirst() }

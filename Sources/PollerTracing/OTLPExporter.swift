@@ -4,14 +4,16 @@ import NIOCore
 package import Poller
 package import ServiceLifecycle
 
-/// What a process needs to be traced: who is told, and who sends it.
+/// The parts that a process needs for tracing: the tracer and the exporter.
 package struct TraceExport: Sendable {
-    /// For those who do the work.
+    /// The tracer for the handlers.
     package let tracer: any WorkTracer
-    /// To be run before those who do the work, so that it outlives them.
+    /// The exporter.
+    ///
+    /// It must start before the handlers, so that it ends after them.
     package let service: any Service
 
-    /// Traces a process, and sends what it does to a collector.
+    /// Makes the tracing of a process, which exports to a collector.
     package init<C: Clock>(
         to collector: OTLPCollector,
         of process: TracedProcess,
@@ -30,25 +32,26 @@ package struct TraceExport: Sendable {
     }
 }
 
-/// Sends the spans of a process to a collector, every second.
+/// Exports the spans of a process to a collector, every second.
 ///
-/// *Problem.* A collector may be absent, slow, or answer what it likes; payments are told of all the same.
-/// *Approach.* Who does the work adds to a bounded queue and goes on (``SpanQueue``). One task sends, one
-/// batch at a time; a collector that is busy is asked again a few times, no sooner than it says, and then the
-/// batch is given up. While it is away one try in five seconds is made, and the queue drops and counts what
-/// comes. The log has a line when that begins and one when it is over, a minute apart at least.
-/// *A crash* loses what was queued, a second's worth. On shutdown what is queued has three seconds.
+/// *Problem.* A collector may be absent, slow or faulty, and payments must still be delivered.
+/// *Approach.* Handlers add spans to a bounded queue and continue (``SpanQueue``). One task sends
+/// one batch at a time. If the collector is busy, it retries a few times, no sooner than the
+/// collector requests, and then drops the batch. During an outage it tries once every five seconds,
+/// and the queue drops and counts further spans. The start and the end of an outage are logged, at
+/// least a minute apart. *A crash* loses the queued spans, about a second's worth. On shutdown the
+/// queue is flushed for at most three seconds.
 struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
-    /// How long a span waits at most, while all is well.
+    /// How long a span waits at most during normal operation.
     static var exportInterval: Duration { .seconds(1) }
-    /// Spans of a request: some 200 KB, of the 4 MiB that collectors take.
+    /// Spans per request: some 200 KB, of the 4 MiB that collectors accept.
     static var batchMax: Int { 512 }
     static var attemptsMax: Int { 4 }
-    /// Between tries while the collector is away.
+    /// Between attempts during an outage.
     static var outageInterval: Duration { .seconds(5) }
-    /// Within the 5 s that services have beside the drain of the loops.
+    /// Within the 5 s that services have in addition to the drain of the loops.
     static var flushTimeout: Duration { .seconds(3) }
-    /// One that comes and goes must not fill the log.
+    /// An unstable collector must not fill the log.
     static var logInterval: Duration { .seconds(60) }
 
     let queue: SpanQueue
@@ -57,7 +60,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
     let clock: C
     let logger: Logger
 
-    /// Sends until shut down, and then what is left.
+    /// Exports until shutdown, and then flushes the queue.
     func run() async throws {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -74,7 +77,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
     private func export(by http: HTTPClient) async {
         var outage = ExportOutage<C.Instant>()
         while !Task.isCancelled {
-            // Cancelled: what is queued is flushed.
+            // Cancelled: the queue is flushed next.
             try? await clock.sleep(for: Self.exportInterval)
             while !Task.isCancelled, let batch = queue.take(Self.batchMax) {
                 await export(batch, by: http, &outage)
@@ -82,7 +85,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Sends a batch, a few times where that may help, and then gives it up.
+    /// Sends a batch, retries if that may help, and then drops it.
     private func export(
         _ batch: [SpanRecord],
         by http: HTTPClient,
@@ -113,14 +116,14 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
                 "traces are not exported",
                 metadata: [
                     "collector": "\(collector.url)", "reason": "\(reason)",
-                    "hint": "is POLLER_OTLP_ENDPOINT right, and does it take OTLP over HTTP?",
+                    "hint": "check that POLLER_OTLP_ENDPOINT accepts OTLP over HTTP",
                 ]
             )
         }
         try? await clock.sleep(for: max(wait, Self.outageInterval))
     }
 
-    /// Sends what is left, each batch once, as far as the time goes.
+    /// Sends the remaining batches, each once, within the time limit.
     private func flush(by http: HTTPClient) async {
         await withTaskGroup { group in
             group.addTask {
@@ -134,7 +137,7 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
                     queue.countExported(batch.count)
                 }
             }
-            // Cancelled: all is sent.
+            // Cancelled: everything is sent.
             group.addTask { try? await clock.sleep(for: Self.flushTimeout) }
             await group.next()
             group.cancelAll()
@@ -142,14 +145,16 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
     }
 }
 
-/// Whether the collector is away, and what of that is in the log.
+/// Whether the collector is unavailable, and whether that was logged.
 struct ExportOutage<Instant: InstantProtocol> where Instant.Duration == Duration {
     private(set) var isOpen = false
     private var isLogged = false
     private var loggedAt: Instant?
     private var lost = 0
 
-    /// The collector has not taken a batch; whether that is to be told.
+    /// The collector has not accepted a batch.
+    ///
+    /// Returns whether to log it.
     mutating func begin(losing count: Int, at now: Instant, quiet: Duration) -> Bool {
         lost += count
         guard !isOpen else { return false }
@@ -159,7 +164,9 @@ struct ExportOutage<Instant: InstantProtocol> where Instant.Duration == Duration
         return isLogged
     }
 
-    /// The collector has taken a batch; how many spans were lost, where that is to be told.
+    /// The collector has accepted a batch.
+    ///
+    /// Returns how many spans were lost if that must be logged.
     mutating func end() -> Int? {
         guard isOpen else { return nil }
         isOpen = false

@@ -1,31 +1,31 @@
 import Poller
 import Tracing
 
-// Spans as a collector reads them: `ExportTraceServiceRequest` of OTLP, in protobuf.
+// The wire format of spans: `ExportTraceServiceRequest` of OTLP, in protobuf.
 //
-// *Source*: opentelemetry-proto 1.x, `trace/v1/trace.proto`; numbers of fields never change. By hand because
-// swift-protobuf would be one more library to build, with generated code a hundred times as long, for
-// messages of which we write ten and read none. What is written is read in the tests by the messages of
-// opentelemetry-proto itself.
+// *Source*: opentelemetry-proto 1.x, `trace/v1/trace.proto`; field numbers never change. Written by
+// hand, because swift-protobuf would be one more library to build, with generated code a hundred
+// times as long, for ten message types that are written and never read. The tests read the output
+// with the messages of opentelemetry-proto.
 
-/// Writes protobuf: each field as its number, how it is written, and its bytes.
+/// Writes protobuf: each field as its number, its wire type and its bytes.
 struct ProtobufWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// A whole number; 0 is what a reader takes for one that is missing, and is left out.
+    /// Writes a whole number; 0 is the default of a missing field and is omitted.
     mutating func number(_ field: Int, _ value: UInt64) {
         guard value != 0 else { return }
         tag(field, 0)
         varint(value)
     }
 
-    /// A number of eight bytes.
+    /// Writes a number of eight bytes.
     mutating func fixed64(_ field: Int, _ value: UInt64) {
         tag(field, 1)
         for place in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
     }
 
-    /// A number of four bytes.
+    /// Writes a number of four bytes.
     mutating func fixed32(_ field: Int, _ value: UInt32) {
         tag(field, 5)
         for place in 0..<4 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
@@ -39,7 +39,7 @@ struct ProtobufWriter {
 
     mutating func text(_ field: Int, _ value: String) { bytes(field, Array(value.utf8)) }
 
-    /// A message within this one.
+    /// Writes a nested message.
     mutating func message(_ field: Int, _ write: (inout ProtobufWriter) -> Void) {
         var inner = ProtobufWriter()
         write(&inner)
@@ -60,18 +60,18 @@ struct ProtobufWriter {
     }
 }
 
-/// Whose spans they are: one process of the cluster.
+/// The source of spans: one process of the cluster.
 package struct TracedProcess: Hashable, Sendable {
-    /// `service.name`, `service.instance.id`, `service.version` and what else names it.
+    /// `service.name`, `service.instance.id`, `service.version` and further names.
     let attributes: [String: String]
     let version: String
 
-    /// Names a process.
+    /// Makes the description of a process.
     ///
     /// - Parameters:
-    ///   - service: what it is called among all services, such as `pollerd-worker`.
-    ///   - instance: which one of them it is.
-    ///   - version: what it runs.
+    ///   - service: its name among all services, such as `pollerd-worker`.
+    ///   - instance: the name of the instance.
+    ///   - version: the version of its program.
     package init(service: String, instance: String, version: String) {
         self.version = version
         attributes = [
@@ -83,7 +83,7 @@ package struct TracedProcess: Hashable, Sendable {
 }
 
 extension TracedProcess {
-    /// The request that tells of spans.
+    /// Returns the request that exports spans.
     func request(of spans: [SpanRecord]) -> [UInt8] {
         var request = ProtobufWriter()
         request.message(1) { resourceSpans in
@@ -148,7 +148,7 @@ extension ProtobufWriter {
         }
     }
 
-    /// Writes attributes by their names, so that the same are the same bytes.
+    /// Writes attributes sorted by name, so that equal attributes have equal bytes.
     private mutating func attributes(_ field: Int, _ attributes: SpanAttributes) {
         var pairs: [(String, SpanAttribute)] = []
         func add(_ name: String, _ value: SpanAttribute) { pairs.append((name, value)) }
@@ -156,14 +156,14 @@ extension ProtobufWriter {
         for (name, value) in pairs.sorted(by: { $0.0 < $1.0 }) { attribute(field, name, value) }
     }
 
-    /// Writes a `KeyValue`; an attribute of a kind that nobody here makes is written as text.
+    /// Writes a `KeyValue`; an attribute of a type that is not used here is written as text.
     fileprivate mutating func attribute(_ field: Int, _ name: String, _ value: SpanAttribute) {
         message(field) { pair in
             pair.text(1, name)
             pair.message(2) { any in
                 switch value {
                 case .string(let text): any.text(1, text)
-                // Of a choice, the member that is meant is written, also where it is 0 or false.
+                // In a `oneof`, the set member is written even if it is 0 or false.
                 case .bool(let flag): any.chosen(2, flag ? 1 : 0)
                 case .int32(let number): any.chosen(3, UInt64(bitPattern: Int64(clamping: number)))
                 case .int64(let number): any.chosen(3, UInt64(bitPattern: number))

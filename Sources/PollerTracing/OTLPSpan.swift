@@ -2,20 +2,20 @@ import Poller
 import Synchronization
 package import Tracing
 
-/// A span that may be added to until it ends; then it is queued.
+/// A span that can be changed until it ends; then it is queued.
 ///
-/// A class, because whoever has begun it and whoever adds to it share it.
+/// A class, because the code that starts it and the code that adds to it share it.
 package final class OTLPSpan: Tracing.Span {
-    /// Beyond this nobody reads it, and a mistake in a loop would fill the queue with one span.
+    /// More entries are useless, and a mistake in a loop would fill the queue with one span.
     private static let entriesMax = 128
 
     let trace: TraceContext
     package let context: InstrumentationContext
     private let queue: SpanQueue
-    /// What has been told so far; nil once it has ended, and of a trace that is not recorded.
+    /// The recorded data; `nil` once it has ended, and for a trace that is not recorded.
     private let open: Mutex<SpanRecord?>
 
-    /// Begins one; of a trace that is not sampled nothing is kept.
+    /// Starts a span; one of an unsampled trace records nothing.
     init(
         _ name: String,
         trace: TraceContext,
@@ -76,13 +76,13 @@ package final class OTLPSpan: Tracing.Span {
             return record
         }
         guard var ended else { return }
-        // A clock that was set back must not make a span that ends before it begins.
+        // If the clock was set back, the span must not end before it begins.
         ended.ended = max(instant().nanosecondsSinceEpoch, ended.began)
         queue.add(ended)
     }
 }
 
-/// What is told of a span.
+/// The recorded data of a span.
 struct SpanRecord: Sendable {
     let trace: TraceContext
     let parent: TraceContext?

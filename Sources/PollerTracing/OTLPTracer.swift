@@ -4,11 +4,11 @@ package import Tracing
 
 /// A tracer of swift-distributed-tracing whose spans are queued for a collector.
 ///
-/// *Why it is handed around and never made the process's own* (`InstrumentationSystem`): the HTTP client
-/// that asks Stripe would then make spans of its own, with URLs in which secrets stand, and tell Stripe our
-/// customers' traces.
+/// *Why it is passed around and never installed globally* (`InstrumentationSystem`): the HTTP
+/// client for Stripe would then create its own spans, with URLs that contain secrets, and would
+/// send our customers' traces to Stripe.
 package struct OTLPTracer: Tracer {
-    /// Flags of a trace that begins here: sampled, and with a random id.
+    /// Flags of a trace that begins here: sampled, and with a random ID.
     private static let newFlags: UInt8 = 3
 
     let queue: SpanQueue
@@ -37,7 +37,7 @@ package struct OTLPTracer: Tracer {
         )
     }
 
-    /// Nothing: the exporter sends what is queued every second, and at its end.
+    /// Does nothing: the exporter sends the queue every second and when it ends.
     package func forceFlush() {}
 
     package func inject<Carrier, Inject: Injector>(
@@ -60,7 +60,7 @@ package struct OTLPTracer: Tracer {
 
     private func child(of parent: TraceContext) -> TraceContext {
         guard let child = parent.child(span: Self.id()) else {
-            preconditionFailure("an id of a span is never 0")
+            preconditionFailure("a span ID is never 0")
         }
         return child
     }
@@ -68,7 +68,7 @@ package struct OTLPTracer: Tracer {
     private func root(isSampled: Bool) -> TraceContext {
         let flags = isSampled ? Self.newFlags : Self.newFlags & ~1
         guard let root = TraceContext(trace: (Self.id(), Self.id()), span: Self.id(), flags: flags)
-        else { preconditionFailure("an id of a trace is never 0") }
+        else { preconditionFailure("a trace ID is never 0") }
         return root
     }
 
@@ -81,19 +81,19 @@ extension InstrumentationContext {
         typealias Value = TraceContext
     }
 
-    /// The place in a trace under which the next span begins.
+    /// The trace context that is the parent of the next span.
     var trace: TraceContext? {
         get { self[TraceKey.self] }
         set { self[TraceKey.self] = newValue }
     }
 }
 
-/// Whether a trace that begins is recorded; one that is linked to another follows that.
+/// Whether a new trace is recorded; one with a link follows the linked trace.
 enum RootSampling: InstrumentationContextKey {
     typealias Value = Bool
 }
 
-/// What handlers tell of their work, as spans of a tracer.
+/// Traces the work of handlers, as spans of a tracer.
 struct OTLPWorkTracer: WorkTracer {
     let tracer: OTLPTracer
 
@@ -121,7 +121,7 @@ struct OTLPWorkTracer: WorkTracer {
     }
 }
 
-/// A span that somebody's work ends.
+/// A span that ends with a handler's work.
 private struct OTLPWorkSpan: WorkSpan {
     let span: OTLPSpan
 
@@ -144,7 +144,7 @@ private struct OTLPWorkSpan: WorkSpan {
 }
 
 extension Timestamp {
-    /// The instant as tracers count it.
+    /// The instant as a tracer timestamp.
     fileprivate var instant: DefaultTracerClock.Timestamp {
         DefaultTracerClock.Timestamp(
             nanosecondsSinceEpoch: UInt64(clamping: ms).multipliedSaturating(by: 1_000_000)
@@ -153,7 +153,7 @@ extension Timestamp {
 }
 
 extension TracedWork {
-    /// Who waits for whom.
+    /// The span kind, which describes the direction of the call.
     fileprivate var kind: SpanKind {
         switch self {
         case .enqueue: .server

@@ -4,10 +4,11 @@ import Synchronization
 
 /// The spans that have ended and are not sent yet.
 ///
-/// Adding never waits and never fails: what finds no place is dropped and counted, the newest first, since
-/// what came before it tells how the trouble began. A class, because handlers and the exporter share it.
+/// Adding never waits and never fails: spans that do not fit are dropped and counted. The newest
+/// are dropped first, because the older ones show how a problem began. A class, because handlers
+/// and the exporter share it.
 final class SpanQueue: Sendable {
-    /// About 8 MB of spans: four seconds of a notifier that delivers as fast as it can.
+    /// About 8 MB of spans: four seconds of a notifier at full speed.
     static let defaultMax = 8192
 
     private let spansMax: Int
@@ -15,10 +16,10 @@ final class SpanQueue: Sendable {
     private let exported = Counter(label: "poller_spans_exported_total")
     private let dropped = Counter(label: "poller_spans_dropped_total")
 
-    /// An empty queue with so many places.
+    /// Makes an empty queue with a capacity.
     init(spansMax: Int = SpanQueue.defaultMax) { self.spansMax = spansMax }
 
-    /// Adds one, or drops it.
+    /// Adds a span, or drops it if the queue is full.
     func add(_ span: SpanRecord) {
         let fits = spans.withLock { spans in
             guard spans.count < spansMax else { return false }
@@ -28,7 +29,7 @@ final class SpanQueue: Sendable {
         if !fits { dropped.increment() }
     }
 
-    /// Takes the oldest, at most so many; nil when there are none.
+    /// Removes and returns the oldest spans, at most `countMax`; `nil` if there are none.
     func take(_ countMax: Int) -> [SpanRecord]? {
         spans.withLock { spans in
             guard !spans.isEmpty else { return nil }
@@ -38,14 +39,14 @@ final class SpanQueue: Sendable {
         }
     }
 
-    /// Puts back what could not be sent before the end, for the last try.
+    /// Returns unsent spans to the queue before the final flush.
     func putBack(_ batch: [SpanRecord]) {
         spans.withLock { $0.insert(contentsOf: batch, at: 0) }
     }
 
-    /// Counts what the collector has taken.
+    /// Counts spans that the collector has accepted.
     func countExported(_ count: Int) { exported.increment(by: count) }
 
-    /// Counts what was given up.
+    /// Counts dropped spans.
     func countDropped(_ count: Int) { dropped.increment(by: count) }
 }

@@ -26,7 +26,7 @@ package final class LogOutput: Sendable {
     /// Log output on standard error.
     package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
-    /// Bytes of lines in the queue: about ten thousand lines, and small next to what a process uses.
+    /// Bytes of lines in the queue: about ten thousand lines, which is little for a process.
     private static let bytesMax = 2 << 20
 
     /// The state behind the lock.
@@ -82,7 +82,7 @@ package final class LogOutput: Sendable {
             }
             queue.lines.append(bytes)
             queue.bytes += bytes.count
-            // The thread takes all lines at once, so one signal serves all that follow it.
+            // The thread takes all lines at once, so one signal is enough for all that follow.
             guard queue.lines.count == 1 else { return .none }
             defer { queue.isStarted = true }
             return queue.isStarted ? .wake : .start
@@ -105,7 +105,8 @@ package final class LogOutput: Sendable {
         case drop((@Sendable (DropReason, Int) -> Void)?)
     }
 
-    /// Waits until the lines in the queue are written, at most for `limit`; for the end of a program.
+    /// Waits until the lines in the queue are written, at most for `limit`; used when a program
+    /// ends.
     package func flush(within limit: Duration = .seconds(1)) {
         let pause = Duration.milliseconds(2)
         for _ in 0..<Int(limit / pause) {

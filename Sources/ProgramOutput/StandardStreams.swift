@@ -53,7 +53,7 @@ package enum StandardStreams {
 
     /// Writes text to standard output and returns whether that was possible.
     ///
-    /// For programs that must go on without their output.
+    /// For programs that must continue without their output.
     @discardableResult
     package static func tryWrite(_ text: String) -> Bool {
         (try? output.write(Array(text.utf8))) != nil
@@ -64,7 +64,7 @@ package enum StandardStreams {
 
     /// Writes text to standard error, if that is possible.
     package static func writeError(_ text: String) {
-        // A program without an error output has no place to report that.
+        // A program without standard error cannot report that.
         try? error.write(Array(text.utf8))
     }
 }

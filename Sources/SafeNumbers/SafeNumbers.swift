@@ -1,20 +1,20 @@
-// Swift traps when an integer overflows, and a trap ends the process. A stored number that traps ends
-// the process again at each start. So numbers from outside (upstreams, webhooks, clients, Redis, files)
-// become integers only through the initialisers below and the labelled ones of the standard library:
-// `exactly:` and `clamping:`. Values that arithmetic follows are bounded first, by ``SafeInteger`` or by
-// a type of their own.
+// Swift traps when an integer overflows, and a trap ends the process. A stored number that traps
+// ends the process again at each start. Numbers from outside (upstreams, webhooks, clients, Redis,
+// files) therefore become integers only through the initialisers below and the labelled ones of the
+// standard library: `exactly:` and `clamping:`. Values used in arithmetic are bounded first, by
+// ``SafeInteger`` or by a dedicated type.
 
-/// The whole numbers that every JSON reader represents exactly, including Lua scripts and JavaScript.
+/// The whole numbers that every JSON reader represents exactly, including Lua scripts and
+/// JavaScript.
 ///
-/// Sums and products of a few of them fit `Int` without overflow.
-/// *Source*: RFC 8259 §6.
+/// Sums and products of a few of them fit `Int` without overflow. *Source*: RFC 8259 §6.
 package enum SafeInteger {
     /// 2^53 − 1.
     package static let max = 9_007_199_254_740_991
     /// −(2^53 − 1).
     package static let min = -max
 
-    /// The nearest count of things: 0 to ``max``, so that counting on cannot overflow.
+    /// Returns the nearest valid count: 0 to ``max``, so that further counting cannot overflow.
     package static func count(_ number: Int) -> Int { Swift.min(Swift.max(number, 0), max) }
 }
 

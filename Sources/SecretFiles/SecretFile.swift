@@ -1,25 +1,26 @@
 import Foundation
 
-/// A file that holds one secret and nothing else, as container platforms hand them out.
+/// A file that holds one secret and nothing else, the form in which container platforms provide
+/// secrets.
 ///
-/// Better than a flag, which every user of the machine sees in its list of processes, and than a
-/// variable, which every child inherits. What surrounds the secret, such as the newline of an
-/// editor, is dropped.
+/// Safer than a flag, which every user of the machine sees in the process list, and than a
+/// variable, which every child process inherits. White space around the secret, such as an editor's
+/// final newline, is removed.
 package struct SecretFile: Sendable {
     /// Longer than any key, URL or list of secrets.
     private static let bytesMax = 65_536
 
     /// The secret.
     package let text: String
-    /// Who else can read it, and what to do; nil when nobody can.
+    /// A warning that others can read the file, with the remedy; `nil` if they cannot.
     package let warning: String?
 
-    /// Why a file gives no secret: a sentence that names it and says what to do.
+    /// Why a file has no usable secret: a sentence that names the file and the remedy.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Reads a file; a secret that is in quotation quotationMarks, or behind a byte order mark, is refused.
+    /// Reads a file; a secret in quotation marks, or after a byte order mark, is rejected.
     package init(path: String) throws(Unusable) {
         var isFolder: ObjCBool = false
         let files = FileManager.default
@@ -36,7 +37,7 @@ package struct SecretFile: Sendable {
         } catch {
             throw Unusable(description: "\(path) cannot be read: let this user read it")
         }
-        // Whether Foundation drops the mark depends on its version.
+        // Whether Foundation removes the mark depends on its version.
         if data.starts(with: [0xEF, 0xBB, 0xBF]),
             let problem = WrittenValue.problem(in: "\u{FEFF}")
         {
@@ -50,7 +51,7 @@ package struct SecretFile: Sendable {
         }
         text = content.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
-            throw Unusable(description: "\(path) is empty: write the secret into it")
+            throw Unusable(description: "\(path) is empty: write the secret to it")
         }
         if let problem = WrittenValue.problem(in: text) {
             throw Unusable(description: "\(path) \(problem)")
@@ -58,12 +59,12 @@ package struct SecretFile: Sendable {
         warning = Self.warning(path)
     }
 
-    /// What is wrong with who may read a file that holds secrets; nil when nothing is.
+    /// Returns a warning if other users can read a file that holds secrets; `nil` if they cannot.
     package static func warning(_ path: String) -> String? {
-        // Of a file whose attributes cannot be had nothing can be said.
+        // Without attributes nothing can be concluded about the file.
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0
         return mode & 0o004 == 0
-            ? nil : "\(path) can be read by everybody on this machine: chmod o-r \(path)"
+            ? nil : "\(path) can be read by every user of this machine: chmod o-r \(path)"
     }
 }

@@ -1,10 +1,11 @@
-/// What tools add to a value on its way into a variable or a file.
+/// Detects characters that tools add to a value in a variable or a file.
 ///
-/// `docker --env-file` and Compose's short form keep quotation marks as a part of the value, which a shell and systemd
-/// take off. Some editors begin a file with a byte order mark. Neither is ever meant, and a secret with one is refused
-/// where it is used, with an error that does not say why.
+/// `docker --env-file` and Compose's short form keep quotation marks as a part of the value, which
+/// a shell and systemd remove. Some editors begin a file with a byte order mark. Neither is ever
+/// intended. A service would reject such a secret with an error that does not name the cause.
 package enum WrittenValue {
-    /// What is wrong with a value and what to do, to follow the name of what holds it; nil where nothing is.
+    /// Returns the problem and the remedy, as a clause to follow the name of the variable or file;
+    /// `nil` if there is none.
     ///
     /// Never quotes the value.
     package static func problem(in text: String) -> String? {
@@ -14,11 +15,11 @@ package enum WrittenValue {
         guard text.count >= 2, let first = text.first, let last = text.last,
             quotationMarks.contains(where: { $0 == first && $1 == last })
         else { return nil }
-        return "is in quotation marks, which are a part of the value: leave them out, as docker "
+        return "is in quotation marks, which are part of the value: remove them, as docker "
             + "--env-file keeps them"
     }
 
-    /// A text without the byte order mark that it may begin with.
+    /// Returns a text without a leading byte order mark.
     package static func withoutByteOrderMark(_ text: String) -> String {
         text.unicodeScalars.first == byteOrderMark ? String(text.unicodeScalars.dropFirst()) : text
     }

@@ -1,24 +1,25 @@
-// How an event is told by HTTP, as <https://www.standardwebhooks.com> has it. The notifier and `pollerctl
-// listen` send the same request, so that a receiver which works with the one works with the other.
+// The delivery of events by HTTP, as specified at <https://www.standardwebhooks.com>. The notifier
+// and `pollerctl listen` send the same request, so a receiver that works with one works with the
+// other.
 
 import Crypto
 import Foundation
 
-/// How webhooks are signed (Standard Webhooks).
+/// The signature algorithms of webhooks (Standard Webhooks).
 package enum WebhookSigning: String, Hashable, Sendable {
-    /// HMAC-SHA256 with a secret that receiver and cluster share: `v1`.
+    /// HMAC-SHA256 with a secret shared by receiver and cluster: `v1`.
     case hmac
-    /// Ed25519: the receiver gets a public key, which makes no signatures: `v1a`.
+    /// Ed25519: the receiver gets a public key, which cannot sign: `v1a`.
     case ed25519
 }
 
-/// A key that signs webhooks, as Standard Webhooks writes it.
+/// A key that signs webhooks, in the format of Standard Webhooks.
 ///
-/// *Shape*: of HMAC-SHA256 `whsec_` and base64 of 24–64 bytes, of Ed25519 `whsk_` and base64 of the seed of 32
-/// bytes, behind which the public key may stand.
+/// *Shape*: for HMAC-SHA256, `whsec_` and base64 of 24–64 bytes; for Ed25519, `whsk_` and base64 of
+/// the seed of 32 bytes, which the public key may follow.
 package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible
 {
-    /// What is said to whoever gives something else.
+    /// The error message for any other text.
     package static let rule =
         "must be whsec_ and base64 of 24 to 64 random bytes, "
         + "as from: echo whsec_$(head -c 32 /dev/urandom | base64); or whsk_ and base64 of an "
@@ -31,11 +32,11 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
 
     /// The secret as customers configure it; shown once, never logged.
     package let reveal: String
-    /// How it signs.
+    /// The algorithm of the key.
     package let signing: WebhookSigning
     private let bytes: [UInt8]
 
-    /// Reads a secret; nil when it is not as the ``rule`` says.
+    /// Parses a secret; `nil` if it does not satisfy ``rule``.
     package init?(_ text: String) {
         if text.hasPrefix(Self.hmacMark) {
             guard let bytes = Data(base64Encoded: String(text.dropFirst(Self.hmacMark.count))),
@@ -51,7 +52,8 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
         }
     }
 
-    /// Makes a new secret of 32 random bytes: the block of SHA-256's output, and an Ed25519 seed.
+    /// Makes a new secret of 32 random bytes: the output size of SHA-256, and the size of an
+    /// Ed25519 seed.
     package init(
         using chance: inout some RandomNumberGenerator,
         signing: WebhookSigning = .hmac
@@ -63,7 +65,7 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
         )
     }
 
-    /// The secret of a key of 24–64 bytes, or of an Ed25519 seed.
+    /// Makes a key from 24–64 bytes, or from an Ed25519 seed.
     package init(bytes: [UInt8], signing: WebhookSigning = .hmac) {
         self.bytes = bytes
         self.signing = signing
@@ -77,18 +79,19 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
 
     package var debugDescription: String { description }
 
-    /// `whpk_…`, with which anybody checks signatures and nobody makes any; nil of HMAC.
+    /// `whpk_…`, with which anyone can verify signatures but not make them; `nil` for HMAC.
     package var publicKey: String? {
         privateKey.map { key in
             Self.publicMark + key.publicKey.rawRepresentation.base64EncodedString()
         }
     }
 
-    /// `v1,` or `v1a,` and base64 of the signature over `id.timestamp.body`, the time in seconds since 1970.
+    /// Returns `v1,` or `v1a,` and base64 of the signature over `id.timestamp.body`, with the time
+    /// in seconds since 1970.
     package func signature(id: String, timestamp: Int64, body: String) -> String {
         let head = Array("\(id).\(timestamp).".utf8)
         if let privateKey {
-            // It cannot fail for a key that was read.
+            // Signing cannot fail with a valid key.
             let signature = try? privateKey.signature(for: head + Array(body.utf8))
             return "v1a," + (signature ?? Data()).base64EncodedString()
         }
@@ -104,24 +107,25 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
         return try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
     }
 
-    /// The seed of an Ed25519 key; nil when the public key behind it is that of another.
+    /// Returns the seed of an Ed25519 key; `nil` if the public key after it belongs to another
+    /// seed.
     private static func seed(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count == seedBytes || bytes.count == 2 * seedBytes else { return nil }
         let seed = Array(bytes.prefix(seedBytes))
-        let own = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed)
-        guard let own else { return nil }
+        let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed)
+        guard let key else { return nil }
         let shown = bytes.dropFirst(seedBytes)
-        return shown.isEmpty || Array(own.publicKey.rawRepresentation) == Array(shown) ? seed : nil
+        return shown.isEmpty || Array(key.publicKey.rawRepresentation) == Array(shown) ? seed : nil
     }
 }
 
-/// What stands before the body of a webhook of ours.
+/// The headers of our webhooks.
 package enum WebhookHeaders {
-    /// The headers of one attempt, names in lower case.
+    /// Returns the headers of one attempt, with names in lower case.
     ///
-    /// `id` is the event's, the same for every attempt; `signatures` has one for each live secret,
-    /// made over the same `id`, `timestamp` (seconds since 1970) and body. `traceparent` tells the receiver
-    /// which trace it is of (W3C Trace Context); it is not signed, and nothing depends on it.
+    /// `id` is the event's, the same for every attempt. `signatures` has one for each valid secret,
+    /// made over the same `id`, `timestamp` (seconds since 1970) and body. `traceparent` identifies
+    /// the trace for the receiver (W3C Trace Context); it is not signed, and nothing depends on it.
     package static func of(
         id: String,
         timestamp: Int64,

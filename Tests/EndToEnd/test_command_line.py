@@ -352,7 +352,7 @@ def test_a_secret_in_the_file_may_be_named_instead(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     for line in ("STRIPE_API_KEY=(redacted)", "STRIPE_WEBHOOK_SECRET=(redacted)", "redis://(redacted)@127.0.0.1:1/0"):
         assert line in done.stdout
-    assert "can be read by everybody" not in done.stderr, "the file itself holds no secret"
+    assert "can be read by every user" not in done.stderr, "the file itself holds no secret"
     del env["MY_KEY"]
     absent = run("pollerd", "check-config", env=env)
     assert absent.returncode == 78

@@ -177,11 +177,11 @@ def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
     for silent in (check("--redis-url", "redis://127.0.0.1/0"), check(STRIPE_API_KEY="sk_test_1"), check("--lease", "20s")):
         assert "warning" not in silent.stderr
     open_file = kept(tmp_path, "sk_test_1", mode=0o644)
-    assert f"{open_file} can be read by everybody" in check(STRIPE_API_KEY_FILE=open_file).stderr
+    assert f"{open_file} can be read by every user" in check(STRIPE_API_KEY_FILE=open_file).stderr
     config = kept(tmp_path, f"accounts:\n  acme: {{stripe_api_key: {{file: {open_file}}}}}\n")
-    assert f"{open_file} can be read by everybody" in check("--config", config).stderr
+    assert f"{open_file} can be read by every user" in check("--config", config).stderr
     plain = kept(tmp_path, "stripe_api_key: sk_test_1\n", mode=0o644)
-    assert f"{plain} can be read by everybody" in check("--config", plain).stderr
+    assert f"{plain} can be read by every user" in check("--config", plain).stderr
     harmless = kept(tmp_path, "lease: 20s\n", mode=0o644)
     assert "warning" not in check("--config", harmless).stderr
 

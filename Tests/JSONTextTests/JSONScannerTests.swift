@@ -2,10 +2,11 @@ import Foundation
 import JSONText
 import Testing
 
-@Suite("The scanner")
+@Suite("JSONScanner")
 struct JSONScannerTests {
-    /// The members of the outermost object: a string's text, or nil for what is none; the first of
-    /// two members of one name counts.
+    /// Returns the members of the outermost object: the text of a string, `nil` for other values.
+    ///
+    /// Of two members of one name, the first counts.
     private func members(_ bytes: [UInt8]) throws(JSONError) -> [String: String?] {
         var members: [String: String?] = [:]
         var scanner = JSONScanner(bytes)
@@ -27,7 +28,7 @@ struct JSONScannerTests {
         return members
     }
 
-    @Test("finds the members of the outermost object, wherever they stand and however written")
+    @Test("the members of the outermost object are found in any order and spelling")
     func found() throws {
         let found = try members(
             Array(
@@ -45,7 +46,7 @@ struct JSONScannerTests {
         #expect(found == wanted)
     }
 
-    @Test("a name is compared byte for byte, with its escapes resolved")
+    @Test("a name is compared byte for byte, with its escapes decoded")
     func names() throws {
         var scanner = JSONScanner(Array(#"{"caf\u00e9":1}"#.utf8))
         try scanner.enterObject()
@@ -55,7 +56,7 @@ struct JSONScannerTests {
     }
 
     @Test(
-        "what is no JSON object is refused",
+        "a text that is not a JSON object is rejected",
         arguments: [
             "", "[]", "1", "{", "{}x", "{} {}", #"{"a":1,}"#, #"{"a" 1}"#, #"{a:1}"#, #"{"a":01}"#,
             #"{"a":1.}"#, #"{"a":.5}"#, #"{"a":-}"#, #"{"a":1e}"#, #"{"a":tru}"#, #"{"a":nul"#,
@@ -68,7 +69,7 @@ struct JSONScannerTests {
         #expect(throws: JSONError.self) { try members(Array(text.utf8)) }
     }
 
-    @Test("agrees with the library on 20,000 objects and their mutations", arguments: [7, 2026])
+    @Test("agrees with Foundation on 20,000 objects and their mutations", arguments: [7, 2026])
     func fuzz(seed: UInt64) throws {
         var chance = SplitMix(state: seed)
         var accepted = 0
@@ -82,17 +83,17 @@ struct JSONScannerTests {
             let mine = try? members(bytes)
             let shown = "seed \(seed), round \(round): \(String(decoding: bytes, as: UTF8.self))"
             guard let known, text != nil else {
-                // The library refuses more than the grammar does: half a surrogate pair and
-                // numbers beyond a double. Nothing else may slip through.
+                // The library rejects more than the grammar does: half a surrogate pair and numbers
+                // beyond a double. No other difference is allowed.
                 if mine != nil, text != nil {
                     #expect(RandomJSON.isOutsideGrammar(bytes), "accepted alone, \(shown)")
                 }
                 continue
             }
             accepted += 1
-            // Foundation takes a comma before a closing bracket; the grammar does not.
+            // Foundation accepts a comma before a closing bracket; the grammar does not.
             if mine == nil, RandomJSON.hasTrailingComma(bytes) { continue }
-            let found = try #require(mine, "refused alone, \(shown)")
+            let found = try #require(mine, "rejected alone, \(shown)")
             let wanted = known.mapValues { $0 as? String }
             #expect(found == wanted, "\(shown)")
         }

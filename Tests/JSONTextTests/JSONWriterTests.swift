@@ -1,7 +1,7 @@
 import JSONText
 import Testing
 
-@Suite("Numbers that are written")
+@Suite("JSONWriter numbers")
 struct JSONWriterTests {
     private func written(_ number: Double) -> String {
         var writer = JSONWriter()
@@ -10,14 +10,14 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "are null where JSON has no such number",
+        "infinities and NaN are written as null",
         arguments: [Double.nan, .infinity, -.infinity, .signalingNaN]
     )
     func notFinite(_ number: Double) {
         #expect(written(number) == "null")
     }
 
-    @Test("are valid JSON that reads back as the same number")
+    @Test("a written number is valid JSON and is read back as the same number")
     func finite() {
         let numbers: [Double] = [
             0, -0.0, 1, -1, 0.1, 1e308, -1e308, .leastNonzeroMagnitude, 9_007_199_254_740_992,

@@ -1,6 +1,6 @@
-/// Random JSON objects, and small damages to them.
+/// Generates random JSON objects and mutates them.
 enum RandomJSON {
-    /// An object with some of the names the scanner looks for, each once.
+    /// Returns an object with some of the names that the tests read, each once.
     static func object(using chance: inout SplitMix) -> String {
         let names = [
             "id", "status", "usage", "type", "object", "created", "livemode", "x", "é\\n",
@@ -17,7 +17,7 @@ enum RandomJSON {
         return "\(space(&chance)){\(members.joined(separator: ","))}\(space(&chance))"
     }
 
-    /// Changes, drops or inserts up to three bytes.
+    /// Changes, removes or inserts up to three bytes.
     static func mutate(_ bytes: inout [UInt8], using chance: inout SplitMix) {
         for _ in 0..<Int.random(in: 1...3, using: &chance) where !bytes.isEmpty {
             let place = Int.random(in: 0..<bytes.count, using: &chance)
@@ -32,14 +32,14 @@ enum RandomJSON {
         }
     }
 
-    /// Whether a text has what the grammar of RFC 8259 allows and libraries refuse, or the other
-    /// way round: surrogates, exponents, and two members of one name.
+    /// Whether a text contains features on which the grammar of RFC 8259 and libraries differ:
+    /// surrogates, exponents, and two members of one name.
     static func isOutsideGrammar(_ bytes: [UInt8]) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
         return text.contains("\\u") || text.contains("e") || text.contains("E")
     }
 
-    /// Whether a comma stands right before a closing bracket.
+    /// Whether a comma precedes a closing bracket.
     static func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
         let text = String(decoding: bytes.filter { $0 > 0x20 }, as: UTF8.self)
         return text.contains(",}") || text.contains(",]")

@@ -5,7 +5,7 @@ import Testing
 @Suite("RawJSON")
 struct RawJSONTests {
     @Test(
-        "removes a member of the object itself and leaves every other byte",
+        "removing a direct member of an object keeps every other byte",
         arguments: [
             (#"{"s":1}"#, #"{}"#),
             (#"{ "s" : "x" }"#, #"{}"#),
@@ -34,7 +34,7 @@ struct RawJSONTests {
     }
 
     @Test(
-        "text that is no JSON comes back or shrinks, but never traps",
+        "an invalid text is returned or shortened, but never traps",
         arguments: [
             "{", "{\"", "{\"s", "{\"s\"", "{\"s\":", "{\"s\":1", "{\"s\\", "{\"s\":\"\\", "}{", "]",
             "{,\"s\":1}", "{\"s\":1,,}", "{\"\\ud800s\":1}",
@@ -46,7 +46,7 @@ struct RawJSONTests {
     }
 
     @Test(
-        "a compacted value has no white space outside strings, and every other byte",
+        "a compacted value keeps all bytes but white space outside strings",
         arguments: [
             ("{\n  \"a\" : [1,\t2 ],\r\n \"b\":\"x  y\"}\n", #"{"a":[1,2],"b":"x  y"}"#),
             (#" "a \" b\\" "#, #""a \" b\\""#),
@@ -61,7 +61,7 @@ struct RawJSONTests {
         #expect(RawJSON(unchecked: text).compacted.description == wanted)
     }
 
-    @Test("a text that is not JSON has no line end after it was compacted")
+    @Test("a compacted invalid text has no line ends")
     func compactedNonsense() {
         for text in ["\"a\nb", "{\"a\r\n", "\\\"\n\"\r", "\"\\\n\""] {
             let bytes = RawJSON(unchecked: text).compacted.utf8
@@ -69,7 +69,7 @@ struct RawJSONTests {
         }
     }
 
-    @Test("a compacted text is the same document on one line", arguments: 0..<64)
+    @Test("a compacted value is the same document on one line", arguments: 0..<64)
     func compactedFuzz(seed: UInt64) throws {
         var chance = SplitMix(state: seed)
         for round in 0..<50 {
@@ -91,7 +91,7 @@ struct RawJSONTests {
             as? NSObject
     }
 
-    @Test("a foreign member is checked for grammar, depth and UTF-8 alone")
+    @Test("a foreign member is checked for grammar, depth and UTF-8 only")
     func foreignMember() throws {
         let limits = JSONLimits(
             depthMax: 4,
@@ -115,7 +115,7 @@ struct RawJSONTests {
         #expect(throws: JSONError.self) { try RawJSON(checking: bytes, limits: limits) }
     }
 
-    @Test("a literal reads back as the same string")
+    @Test("a written literal is read back as the same string")
     func literal() throws {
         let strings = [
             "", "plain", "\"quoted\"", "back\\slash", "line\nfeed\r\ttab", "\u{0}\u{1f}\u{7f}",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PollerNet
 
-@Suite("The address guard")
+@Suite("AddressGuard")
 struct AddressGuardTests {
     private func verdict(
         _ text: String,
@@ -16,7 +16,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "blocks everything that is not the public internet",
+        "addresses outside the public internet are blocked",
         arguments: [
             "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.255.255.255",
             "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1",
@@ -35,7 +35,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "lets the public internet pass",
+        "addresses of the public internet are permitted",
         arguments: [
             "1.1.1.1", "93.184.216.34", "172.32.0.1", "172.15.255.255", "100.128.0.1",
             "192.0.1.1", "2606:4700::1111", "2a00:1450:4001::1", "64:ff9b::101:101",
@@ -47,7 +47,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "a URL that can never be told is known by its text, where that says so",
+        "a URL that can never be reached is rejected if its text shows it",
         arguments: [
             ("https://10.0.0.1/h", "", "POLLER_ALLOW_CIDRS"),
             ("https://10.0.0.1/h", "10.0.0.0/8", nil),
@@ -62,14 +62,14 @@ struct AddressGuardTests {
             ("mailto:a@b.example", "", nil), ("redis+stream:orders", "", nil),
         ] as [(String, String, String?)]
     )
-    func objections(url: String, allowed: String, said: String?) throws {
+    func rejections(url: String, allowed: String, expected: String?) throws {
         let guarding = AddressGuard(allowing: try AddressRange.list(allowed))
-        let objection = guarding.rejectionReason(for: try NotifyURL(url))
-        #expect((objection == nil) == (said == nil), "\(url): \(objection ?? "nothing")")
-        #expect(objection?.contains(said ?? "") ?? true, "\(url): \(objection ?? "")")
+        let reason = guarding.rejectionReason(for: try NotifyURL(url))
+        #expect((reason == nil) == (expected == nil), "\(url): \(reason ?? "none")")
+        #expect(reason?.contains(expected ?? "") ?? true, "\(url): \(reason ?? "")")
     }
 
-    @Test("the operator's ranges are opened, and only those")
+    @Test("the operator's ranges are allowed, and only those")
     func allowList() throws {
         let guarding = AddressGuard(allowing: try AddressRange.list("10.1.0.0/16, ::1 127.0.0.1"))
         #expect(try verdict("10.1.255.1", guarding) == .allowed)
@@ -81,7 +81,7 @@ struct AddressGuardTests {
         #expect(try verdict("::1", guarding) == .allowed)
     }
 
-    @Test("our own listeners are blocked inside an allowed range, and through a translator")
+    @Test("the process's listeners are blocked inside an allowed range, and through a translator")
     func ownListeners() throws {
         let own = OwnListeners()
         own.add(host: "127.0.0.1", port: 443)
@@ -98,7 +98,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "a network's own translator is looked through, wherever its prefix ends",
+        "an address behind a network's translator is judged, with every prefix length",
         arguments: [
             ("2001:db8::/32", "2001:db8:a00:1::", "2001:db8:101:101::"),
             ("2606:4700:6400::/40", "2606:4700:640a:0:1::", "2606:4700:6401:101:1::"),
@@ -120,7 +120,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "a prefix that no translator can have is refused",
+        "an invalid translator prefix is rejected",
         arguments: ["2001:db8::/33", "2001:db8::", "10.0.0.0/8", "::ffff:10.0.0.0/96", "x", ""]
     )
     func badTranslators(text: String) {
@@ -128,7 +128,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "ranges that are none are refused with what to write instead",
+        "an invalid range is rejected with a remedy",
         arguments: [
             "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "x", "::/129", "fe80::1%1",
         ]
@@ -137,7 +137,7 @@ struct AddressGuardTests {
         #expect(throws: InvalidInput.self) { try AddressRange.list(text) }
     }
 
-    @Test("the system's resolver sees through every spelling of loopback")
+    @Test("the system resolver resolves every spelling of loopback")
     func spellings() async throws {
         for host in ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "0", "localhost"]
         {
@@ -149,12 +149,12 @@ struct AddressGuardTests {
     }
 }
 
-@Suite("Our own listeners")
+@Suite("OwnListeners")
 struct OwnListenersTests {
     private let own: OwnListeners
 
     init() {
-        // The interfaces of a machine that is none of ours.
+        // Interfaces of an imaginary machine.
         let interfaces = ["127.0.0.1", "10.1.2.3", "fd00::3", "::1"]
         own = OwnListeners { interfaces.compactMap { IPAddress($0) } }
     }
@@ -163,7 +163,7 @@ struct OwnListenersTests {
         own.contains(try #require(IPAddress(text)), port: port)
     }
 
-    @Test("one bound to an address is there, and where the kernel leads there")
+    @Test("a listener at one address is blocked there and at unspecified addresses")
     func bound() throws {
         own.add(host: "127.0.0.1", port: 9090)
         #expect(try contains("127.0.0.1") && contains("0.0.0.0") && contains("::"))
@@ -172,7 +172,7 @@ struct OwnListenersTests {
     }
 
     @Test(
-        "one bound to every address is at each of this machine's, and no other",
+        "a listener at every address is blocked at each address of this machine, and no other",
         arguments: ["0.0.0.0", "::", "localhost"]
     )
     func everywhere(host: String) throws {
@@ -183,7 +183,7 @@ struct OwnListenersTests {
         #expect(try !contains("10.1.2.4") && !contains("fd00::4"))
     }
 
-    @Test("a store elsewhere is where it was reached; one on this machine may be at all of it")
+    @Test("a remote store is blocked at its address, a local one at every local address")
     func store() throws {
         own.add(store: try SocketAddress(ipAddress: "10.9.9.9", port: 6379))
         #expect(try contains("10.9.9.9", 6379))
@@ -194,7 +194,7 @@ struct OwnListenersTests {
         own.add(store: try SocketAddress(unixDomainSocketPath: "/run/redis.sock"))
     }
 
-    @Test("this machine's interfaces are asked")
+    @Test("the addresses of this machine's interfaces are found")
     func interfaces() throws {
         let loopback = try #require(IPAddress("127.0.0.1"))
         #expect(OwnListeners.interfaces().contains(loopback))

@@ -3,7 +3,7 @@ import PollerHTTP
 import PollerNet
 import Testing
 
-@Suite("The Host header")
+@Suite("HostField")
 struct HostFieldTests {
     private func isInvalid(_ hosts: [String], version: HTTPVersion = .http1_1) -> Bool {
         var head = HTTPRequestHead(version: version, method: .GET, uri: "/")
@@ -12,7 +12,7 @@ struct HostFieldTests {
     }
 
     @Test(
-        "one host is valid",
+        "a single valid host is accepted",
         arguments: [
             "localhost", "localhost:8080", "shop.example", "127.0.0.1:80", "[::1]:8080",
             "poller_api-1:8080", "xn--bcher-kva.example",
@@ -25,14 +25,14 @@ struct HostFieldTests {
         #expect(isInvalid([host, host], version: .http1_0))
     }
 
-    @Test("a missing host is valid in HTTP/1.0 alone")
+    @Test("a missing host is valid in HTTP/1.0 only")
     func missing() {
         #expect(isInvalid([]))
         #expect(!isInvalid([], version: .http1_0))
     }
 
     @Test(
-        "a value that is no host is invalid",
+        "a value that is not a host is invalid",
         arguments: ["", ":80", "a b", "user@host", "host/path", "a,b c", "bücher.example", "a\tb"]
     )
     func invalid(host: String) {
@@ -40,10 +40,10 @@ struct HostFieldTests {
     }
 }
 
-@Suite("The origin of a page")
+@Suite("WebOrigin")
 struct WebOriginTests {
     @Test(
-        "a page is same-origin with the host that it was served under",
+        "a page has the same origin as the host that served it",
         arguments: [
             ("http://localhost:8080", "localhost:8080"), ("http://LOCALHOST", "localhost:80"),
             ("https://gw.example", "gw.example"), ("https://gw.example:443", "GW.example"),
@@ -56,7 +56,7 @@ struct WebOriginTests {
     }
 
     @Test(
-        "a page of another host, port or scheme is not",
+        "a page of another host, port or scheme has another origin",
         arguments: [
             ("http://localhost:3000", "localhost:8080"), ("http://127.0.0.1", "localhost"),
             ("http://evil.example", "localhost"), ("http://localhost", "localhost:8080"),
@@ -67,7 +67,7 @@ struct WebOriginTests {
         #expect(WebOrigin(origin)?.isServed(at: host, isSecure: nil) != true)
     }
 
-    @Test("the scheme counts where the server knows its own")
+    @Test("the scheme is compared if the server knows its own")
     func scheme() throws {
         let plain = try #require(WebOrigin("http://localhost:8080"))
         #expect(plain.isServed(at: "localhost:8080", isSecure: false))
@@ -75,7 +75,7 @@ struct WebOriginTests {
     }
 
     @Test(
-        "other texts are no origin",
+        "other texts are not origins",
         arguments: [
             "null", "", "localhost", "file://", "http://", "http://a/b", "http://u@a", "http://a:b",
             "http://a:99999", "http://[::1", "ws://a",

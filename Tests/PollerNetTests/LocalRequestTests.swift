@@ -1,10 +1,10 @@
 import PollerNet
 import Testing
 
-@Suite("What was asked for on this machine")
+@Suite("LocalRequest")
 struct LocalRequestTests {
     @Test(
-        "a local name with or without a port is local",
+        "a request to a local name, with or without a port, is local",
         arguments: [
             "localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:80", "127.9.9.9", "[::1]",
             "[::1]:8080",
@@ -16,7 +16,7 @@ struct LocalRequestTests {
     }
 
     @Test(
-        "whatever else is not",
+        "a request to any other name is not local",
         arguments: [
             "", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "127.evil",
             "localhost:80@evil.example", "localhost@evil.example", "[::1", "[::1]x", "[::2]",
@@ -27,7 +27,7 @@ struct LocalRequestTests {
         #expect(!LocalRequest.isLocal(hosts: [host], headers: []))
     }
 
-    @Test("a request that names no host, or that somebody has passed on, is not")
+    @Test("a request without a host, or forwarded by a proxy, is not local")
     func passedOn() {
         #expect(!LocalRequest.isLocal(hosts: [], headers: []))
         for header in ["Via", "FORWARDED", "x-forwarded-for", "X-Forwarded-Port", "X-Real-Ip"] {

@@ -4,15 +4,15 @@ import Testing
 
 @testable import PollerNet
 
-@Suite("Whose turn it is to be looked up")
+@Suite("LookupPlan")
 struct LookupPlanTests {
     private var plan = LookupPlan<ManualClock.Instant>()
     private var callers = 0
-    private let answer: LookupAnswer = .failure(ResolutionFailure(reason: "whatever it is"))
+    private let answer: LookupAnswer = .failure(ResolutionFailure(reason: "any reason"))
 
     private func time(_ span: Duration) -> ManualClock.Instant { .init(offset: span) }
 
-    /// Asks for names, each by a caller of its own; the last caller.
+    /// Requests names, each by another caller; returns the last caller.
     @discardableResult
     private mutating func lookUp(_ names: [String]) -> Int {
         for name in names {
@@ -30,7 +30,7 @@ struct LookupPlanTests {
         (0..<count).map { "h\($0).\(domain)" }
     }
 
-    @Test("who asks for the same name waits for the same lookup")
+    @Test("callers of the same name share one lookup")
     mutating func shared() {
         lookUp(["a.test", "a.test", "a.test"])
         #expect(plan.start() == ["a.test"])
@@ -39,7 +39,7 @@ struct LookupPlanTests {
         #expect(plan.finish("a.test", answer, at: time(.zero)) == [1, 2, 3, 4])
     }
 
-    @Test("addresses hold for three seconds, failures for one", arguments: [true, false])
+    @Test("addresses are cached for three seconds, failures for one", arguments: [true, false])
     mutating func memory(isFound: Bool) throws {
         let address = try SocketAddress(ipAddress: "192.0.2.1", port: 0)
         let answer = isFound ? .success([address]) : self.answer
@@ -53,21 +53,21 @@ struct LookupPlanTests {
         #expect(plan.start() == ["a.test"])
     }
 
-    @Test("two domains whose names never end leave threads for all others")
+    @Test("two domains whose lookups never end leave threads for all others")
     mutating func domains() {
-        lookUp(names(100, below: "mire-one.test") + names(100, below: "deep.mire-two.test"))
+        lookUp(names(100, below: "slow-one.test") + names(100, below: "deep.slow-two.test"))
         let stuck = plan.start()
-        #expect(stuck.count { $0.hasSuffix("mire-one.test") } == LookupLimits.domainMax)
-        #expect(stuck.count { $0.hasSuffix("mire-two.test") } == LookupLimits.domainMax / 2)
+        #expect(stuck.count { $0.hasSuffix("slow-one.test") } == LookupLimits.domainMax)
+        #expect(stuck.count { $0.hasSuffix("slow-two.test") } == LookupLimits.domainMax / 2)
         lookUp(["shop.good.test", "intranet"])
         #expect(plan.start() == ["shop.good.test", "intranet"])
     }
 
-    @Test("a customer's domain below a registry's does not fill the registry's")
+    @Test("a customer's domain does not fill the share of its registry's domain")
     mutating func registries() {
-        lookUp(names(100, below: "mire.co.uk") + ["shop.good.co.uk", "other.co.uk"])
+        lookUp(names(100, below: "slow.co.uk") + ["shop.good.co.uk", "other.co.uk"])
         #expect(
-            plan.start() == ["h0.mire.co.uk", "h1.mire.co.uk", "shop.good.co.uk", "other.co.uk"]
+            plan.start() == ["h0.slow.co.uk", "h1.slow.co.uk", "shop.good.co.uk", "other.co.uk"]
         )
         lookUp(["late.co.uk"])
         #expect(plan.start() == [])
@@ -75,7 +75,7 @@ struct LookupPlanTests {
         #expect(plan.start() == ["late.co.uk"])
     }
 
-    @Test("there are only so many threads, and names take turns at them")
+    @Test("the number of threads is limited, and names wait for them in order")
     mutating func threads() {
         let most = LookupLimits.threadsMax
         let names = (0...most + 1).map { "h.d\($0).test" }
@@ -86,24 +86,24 @@ struct LookupPlanTests {
         #expect(plan.start() == [names[most]])
     }
 
-    @Test("a name that nobody waits for any more is skipped")
+    @Test("a name without callers is skipped")
     mutating func abandoned() {
-        lookUp(names(LookupLimits.domainMax, below: "mire.test"))
+        lookUp(names(LookupLimits.domainMax, below: "slow.test"))
         #expect(plan.start().count == LookupLimits.domainMax)
-        let first = lookUp(["late.mire.test"])
+        let first = lookUp(["late.slow.test"])
         #expect(plan.start() == [])
-        plan.cancel("late.mire.test", caller: first)
-        lookUp(["later.mire.test", "latest.mire.test"])
-        finish("h0.mire.test")
-        #expect(plan.start() == ["later.mire.test"])
-        // Asked for again, it has another turn, and only one.
-        lookUp(["late.mire.test"])
-        finish("h1.mire.test")
-        finish("h2.mire.test")
-        #expect(plan.start() == ["latest.mire.test", "late.mire.test"])
+        plan.cancel("late.slow.test", caller: first)
+        lookUp(["later.slow.test", "latest.slow.test"])
+        finish("h0.slow.test")
+        #expect(plan.start() == ["later.slow.test"])
+        // Requested again, it is queued again, once.
+        lookUp(["late.slow.test"])
+        finish("h1.slow.test")
+        finish("h2.slow.test")
+        #expect(plan.start() == ["latest.slow.test", "late.slow.test"])
     }
 
-    @Test("a lookup goes on without its callers, and is remembered")
+    @Test("a lookup continues without its callers, and its answer is cached")
     mutating func left() {
         let caller = lookUp(["a.test"])
         _ = plan.start()
@@ -112,13 +112,13 @@ struct LookupPlanTests {
         #expect(plan.lookUp("a.test", caller: 2, at: time(.zero)) == answer)
     }
 
-    @Test("whatever happens, no bound is exceeded and nobody is forgotten", arguments: 1...50)
+    @Test("in random sequences no limit is exceeded and no caller is lost", arguments: 1...50)
     mutating func property(seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         let suffixes = ["a.test", "x.a.test", "y.a.test", "b.uk", "co.uk", "m.co.uk", "solo"]
-        var wanted: [String: Set<Int>] = [:]
+        var requests: [String: Set<Int>] = [:]
         var running: Set<String> = []
-        // Every answer is forgotten before the next step.
+        // Every answer expires before the next step.
         var now = time(.zero)
         for step in 1...400 {
             now = now.advanced(by: .seconds(10))
@@ -127,20 +127,20 @@ struct LookupPlanTests {
             switch Int.random(in: 0..<5, using: &chance) {
             case 0...2:
                 #expect(plan.lookUp(name, caller: step, at: now) == nil)
-                wanted[name, default: []].insert(step)
+                requests[name, default: []].insert(step)
             case 3:
-                guard let caller = wanted[name]?.randomElement(using: &chance) else { continue }
+                guard let caller = requests[name]?.randomElement(using: &chance) else { continue }
                 plan.cancel(name, caller: caller)
-                wanted[name]?.remove(caller)
+                requests[name]?.remove(caller)
             default:
                 guard let name = running.sorted().randomElement(using: &chance) else { continue }
                 running.remove(name)
-                #expect(plan.finish(name, answer, at: now) == wanted[name] ?? [])
-                wanted[name] = nil
+                #expect(plan.finish(name, answer, at: now) == requests[name] ?? [])
+                requests[name] = nil
             }
             for name in plan.start() {
                 #expect(running.insert(name).inserted, "\(name) twice, step \(step)")
-                #expect(wanted[name]?.isEmpty == false, "\(name) for nobody, step \(step)")
+                #expect(requests[name]?.isEmpty == false, "\(name) without callers, step \(step)")
             }
             for (labels, most) in [(2, LookupLimits.domainMax), (3, LookupLimits.domainMax / 2)] {
                 let domains = running.map { $0.split(separator: ".") }.filter { $0.count >= labels }
@@ -150,11 +150,11 @@ struct LookupPlanTests {
         }
         while let name = running.first {
             running.remove(name)
-            #expect(plan.finish(name, answer, at: now) == wanted[name] ?? [])
-            wanted[name] = nil
+            #expect(plan.finish(name, answer, at: now) == requests[name] ?? [])
+            requests[name] = nil
             running.formUnion(plan.start())
         }
-        let forgotten = wanted.filter { !$0.value.isEmpty }
+        let forgotten = requests.filter { !$0.value.isEmpty }
         #expect(forgotten.isEmpty)
     }
 }

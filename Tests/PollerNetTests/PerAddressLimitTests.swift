@@ -1,9 +1,9 @@
 import PollerNet
 import Testing
 
-@Suite("What one address may hold")
+@Suite("PerAddressLimit")
 struct PerAddressLimitTests {
-    private let places = SlotCounter()
+    private let slots = SlotCounter()
 
     private func take(
         _ bound: PerAddressLimit,
@@ -13,10 +13,10 @@ struct PerAddressLimitTests {
         -> SlotCounter.Slot?
     {
         let address: IPAddress = try #require(IPAddress(text))
-        return bound.slot(in: places, of: total, for: address)
+        return bound.slot(in: slots, of: total, for: address)
     }
 
-    @Test("half of all, until one is given back")
+    @Test("an address may hold half of all slots, until one is released")
     func half() throws {
         var held = try (0..<2).map { _ in try take(.half, "192.0.2.1", of: 4) }
         #expect(!held.contains { $0 == nil })
@@ -27,7 +27,7 @@ struct PerAddressLimitTests {
         #expect(try take(.half, "192.0.2.1", of: 4) != nil)
     }
 
-    @Test("the addresses of one IPv6 network are one")
+    @Test("the addresses of one IPv6 network count as one")
     func networks() throws {
         let held = try take(.most(1), "2001:db8:1:2::1", of: 4)
         #expect(held != nil)
@@ -35,7 +35,7 @@ struct PerAddressLimitTests {
         #expect(try take(.most(1), "2001:db8:1:3::1", of: 4) != nil)
     }
 
-    @Test("this machine is not counted, unless a number is named", arguments: ["127.0.0.1", "::1"])
+    @Test("this machine is not counted unless a number is set", arguments: ["127.0.0.1", "::1"])
     func loopback(address: String) throws {
         let free = try (0..<9).map { _ in try take(.half, address, of: 4) }
         #expect(!free.contains { $0 == nil })

@@ -6,12 +6,12 @@ import PollerHTTP
 import PollerNet
 import Testing
 
-@Suite("Deadlines of a connection")
+@Suite("RequestDeadline")
 struct RequestDeadlineTests {
     private let loop = EmbeddedEventLoop()
     private let limits = RequestDeadline.Limits()
 
-    /// A server's channel with a decoder and the deadline around it.
+    /// A server's channel with a decoder and the deadline handlers.
     private func channel(_ arrival: SlotCounter.Slot = .uncounted) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(loop: loop)
         let pipeline = channel.pipeline.syncOperations
@@ -66,7 +66,7 @@ struct RequestDeadlineTests {
     }
 
     @Test(
-        "an answer that the client does not read closes the connection, one that it reads does not"
+        "a response that the client does not read closes the connection; one that it reads does not"
     )
     func stall() throws {
         let channel = try channel()
@@ -84,7 +84,7 @@ struct RequestDeadlineTests {
         #expect(!channel.isActive)
     }
 
-    @Test("the first head gives back the place among the connections without a request")
+    @Test("the first head releases the slot among the connections without a request")
     func place() throws {
         let gate = ConnectionGate(
             listener: "test",
@@ -92,7 +92,7 @@ struct RequestDeadlineTests {
             bound: .half,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
-        /// A connection of this machine, which the bound of all connections does not count.
+        /// A connection from this machine, which the limit of all connections does not count.
         func connect() throws -> EmbeddedChannel {
             let channel = EmbeddedChannel(loop: loop)
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)

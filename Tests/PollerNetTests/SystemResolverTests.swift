@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@Suite("The system's resolver", .timeLimit(.minutes(1)))
+@Suite("SystemResolver", .timeLimit(.minutes(1)))
 struct SystemResolverTests {
     private let clock = ManualClock()
     private let lookups = BlockingLookups()
@@ -14,16 +14,16 @@ struct SystemResolverTests {
         SystemResolver(clock: clock) { [lookups] name in lookups.lookUp(name) }
     }
 
-    @Test("beside two domains that never answer, others are resolved at once")
+    @Test("while two domains never respond, others are resolved at once")
     func tarpits() async throws {
         let resolver = resolver()
         let stuck = Task {
             await withTaskGroup(of: Void.self) { group in
-                for domain in ["mire-one.test", "mire-two.test"] {
+                for domain in ["slow-one.test", "slow-two.test"] {
                     for number in 0..<40 {
                         group.addTask {
                             let host = "h\(number).\(domain)"
-                            // What comes of it is the next test's.
+                            // The next test checks the results.
                             _ = try? await resolver.addresses(host: host, port: 443)
                         }
                     }
@@ -34,18 +34,18 @@ struct SystemResolverTests {
         lookups.open("shop.good.test")
         let found = try await resolver.addresses(host: "shop.good.test", port: 8443)
         #expect(found.map(\.description) == [try expected(port: 8443).description])
-        #expect(lookups.started.count { $0.hasSuffix("mire-one.test") } < 10)
+        #expect(lookups.started.count { $0.hasSuffix("slow-one.test") } < 10)
 
-        // They give up, and what has not begun never does.
+        // The callers time out, and queued lookups never start.
         let begun = Set(lookups.started)
         clock.advance(by: .seconds(5))
         await stuck.value
         lookups.openAll()
-        try await eventually("those that had begun end") { lookups.running == 0 }
+        try await eventually("the running lookups end") { lookups.running == 0 }
         #expect(Set(lookups.started) == begun)
     }
 
-    @Test("who waits gives up after five seconds, and the answer that comes later is remembered")
+    @Test("a caller times out after five seconds, and the late answer is cached")
     func late() async throws {
         let resolver = resolver()
         let first = Task { try await resolver.addresses(host: "slow.test", port: 443) }
@@ -61,7 +61,7 @@ struct SystemResolverTests {
         #expect(lookups.started == ["slow.test"])
     }
 
-    @Test("those who ask at once share a lookup, each with its own port")
+    @Test("concurrent callers share a lookup, each with its own port")
     func shared() async throws {
         let resolver = resolver()
         async let one = resolver.addresses(host: "a.test", port: 1)
@@ -73,7 +73,7 @@ struct SystemResolverTests {
         #expect(lookups.started == ["a.test"])
     }
 
-    @Test("who is cancelled waits no longer")
+    @Test("a cancelled caller stops waiting")
     func cancelled() async throws {
         let resolver = resolver()
         let caller = Task { try await resolver.addresses(host: "slow.test", port: 443) }
@@ -84,7 +84,7 @@ struct SystemResolverTests {
     }
 
     @Test(
-        "an address is no name, however it is spelt",
+        "an address in any spelling is not looked up",
         arguments: ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "::1"]
     )
     func literal(host: String) async throws {
@@ -98,7 +98,7 @@ struct SystemResolverTests {
     }
 }
 
-/// Lookups that block their threads until they are let go, as `getaddrinfo` does.
+/// Lookups that block their threads until they are released, as `getaddrinfo` does.
 private final class BlockingLookups: Sendable {
     private struct State: Sendable {
         var started: [String] = []
@@ -112,7 +112,7 @@ private final class BlockingLookups: Sendable {
 
     /// The names that were looked up, in order.
     var started: [String] { state.withLock(\.started) }
-    /// How many lookups have not ended.
+    /// The number of running lookups.
     var running: Int { state.withLock(\.running) }
 
     func lookUp(_ name: String) -> LookupAnswer {
@@ -129,10 +129,10 @@ private final class BlockingLookups: Sendable {
         return .success(address.map { [$0] } ?? [])
     }
 
-    /// Lets the lookups of a name end, also those to come.
+    /// Releases the lookups of a name, including future ones.
     func open(_ name: String) { change { $0.open.insert(name) } }
 
-    /// Lets every lookup end.
+    /// Releases every lookup.
     func openAll() { change { $0.isAllOpen = true } }
 
     private func change(_ change: (inout State) -> Void) {

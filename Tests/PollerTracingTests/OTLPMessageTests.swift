@@ -5,9 +5,9 @@ import Tracing
 
 @testable import PollerTracing
 
-/// What is sent to a collector, byte by byte, and which collectors there may be.
+/// The bytes sent to a collector, and the configuration of collectors.
 @Suite struct OTLPMessageTests {
-    @Test("numbers are written as protobuf has them")
+    @Test("numbers are encoded as protobuf specifies")
     func numbers() {
         var writer = ProtobufWriter()
         writer.number(1, 0)
@@ -26,7 +26,7 @@ import Tracing
         )
     }
 
-    @Test("the same spans are the same bytes, and each of the ids is in them")
+    @Test("equal spans have equal bytes, which contain each of the IDs")
     func request() {
         let process = TracedProcess(service: "pollerd-worker", instance: "a", version: "1.2.3")
         var span = SpanRecord(
@@ -43,7 +43,7 @@ import Tracing
         #expect(process.request(of: [span, span]).count > bytes.count)
     }
 
-    @Test("a collector is named by its base, and may want headers")
+    @Test("a collector has a base URL and may require headers")
     func collector() throws {
         let plain = try OTLPCollector(endpoint: "http://collector:4318/")
         #expect(plain.url == "http://collector:4318/v1/traces")
@@ -58,12 +58,12 @@ import Tracing
         }
     }
 
-    @Test("an outage has a line when it begins and one when it is over, a minute apart at least")
+    @Test("the start and the end of an outage are logged, at least a minute apart")
     func outages() {
         var outage = ExportOutage<ManualClock.Instant>()
         func at(_ seconds: Int) -> ManualClock.Instant { .init(offset: .seconds(seconds)) }
-        // Each step, and what of it is told.
-        let told: [Int?] = [
+        // Each step, and the logged value, if any.
+        let logged: [Int?] = [
             outage.end(),
             outage.begin(losing: 2, at: at(0), quiet: .seconds(60)) ? -1 : nil,
             outage.begin(losing: 3, at: at(5), quiet: .seconds(60)) ? -1 : nil,
@@ -73,12 +73,12 @@ import Tracing
             outage.begin(losing: 1, at: at(61), quiet: .seconds(60)) ? -1 : nil,
             outage.end(),
         ]
-        #expect(told == [nil, -1, nil, 5, nil, nil, -1, 2])
+        #expect(logged == [nil, -1, nil, 5, nil, nil, -1, 2])
     }
 }
 
 extension [UInt8] {
-    /// Whether the first 16 of some bytes stand here, and the others so many bytes behind them.
+    /// Whether the first 16 of some bytes occur here, followed by the others at a distance.
     fileprivate func contains(_ ids: [UInt8], between gap: Int) -> Bool {
         indices.contains { start in
             dropFirst(start).starts(with: ids.prefix(16))

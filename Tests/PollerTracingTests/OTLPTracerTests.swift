@@ -5,10 +5,10 @@ import Tracing
 
 @testable import PollerTracing
 
-/// Spans from their beginning to the queue.
+/// Tests of spans from their start to the queue.
 ///
-/// That a collector reads them is shown by `test_traces.py`, with
-/// the messages of opentelemetry-proto.
+/// `test_traces.py` checks that a collector can read them, with the messages of
+/// opentelemetry-proto.
 @Suite struct OTLPTracerTests {
     private let queue = SpanQueue()
     private var work: OTLPWorkTracer { OTLPWorkTracer(tracer: OTLPTracer(queue: queue)) }
@@ -16,7 +16,7 @@ import Tracing
 
     private var ended: [SpanRecord] { queue.take(1000) ?? [] }
 
-    @Test("a span under another stands in its trace, and one under none begins a trace")
+    @Test("a child span belongs to its parent's trace, and a span without a parent starts one")
     func parents() {
         let below = work.begin(.delivery, under: Samples.trace, linked: nil, at: now)
         #expect(below.context.traceID == Samples.trace.traceID)
@@ -25,12 +25,12 @@ import Tracing
         #expect(root.context.traceID != Samples.trace.traceID && root.context.isSampled)
         #expect(queue.take(1) == nil)
         root.end(SpanFacts(), at: now + .milliseconds(5))
-        let told = ended
-        #expect(told.map(\.name) == ["poll"] && told.map(\.links) == [[Samples.trace]])
-        #expect(told[0].parent == nil && told[0].ended - told[0].began == 5_000_000)
+        let queued = ended
+        #expect(queued.map(\.name) == ["poll"] && queued.map(\.links) == [[Samples.trace]])
+        #expect(queued[0].parent == nil && queued[0].ended - queued[0].began == 5_000_000)
     }
 
-    @Test("what the caller does not record is not recorded, nor what is linked to it")
+    @Test("spans of an unsampled parent or link are not recorded")
     func unsampled() throws {
         let other = try #require(
             TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
@@ -45,7 +45,7 @@ import Tracing
         #expect(ended.isEmpty)
     }
 
-    @Test("a span is told once, and ends no earlier than it began")
+    @Test("a span is queued once, and does not end before it began")
     func once() {
         let span = work.begin(.change, under: Samples.trace, linked: nil, at: now)
         var facts = SpanFacts()
@@ -53,14 +53,14 @@ import Tracing
         facts.fail("timeout", "no answer")
         span.end(facts, at: now + .seconds(-9))
         span.end(SpanFacts(), at: now)
-        let told = ended
-        #expect(told.count == 1 && told[0].began == told[0].ended)
-        #expect(told[0].attributes.get("poller.seq") == .int64(2))
-        #expect(told[0].status == SpanStatus(code: .error, message: "no answer"))
+        let queued = ended
+        #expect(queued.count == 1 && queued[0].began == queued[0].ended)
+        #expect(queued[0].attributes.get("poller.seq") == .int64(2))
+        #expect(queued[0].status == SpanStatus(code: .error, message: "no answer"))
     }
 
     @Test(
-        "an instant that no span can have ends no process",
+        "an out-of-range instant does not trap",
         arguments: [Int64.min, -1, 1 << 50, .max]
     )
     func extremeInstants(_ ms: Int64) {
@@ -69,7 +69,7 @@ import Tracing
         #expect(ended.count == 1)
     }
 
-    @Test("any code may trace by the API of swift-distributed-tracing")
+    @Test("other code can trace through the API of swift-distributed-tracing")
     func facade() throws {
         struct Headers: Injector, Extractor {
             func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
@@ -91,12 +91,12 @@ import Tracing
             tracer.inject(span.context, into: &sent, using: Headers())
             throw Broken()
         }
-        let told = try #require(ended.first)
-        #expect(told.parent == Samples.trace && sent["traceparent"] == told.trace.traceparent)
-        #expect(told.events.map(\.name) == ["exception"] && told.status?.code == .error)
+        let queued = try #require(ended.first)
+        #expect(queued.parent == Samples.trace && sent["traceparent"] == queued.trace.traceparent)
+        #expect(queued.events.map(\.name) == ["exception"] && queued.status?.code == .error)
     }
 
-    @Test("a queue that is full drops what comes, and keeps what was there")
+    @Test("a full queue drops new spans and keeps the old ones")
     func full() {
         let queue = SpanQueue(spansMax: 3)
         let work = OTLPWorkTracer(tracer: OTLPTracer(queue: queue))

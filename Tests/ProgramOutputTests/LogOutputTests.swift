@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProgramOutput
 
-/// Log output into a pipe, a full device and a closed pipe.
+/// Tests of log output to a pipe, a full device and a closed pipe.
 @Suite("LogOutput")
 struct LogOutputTests {
     /// The numbers of dropped lines by reason.
@@ -40,7 +40,7 @@ struct LogOutputTests {
         )
     }
 
-    @Test("a stalled reader blocks no caller, and the dropped lines are counted and reported later")
+    @Test("a stalled reader blocks no caller, and dropped lines are counted and reported later")
     func stalledReader() throws {
         let pipe = Pipe()
         let output = LogOutput(
@@ -49,7 +49,7 @@ struct LogOutputTests {
         )
         let drops = Self.observed(output)
         let line = String(repeating: "x", count: 999) + "\n"
-        // The pipe takes 64 KiB, the thread holds one batch of at most 100 KB, the queue another.
+        // The pipe holds 64 KiB, the thread one batch of at most 100 KB, and the queue another.
         for _ in 0..<1000 { output.append(line) }
         let dropped = drops.of(.full)
         #expect(dropped > 600)
@@ -64,7 +64,7 @@ struct LogOutputTests {
         #expect(text.replacing(report, with: "") == String(repeating: line, count: 1000 - dropped))
     }
 
-    @Test("a full disk ends no program, and its lines are counted")
+    @Test("a full disk does not end the program, and its lines are counted")
     func fullDisk() throws {
         #if os(Linux)
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
@@ -76,7 +76,7 @@ struct LogOutputTests {
         #endif
     }
 
-    @Test("a closed pipe ends no program, and its lines are counted")
+    @Test("a closed pipe does not end the program, and its lines are counted")
     func closedPipe() throws {
         StandardStreams.prepare(program: "tests")
         let pipe = Pipe()

@@ -4,8 +4,9 @@ import pollerctl
 import pollerd
 import stripe_sandbox
 
-/// All programs in one file, which is whichever it is called: most of what they are made of is the same, so
-/// an image that has them by three names of one file is a third smaller.
+/// All programs in one file, selected by the name of the call.
+///
+/// They share most of their code, so an image with three links to one file is a third smaller.
 let name = CommandLine.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent }
 switch name {
 case "pollerd": await PollerdCommand.main()
@@ -13,8 +14,8 @@ case "pollerctl": await Pollerctl.main()
 case "stripe-sandbox": await StripeSandboxCommand.main()
 default:
     let advice =
-        "this is pollerd, pollerctl and stripe-sandbox: call it by one of these names, as links "
-        + "to it have them"
+        "this file contains pollerd, pollerctl and stripe-sandbox: create links with these names "
+        + "and call them"
     StandardStreams.writeError("\(name ?? "poller"): \(advice)\n")
     Foundation.exit(64)
 }
