@@ -333,7 +333,7 @@ let package = Package(
             path: "Sources/Examples/RegisterEndpoint"
         ),
 
-        // Clocks, stores in memory, scripted peers, and the suite every store must pass.
+        // Clocks, stores in memory, scripted peers, simulations and processes of Redis.
         .target(
             name: "PollerTesting",
             dependencies: ["SafeNumbers", "JSONText", "Poller", "RedisClient"],
@@ -459,8 +459,9 @@ let package = Package(
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
-                "PollerNet", "PollerTesting", "PollerWords", "StripeAPI", "pollerctl", arguments,
-                httpClient, nioCore, nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
+                "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
+                "StripeAPI", "pollerctl", arguments, httpClient, nioCore,
+                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],
             swiftSettings: settings
         ),

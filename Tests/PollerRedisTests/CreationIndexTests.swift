@@ -8,11 +8,7 @@ import Testing
 @Suite("the index by creation", .timeLimit(.minutes(2)))
 struct CreationIndexTests {
     private func key(_ number: Int, account: String = "acct_a") -> WatchKey {
-        WatchKey(
-            account: AccountID(unchecked: account),
-            source: SourceID(unchecked: "src_\(number)"),
-            kind: .source
-        )
+        WatchKey("src_\(number)", of: AccountID(unchecked: account))
     }
 
     private func enqueue(_ harness: RedisHarness, _ numbers: Range<Int>) async throws {

@@ -1,17 +1,14 @@
 import Logging
 import Poller
 import PollerRedis
+import PollerTesting
 import RedisClient
 import Testing
 
 @Suite("Marks of deliveries in a real Redis")
 struct DeliveryMarksTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    private let watch = WatchKey(
-        account: .main,
-        source: SourceID(unchecked: "src_1"),
-        kind: .source
-    )
+    private let watch = WatchKey("src_1")
 
     private func mark() throws -> DeliveryMark {
         DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: watch)

@@ -10,11 +10,7 @@ import Testing
 @Suite("what is accepted or told is on a replica first", .timeLimit(.minutes(1)))
 struct DurableStoreTests {
     private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
-    private let key = WatchKey(
-        account: .main,
-        source: SourceID(unchecked: "src_1"),
-        kind: .source
-    )
+    private let key = WatchKey("src_1")
 
     @Test("a new watch, and one that is joined, wait for the replica")
     func accepted() async throws {
@@ -97,11 +93,7 @@ struct DurableStoreTests {
                 try await StoreLayout.agreed(on: client, namespace: "new", partitions: 4)
             }
             await #expect(throws: StoreError.full) {
-                let other = WatchKey(
-                    account: .main,
-                    source: SourceID(unchecked: "src_2"),
-                    kind: .source
-                )
+                let other = WatchKey("src_2")
                 _ = try await store.enqueue([try NewWatch(key: other)])
             }
             // The group of the notifiers is not there yet either.
@@ -147,25 +139,12 @@ struct DurableStoreTests {
         let partition = store.partition(of: key)
         let owner = OwnerID(unchecked: "AAAAAAAAAAA")
         let claim = try await store.claim(
-            ClaimRequest(
-                partition: partition,
-                limit: 1,
-                owner: owner,
-                lease: .seconds(10),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: partition, limit: 1, owner: owner)
         )
         let lease = try #require(claim.leases.first)
         var state = lease.item.state
         state.status = SourceStatus(unchecked: "pending")
-        let event = Event(
-            watch: lease.item,
-            status: state.status,
-            final: false,
-            object: nil,
-            polledAt: claim.now,
-            lag: .zero
-        )
+        let event = Event(lease.item, status: state.status, polledAt: claim.now)
         let commit = Commit(
             ref: lease.ref,
             verdict: .next(after: .seconds(60)),

@@ -47,13 +47,7 @@ struct GrowthTests {
                 try await enqueue(count, in: store)
                 // In another list than the others, and in no wheel's.
                 let taken = try await store.claim(
-                    ClaimRequest(
-                        partition: 0,
-                        limit: 64,
-                        owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                        lease: .seconds(60),
-                        lane: .unlimited
-                    )
+                    ClaimRequest(partition: 0, limit: 64, lease: .seconds(60))
                 )
                 #expect(taken.leases.count == 64)
                 var least = Int.max
@@ -83,15 +77,7 @@ struct GrowthTests {
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
             let store = Self.store(client, layout)
             try await enqueue(2, in: store)
-            _ = try await store.claim(
-                ClaimRequest(
-                    partition: 0,
-                    limit: 1,
-                    owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                    lease: .seconds(60),
-                    lane: .unlimited
-                )
-            )
+            _ = try await store.claim(ClaimRequest(partition: 0, limit: 1, lease: .seconds(60)))
             let lanes = try await client.send(RedisCommand("KEYS", ["t:c{0}*"])).array ?? []
             #expect(!lanes.isEmpty)
             for kind in [KeyKind.occupiedLanes, .readyUrgent, .readyRest] {
@@ -158,11 +144,7 @@ struct GrowthTests {
     private func enqueue(_ count: Int, in store: RedisWatchStore) async throws {
         let watches = try (0..<count).map { number in
             try NewWatch(
-                key: WatchKey(
-                    account: AccountID(unchecked: "acct_\(number)"),
-                    source: SourceID(unchecked: "src_\(number)"),
-                    kind: .source
-                )
+                key: WatchKey("src_\(number)", of: AccountID(unchecked: "acct_\(number)"))
             )
         }
         _ = try await store.enqueue(watches)

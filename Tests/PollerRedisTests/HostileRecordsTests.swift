@@ -151,22 +151,14 @@ struct HostileRecordsTests {
         }
         let others: Set<WatchKey> = [keys[0], keys[2]]
         let (name, what) = ("\(field.rawValue)", Comment(rawValue: "\(field) is \(text)"))
-        let request = ClaimRequest(
-            partition: 0,
-            limit: 10,
-            owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-            lease: .seconds(10),
-            lane: .unlimited
-        )
+        let request = ClaimRequest(partition: 0, limit: 10)
         _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
         let commits = try await store.claim(request).leases.map { lease in
             let event = Event(
-                watch: lease.item,
+                lease.item,
                 status: .chargeable,
-                final: false,
                 object: RawJSON(unchecked: "{}"),
-                polledAt: lease.claimedAt,
-                lag: .zero
+                polledAt: lease.claimedAt
             )
             let change = WatchChange(state: lease.item.state, event: event)
             return Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)

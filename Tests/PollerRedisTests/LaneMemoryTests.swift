@@ -6,11 +6,7 @@ import Testing
 
 @Suite("what is left of a lane that holds nothing")
 struct LaneMemoryTests {
-    private let key = WatchKey(
-        account: AccountID(unchecked: "acct_a"),
-        source: SourceID(unchecked: "src_1"),
-        kind: .source
-    )
+    private let key = WatchKey("src_1", of: AccountID(unchecked: "acct_a"))
 
     @Test("a lane that has nothing to remember leaves nothing")
     func nothing() async throws {

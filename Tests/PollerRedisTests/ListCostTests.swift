@@ -73,11 +73,7 @@ struct ListCostTests {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
             func key(_ number: Int) -> WatchKey {
-                WatchKey(
-                    account: AccountID(unchecked: "acct_\(number % 10)"),
-                    source: SourceID(unchecked: "src_\(number)"),
-                    kind: .source
-                )
+                WatchKey("src_\(number)", of: AccountID(unchecked: "acct_\(number % 10)"))
             }
             for start in stride(from: 0, to: count, by: 250) {
                 let some = start..<start + 250
@@ -160,11 +156,7 @@ struct ListCostTests {
     private func enqueue(_ harness: RedisHarness, lanes: Int) async throws {
         let watches = try (0..<lanes).map { number in
             try NewWatch(
-                key: WatchKey(
-                    account: AccountID(unchecked: "acct_\(number)"),
-                    source: SourceID(unchecked: "src_\(number)"),
-                    kind: .source
-                )
+                key: WatchKey("src_\(number)", of: AccountID(unchecked: "acct_\(number)"))
             )
         }
         _ = try await harness.watches.enqueue(watches)

@@ -16,11 +16,7 @@ struct OpenWatchTests {
     private static func watch(_ number: Int) throws -> NewWatch {
         let digits = String(number + 100_000)
         return try NewWatch(
-            key: WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "src_1MqP3wLkdIwHu7ix\(digits)AB"),
-                kind: .source
-            ),
+            key: WatchKey("src_1MqP3wLkdIwHu7ix\(digits)AB"),
             notify: [try NotifyURL("https://shop.example/payments/hook")],
             clientSecret: ClientSecret(unchecked: "src_client_secret_k2xVjjBCTe19\(digits)wRzAqT"),
             metadata: #"{"order":"A\#(digits)","customer":"c\#(digits)@example.com"}"#
@@ -29,13 +25,7 @@ struct OpenWatchTests {
 
     private static func claim(_ store: RedisWatchStore) async throws -> [Lease<Watch>] {
         try await store.claim(
-            ClaimRequest(
-                partition: 0,
-                limit: count,
-                owner: owner,
-                lease: .seconds(600),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: 0, limit: count, owner: owner, lease: .seconds(600))
         ).leases
     }
 

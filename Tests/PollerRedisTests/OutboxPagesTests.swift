@@ -46,11 +46,7 @@ import Testing
     func behindMany() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
-            let watch = WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
+            let watch = WatchKey("src_1")
             _ = try await harness.store.enqueue([try NewWatch(key: watch)])
             _ = try await harness.store.cancel(watch)
             let home = harness.partition(of: watch.lane)

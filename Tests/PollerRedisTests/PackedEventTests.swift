@@ -8,9 +8,8 @@ import Testing
 /// Events as they are stored.
 @Suite struct PackedEventTests {
     private static let key = WatchKey(
-        account: AccountID(unchecked: "default"),
-        source: SourceID(unchecked: "src_dMA0UqTZMfePkLrgeaqCwjjt"),
-        kind: .source
+        "src_dMA0UqTZMfePkLrgeaqCwjjt",
+        of: AccountID(unchecked: "default")
     )
 
     /// An event as a worker has recorded it.

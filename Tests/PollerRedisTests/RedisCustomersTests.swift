@@ -1,6 +1,7 @@
 import JSONText
 import Poller
 import PollerRedis
+import PollerTesting
 import RedisClient
 import Testing
 
@@ -8,21 +9,17 @@ import Testing
 struct RedisCustomersTests {
     private static func event(_ seq: Int, _ status: String = "pending") -> Event {
         let watch = Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
             createdAt: Timestamp(ms: 1_795_165_200_000),
             deadline: Timestamp(ms: 1_795_165_800_000),
-            run: 1,
             seq: seq - 1,
             state: WatchState()
         )
         return Event(
-            watch: watch,
+            watch,
             status: SourceStatus(unchecked: status),
-            final: false,
             object: RawJSON(unchecked: "{\n  \"id\": \"src_1\"\n}"),
-            polledAt: Timestamp(ms: 1_795_165_200_000),
-            lag: .zero
+            polledAt: Timestamp(ms: 1_795_165_200_000)
         )
     }
 

@@ -154,11 +154,7 @@ struct RedisFunctionsTests {
     }
 
     private func watch(_ account: String, _ number: Int) -> WatchKey {
-        WatchKey(
-            account: AccountID(unchecked: account),
-            source: SourceID(unchecked: "src_\(number)"),
-            kind: .source
-        )
+        WatchKey("src_\(number)", of: AccountID(unchecked: account))
     }
 
     /// How many items a claim of the key's partition takes.
@@ -166,9 +162,7 @@ struct RedisFunctionsTests {
         let request = ClaimRequest(
             partition: harness.partition(of: key.lane),
             limit: most,
-            owner: owner,
-            lease: .seconds(10),
-            lane: .unlimited
+            owner: owner
         )
         return try await harness.watches.claim(request).leases.count
     }

@@ -13,6 +13,9 @@ import Testing
 /// One server serves a whole suite; each harness has a namespace of its own.
 final class RedisHarness: StoreHarness {
     static let partitionCount = 4
+    /// The number of keys that the key store accepts.
+    static let keysMax = 20
+    static let auditBounds = AuditBounds(countMax: 30, ageMax: .seconds(86_400))
     static let masterKey = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 
     let client: RedisClient
@@ -27,9 +30,7 @@ final class RedisHarness: StoreHarness {
     private let scripts: Scripts
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook & SuspectStore {
-        store
-    }
+    var watches: any WatchStore & Outbox & SuspectStore { store }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }

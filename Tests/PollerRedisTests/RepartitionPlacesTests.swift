@@ -67,11 +67,7 @@ struct RepartitionPlacesTests {
             try await first.fill()
             try await first.markDeliveries()
             let named = (0..<20).map {
-                WatchKey(
-                    account: AccountID(unchecked: "acct_\($0)"),
-                    source: SourceID(unchecked: "src_777"),
-                    kind: .source
-                )
+                WatchKey("src_777", of: AccountID(unchecked: "acct_\($0)"))
             }
             _ = try await first.store.enqueue(named.map { try NewWatch(key: $0) })
             var wholes: [Set<String>] = []

@@ -16,11 +16,7 @@ extension RedisHarness {
     static let filled = 60
 
     static func watchKey(_ number: Int) -> WatchKey {
-        WatchKey(
-            account: AccountID(unchecked: "acct_\(number % 7)"),
-            source: SourceID(unchecked: "src_\(number)"),
-            kind: .source
-        )
+        WatchKey("src_\(number)", of: AccountID(unchecked: "acct_\(number % 7)"))
     }
 
     /// Watches of several accounts, some closed, some with names, a note and a lane with a limit.

@@ -27,7 +27,7 @@ struct StoreExercise {
         )
         endpoints = try await harness.endpoints.list(accounts: .all, limit: 4, cursor: nil).items
             .map(\.id)
-        accounts = try await harness.watches.accounts(limit: 4, cursor: nil).items + [.main]
+        accounts = try await harness.store.accounts(limit: 4, cursor: nil).items + [.main]
         orders = listed.compactMap { OrderKey(of: $0.watch) }
     }
 

@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerTesting
 import RedisClient
 import Testing
 
@@ -57,11 +58,7 @@ struct StoreLayoutTests {
                 logger: logger
             )
             let keys = (0..<40).map { number in
-                WatchKey(
-                    account: AccountID(unchecked: "acct_\(number)"),
-                    source: SourceID(unchecked: "src_1"),
-                    kind: .source
-                )
+                WatchKey("src_1", of: AccountID(unchecked: "acct_\(number)"))
             }
             let made = try await store.enqueue(keys.map { try NewWatch(key: $0) })
             #expect(made.allSatisfy { $0.outcome == .created })

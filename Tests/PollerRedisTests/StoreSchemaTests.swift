@@ -1,4 +1,5 @@
 import Poller
+import PollerTesting
 import RedisClient
 import Testing
 
@@ -91,11 +92,7 @@ import Testing
 
     @Test("the facts of a watch are those that every release has read, and a trace is the fourth")
     func facts() throws {
-        let key = WatchKey(
-            account: .main,
-            source: SourceID(unchecked: "pi_1"),
-            kind: .paymentIntent
-        )
+        let key = WatchKey("pi_1", kind: .paymentIntent)
         var plain = try NewWatch(key: key, policy: .standard)
         #expect(WatchRecord.facts(of: plain) == "standard")
         plain.trace = TraceContext(

@@ -42,12 +42,9 @@ struct IdentifierTests {
         let secret = try ClientSecret("src_1_secret_abc")
         #expect(!"\(secret)".contains("abc"))
         let watch = Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start,
-            run: 1,
-            seq: 0,
             clientSecret: secret
         )
         #expect(!"\(watch)".contains("abc"))
@@ -133,12 +130,15 @@ struct IdentifierTests {
         #expect(throws: InvalidInput.self) { try SourceStatus(text) }
     }
 
-    @Test("a kind is told by the id's prefix")
-    func kind() {
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: "src_1")) == .source)
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: "pi_1")) == .paymentIntent)
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: "ch_1")) == .charge)
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: "tok_1")) == nil)
+    @Test(
+        "the prefix of an ID determines the kind",
+        arguments: [
+            ("src_1", .source), ("pi_1", .paymentIntent), ("seti_1", .setupIntent),
+            ("ch_1", .charge), ("py_1", .charge), ("tok_1", nil), ("order-1", nil),
+        ] as [(String, SourceKind?)]
+    )
+    func kind(id: String, kind: SourceKind?) {
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: id)) == kind)
     }
 
     @Test("owners of one generator differ and have eleven characters")

@@ -9,11 +9,7 @@ enum Sample {
     static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
 
     static func key(_ source: String = "src_1", account: String = "acct_a") -> WatchKey {
-        WatchKey(
-            account: AccountID(unchecked: account),
-            source: SourceID(unchecked: source),
-            kind: .source
-        )
+        WatchKey(source, of: AccountID(unchecked: account))
     }
 
     static func watch(
@@ -52,19 +48,14 @@ enum Sample {
 
     static func event(_ key: WatchKey = key(), seq: Int, status: String = "pending") -> Event {
         Event(
-            watch: Watch(
-                key: key,
-                policy: .standard,
+            Watch(
+                key,
                 createdAt: VirtualTime.start,
                 deadline: VirtualTime.start + .seconds(60),
-                run: 1,
                 seq: seq - 1
             ),
             status: SourceStatus(unchecked: status),
-            final: false,
-            object: nil,
-            polledAt: VirtualTime.start,
-            lag: .zero
+            polledAt: VirtualTime.start
         )
     }
 }

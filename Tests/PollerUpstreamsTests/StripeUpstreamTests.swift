@@ -329,15 +329,4 @@ struct StripeStatusesTests {
         let failed = SourceStatus(unchecked: "failed")
         #expect(StripeStatuses.rank(failed, of: .source, usage: "reusable") == .final)
     }
-
-    @Test(
-        "an id's prefix tells the kind",
-        arguments: [
-            ("src_1", .source), ("pi_1", .paymentIntent), ("seti_1", .setupIntent),
-            ("ch_1", .charge), ("py_1", .charge), ("order-1", nil),
-        ] as [(String, SourceKind?)]
-    )
-    func kinds(id: String, kind: SourceKind?) {
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: id)) == kind)
-    }
 }

@@ -77,7 +77,7 @@ PROMISES = CATALOGUE + "Guarantees.md"
 
 @rule({PROMISES: "| promise | why it holds | shown by |\n|---|---|---|\n| It holds | we say so | conformance \"hope\" |\n"})
 def each_promise_names_what_shows_it(tree: Tree):
-    suite = "\n".join(swift(tree, "Tests/Kit/Conformance").values())
+    suite = "\n".join(swift(tree, "Tests/PollerRedisTests/Conformance").values())
     topics = set(re.findall(r"static let (\w+): \[ConformanceCase\]", suite))
     table = tree[PROMISES].split("| promise |", 1)[1].split("\n\n", 1)[0]
     for row in table.splitlines()[2:]:

@@ -8,22 +8,18 @@ package enum Samples {
     /// The event of what became of a chargeable source's charge.
     package static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
         let watch = Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
             createdAt: start,
             deadline: start + .seconds(600),
-            run: 1,
             seq: 2,
             state: WatchState(status: .chargeable)
         )
         return Event(
-            watch: watch,
+            watch,
             of: .charge(status),
             status: final ? .consumed : .chargeable,
             final: final,
-            object: nil,
-            polledAt: start,
-            lag: .zero
+            polledAt: start
         )
     }
 
@@ -38,15 +34,9 @@ package enum Samples {
         object: String = #"{"id":"src_1","note":"Gr\u00fc\u00dfe \ud83d\ude00"}"#
     ) -> Event {
         let watch = Watch(
-            key: WatchKey(
-                account: account,
-                source: SourceID(unchecked: source),
-                kind: .source
-            ),
-            policy: .standard,
+            WatchKey(source, of: account),
             createdAt: start,
             deadline: start + .seconds(600),
-            run: 1,
             seq: 1,
             state: WatchState(status: previous.map(SourceStatus.init(unchecked:)))
         )

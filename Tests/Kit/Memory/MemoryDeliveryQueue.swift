@@ -275,58 +275,10 @@ extension MemoryDeliveryQueue: MarkLedger {
     }
 }
 
-/// The operator's side: lanes and audit.
-extension MemoryDeliveryQueue: LaneControl, Auditing {
-    package func lanes(
-        limit: Int,
-        cursor: String?
-    ) async throws(StoreError) -> ListPage<LaneReport> {
-        try attempting { queue, now throws(StoreError) in
-            try queue.reports(limit: limit, cursor: cursor, now: now)
-        }
-    }
-
-    package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
-        changing { queue, now in queue.report(lane, now: now) }
-    }
-
-    @discardableResult
-    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        changing { queue, now in
-            let before = LaneHold(queue.report(lane, now: now))
-            queue.change(lane) { $0.isPaused = true }
-            return before
-        }
-    }
-
-    @discardableResult
-    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        changing { queue, now in
-            let before = LaneHold(queue.report(lane, now: now))
-            queue.change(lane) { $0.resume() }
-            return before
-        }
-    }
-
-    package func limit(
-        _ lane: LaneID,
-        to limit: LaneLimit?,
-        instead known: LaneLimitVersion?
-    ) async throws(StoreError) -> Bool {
-        changing { queue, now in
-            let own = LaneLimitVersion(queue.report(lane, now: now)?.limit)
-            guard known.map({ $0 == own }) ?? true else { return false }
-            queue.change(lane) { $0.ownLimit = limit }
-            return true
-        }
-    }
-
-    package func audit(
-        after cursor: String?,
-        repairing: Bool
-    ) async throws(StoreError) -> AuditPage {
-        try attempting { queue, _ throws(StoreError) in
-            try queue.audit(after: cursor, repairing: repairing)
-        }
+extension MemoryDeliveryQueue: MemoryLanes {
+    func onQueue<Result: Sendable>(
+        _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try attempting(operation)
     }
 }

@@ -92,30 +92,6 @@ extension MemoryPartition {
         return found.sorted()
     }
 
-    /// Puts every item where its own record says it is, and counts the slots again.
-    mutating func repair() {
-        let (urgent, rest) = waiting()
-        for lane in lanes.keys {
-            self[lane].removeAll()
-            self[lane].inFlight = 0
-            for place in urgent[lane] ?? [] { self[lane].insert(place, isUrgent: true) }
-            for place in rest[lane] ?? [] { self[lane].insert(place, isUrgent: false) }
-        }
-        leaseEnds = [:]
-        var dead: [MemoryWheel.Place] = []
-        for (id, item) in items {
-            switch item.phase {
-            case .waiting: break
-            case .leased(let lease):
-                leaseEnds[id] = lease.endsAt
-                self[item.lane].inFlight += 1
-            case .closed(.dead, let at): dead.append(.init(due: at, id: id))
-            case .closed: break
-            }
-        }
-        quarantine = dead.sorted().map(\.id)
-    }
-
     /// The places of waiting items as the items themselves tell them.
     private func waiting() -> (
         urgent: [LaneID: Set<MemoryWheel.Place>],

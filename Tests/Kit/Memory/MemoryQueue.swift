@@ -153,14 +153,70 @@ struct MemoryQueue<Record: Sendable>: Sendable {
 
 extension LaneID {
     /// The partition it lives in, the same as in Redis.
-    func partition(of count: Int) -> Int { Int(CRC16.checksum(description.utf8)) % count }
+    package func partition(of count: Int) -> Int { Int(CRC16.checksum(description.utf8)) % count }
 }
 
-/// The operator's hand on lanes, and the audit.
-extension MemoryQueue {
-    /// The most lanes of a page, as of watches.
-    private static var pageMax: Int { 500 }
+/// The lanes of an in-memory store, as operators read and change them.
+protocol MemoryLanes: LaneControl {
+    associatedtype Record: Sendable
 
+    /// Runs one operation on the queue atomically.
+    func onQueue<Result: Sendable>(
+        _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result
+}
+
+extension MemoryLanes {
+    /// A page of lanes; the cursor counts those that came before.
+    package func lanes(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<LaneReport> {
+        guard let start = Int(cursor ?? "0"), start >= 0 else { throw .unknownCursor }
+        let all = try onQueue { queue, now in queue.partitions.flatMap { $0.reports(now: now) } }
+        // As many as a page of Redis has at most.
+        let page = all.dropFirst(start).prefix(min(max(limit, 1), 500))
+        let isLast = start + page.count >= all.count
+        return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
+    }
+
+    package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
+        try onQueue { queue, now in queue.report(lane, now: now) }
+    }
+
+    @discardableResult
+    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        try onQueue { queue, now in
+            let before = LaneHold(queue.report(lane, now: now))
+            queue.change(lane) { $0.isPaused = true }
+            return before
+        }
+    }
+
+    @discardableResult
+    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        try onQueue { queue, now in
+            let before = LaneHold(queue.report(lane, now: now))
+            queue.change(lane) { $0.resume() }
+            return before
+        }
+    }
+
+    package func limit(
+        _ lane: LaneID,
+        to limit: LaneLimit?,
+        instead known: LaneLimitVersion?
+    ) async throws(StoreError) -> Bool {
+        try onQueue { queue, now in
+            let own = LaneLimitVersion(queue.report(lane, now: now)?.limit)
+            guard known.map({ $0 == own }) ?? true else { return false }
+            queue.change(lane) { $0.ownLimit = limit }
+            return true
+        }
+    }
+}
+
+extension MemoryQueue {
     /// Changes a lane, in whichever partition it is.
     mutating func change(_ lane: LaneID, _ change: (inout MemoryLane) -> Void) {
         change(&self[partition(of: lane)][lane])
@@ -169,35 +225,5 @@ extension MemoryQueue {
     /// How a lane stands.
     func report(_ lane: LaneID, now: Timestamp) -> LaneReport? {
         self[partition(of: lane)].report(lane, now: now)
-    }
-
-    /// A page of lanes; the cursor counts those that came before.
-    func reports(
-        limit: Int,
-        cursor: String?,
-        now: Timestamp
-    ) throws(StoreError) -> ListPage<LaneReport> {
-        guard let start = Int(cursor ?? "0"), start >= 0 else { throw .unknownCursor }
-        let all = partitions.flatMap { $0.reports(now: now) }
-        let page = all.dropFirst(start).prefix(min(max(limit, 1), Self.pageMax))
-        let isLast = start + page.count >= all.count
-        return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
-    }
-
-    /// Checks one partition; `more` tells what else is wrong in an item.
-    mutating func audit(
-        after cursor: String?,
-        repairing: Bool,
-        more: (Record) -> String? = { _ in nil }
-    ) throws(StoreError) -> AuditPage {
-        guard let number = Int(cursor ?? "0"), hasPartition(number) else { throw .unknownCursor }
-        let items = self[number].items.values
-        let faults = self[number].faults() + items.compactMap { more($0.record) }.sorted()
-        if repairing, !faults.isEmpty { self[number].repair() }
-        return AuditPage(
-            checked: items.count + self[number].lanes.count,
-            faults: faults,
-            next: hasPartition(number + 1) ? "\(number + 1)" : nil
-        )
     }
 }

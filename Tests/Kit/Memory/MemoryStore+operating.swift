@@ -1,60 +1,14 @@
 package import Poller
 
-/// The operator's side: lanes, audit, processes.
-extension MemoryStore: LaneControl, Auditing, Membership {
-    package func lanes(
-        limit: Int,
-        cursor: String?
-    ) async throws(StoreError) -> ListPage<LaneReport> {
-        try attempting { state, now throws(StoreError) in
-            try state.queue.reports(limit: limit, cursor: cursor, now: now)
-        }
+extension MemoryStore: MemoryLanes {
+    func onQueue<Result: Sendable>(
+        _ operation: (inout MemoryQueue<WatchRecord>, Timestamp) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try attempting { state, now throws(StoreError) in try operation(&state.queue, now) }
     }
+}
 
-    package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
-        reading { state, now in state.queue.report(lane, now: now) }
-    }
-
-    @discardableResult
-    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        changing { state, now in
-            let before = LaneHold(state.queue.report(lane, now: now))
-            state.queue.change(lane) { $0.isPaused = true }
-            return before
-        }
-    }
-
-    @discardableResult
-    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
-        changing { state, now in
-            let before = LaneHold(state.queue.report(lane, now: now))
-            state.queue.change(lane) { $0.resume() }
-            return before
-        }
-    }
-
-    package func limit(
-        _ lane: LaneID,
-        to limit: LaneLimit?,
-        instead known: LaneLimitVersion?
-    ) async throws(StoreError) -> Bool {
-        changing { state, now in
-            let own = LaneLimitVersion(state.queue.report(lane, now: now)?.limit)
-            guard known.map({ $0 == own }) ?? true else { return false }
-            state.queue.change(lane) { $0.ownLimit = limit }
-            return true
-        }
-    }
-
-    package func audit(
-        after cursor: String?,
-        repairing: Bool
-    ) async throws(StoreError) -> AuditPage {
-        try attempting { state, _ throws(StoreError) in
-            try state.queue.audit(after: cursor, repairing: repairing, more: \.logFault)
-        }
-    }
-
+extension MemoryStore: Membership {
     package func beat(
         _ member: Member,
         for span: Duration

@@ -103,15 +103,13 @@ extension MemoryStore {
             else { return false }
             let (record, snapshot) = (item.record, item.snapshot)
             let event = Event(
-                watch: record.watch,
+                record.watch,
                 status: record.state.status,
                 final: true,
                 closed: .cancelled,
                 payment: snapshot.payment,
                 isLive: snapshot.lastEvent?.isLive,
-                object: nil,
-                polledAt: now,
-                lag: .zero
+                polledAt: now
             ).carrying(metadata: record.metadata)
             state.queue[partition].update(key.id) { $0.record(event) }
             state.queue[partition].cancel(key.id, .cancelled, now: now)
@@ -224,11 +222,6 @@ extension MemoryStore {
     package func stats() async throws(StoreError) -> StoreStats {
         reading { state, now in
             var stats = state.queue.stats(now: now)
-            // They are closed from their beginning, and no watches.
-            let others = state.queue.partitions.flatMap(\.items.values).filter { item in
-                [.order, .incident].contains(item.lane.accountAndKind?.kind)
-            }
-            stats.closed -= others.count
             stats.outbox = state.outbox.reduce(0) { $0 + $1.count }
             stats.undelivered = state.outbox.reduce(0) { $0 + $1.unacknowledgedCount }
             return stats

@@ -15,7 +15,6 @@ package final class MemoryStore: WatchStore, Outbox {
         var queue: MemoryQueue<WatchRecord>
         var outbox: [MemoryOutbox]
         var members = MemoryMembers()
-        var incidents = MemoryIncidents()
         var suspects = MemorySuspects()
         /// Partitions that got an event in the operation that runs.
         var arrived: Set<Int> = []
@@ -145,7 +144,11 @@ package final class MemoryStore: WatchStore, Outbox {
 
     /// What is wrong inside; empty as long as the store is sound.
     package func violations() -> [String] {
-        state.withLock { $0.queue.partitions.flatMap { $0.faults() } }
+        state.withLock { state in
+            state.queue.partitions.flatMap { partition in
+                partition.faults() + partition.items.values.compactMap(\.record.logFault).sorted()
+            }
+        }
     }
 
     // MARK: Losing writes

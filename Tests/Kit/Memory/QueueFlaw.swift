@@ -104,16 +104,6 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case learnsNoSecrets
     /// Who joins a watch changes the order that is paid by it.
     case movesToOtherOrders
-    /// An order is stored whatever somebody else has made of it meanwhile.
-    case storesOrdersOverOthers
-    /// What is told of an order is in its log alone.
-    case tellsNothingOfOrders
-    /// Whoever asks may look at the cluster, also while another does.
-    case looksWithoutTurns
-    /// A look is taken although its turn has passed.
-    case takesLateLooks
-    /// What operators are to be told is on the board and in no outbox.
-    case tellsNothingOfIncidents
 
     /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
     /// watches under a clock that runs, cannot.
@@ -122,10 +112,9 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
             .letsAnybodyHold, .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments,
-            .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
-            .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
-            .restoresOverOthers, .tellsWhatIsRestored, .takesLateLooks, .tellsNothingOfIncidents,
-            .recallsWhatIsHeld, .hidesOpenCircuits, .forgetsLostMembers:
+            .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .forgetsWhatMayComeBack,
+            .closesOverNews, .restoresOverOthers, .tellsWhatIsRestored, .recallsWhatIsHeld,
+            .hidesOpenCircuits, .forgetsLostMembers:
             true
         default: false
         }

@@ -31,8 +31,6 @@ struct WatchRecord: Sendable {
     private(set) var notes: [KeptNote] = []
     /// The last event that a purge has forgotten.
     private var forgottenSeq = 0
-    /// What is known of the order, when it is one.
-    private(set) var tries: Order?
 
     /// The record of a watch nobody has known before.
     init(_ new: NewWatch, now: Timestamp) {
@@ -50,38 +48,6 @@ struct WatchRecord: Sendable {
         acts = new.acts
         order = new.order
         trace = new.trace
-    }
-
-    /// The record of an order nobody has known before.
-    init(_ order: Order, now: Timestamp) {
-        let watch = order.watch
-        key = watch.key
-        policy = watch.policy
-        goal = watch.goal
-        createdAt = order.createdAt ?? now
-        deadline = createdAt
-        run = 1
-        seq = 0
-        acts = .unsaid
-        self.order = order.key.order
-        notify = []
-        metadata = ""
-    }
-
-    /// The record of an incident that is told the first time, or again after it was forgotten.
-    init(_ incident: Incident) {
-        let watch = incident.watch
-        key = watch.key
-        policy = watch.policy
-        goal = watch.goal
-        createdAt = watch.createdAt
-        deadline = watch.deadline
-        run = 1
-        seq = incident.event.seq - 1
-        forgottenSeq = seq
-        acts = .unsaid
-        notify = []
-        metadata = ""
     }
 
     /// The record of a watch that an archive has.
@@ -104,17 +70,6 @@ struct WatchRecord: Sendable {
         metadata = archived.metadata
         lastError = archived.lastError
         log = archived.events
-    }
-
-    /// Takes over how an incident stands now.
-    mutating func follow(_ incident: Incident) { state = incident.watch.state }
-
-    /// Takes over how an order stands now.
-    mutating func follow(_ order: Order) {
-        state = order.watch.state
-        // As it comes back from a store that keeps it as text.
-        tries = Order(stored: order.stored, key: order.key, createdAt: createdAt, seq: seq)
-        payment = order.memory ?? payment
     }
 
     /// Until when a closed watch is kept because its money may come back; nil where that is no reason.

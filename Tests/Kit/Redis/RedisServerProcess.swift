@@ -70,12 +70,13 @@ package final class RedisServerProcess: Sendable {
         let watchdog: Process
         let lifeline: Pipe
 
-        init(server: Process) throws {
+        init(server: Process, in directory: URL) throws {
             self.server = server
             self.lifeline = Pipe()
             self.watchdog = Process()
             watchdog.executableURL = URL(fileURLWithPath: "/bin/sh")
-            watchdog.arguments = ["-c", "read -r line || kill -9 \(server.processIdentifier)"]
+            let end = "read -r line || { kill -9 \(server.processIdentifier); rm -rf \"$0\"; }"
+            watchdog.arguments = ["-c", end, directory.path]
             watchdog.standardInput = lifeline
             watchdog.standardError = FileHandle.nullDevice
             try RedisServerProcess.run(watchdog)
@@ -244,7 +245,7 @@ package final class RedisServerProcess: Sendable {
         while process.isRunning, Date() < giveUp {
             let log = log(in: directory)
             if log.contains("eady to accept connections") || log.contains("Sentinel ID is") {
-                return try Running(server: process)
+                return try Running(server: process, in: directory)
             }
             Thread.sleep(forTimeInterval: 0.005)
         }

@@ -87,16 +87,10 @@ package struct PaymentWalk {
 
     private var watch: Watch {
         Watch(
-            key: WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "\(kind.prefixes.first ?? "")1"),
-                kind: kind
-            ),
-            policy: .standard,
+            WatchKey("\(kind.prefixes.first ?? "")1", kind: kind),
             goal: goal,
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(86_400),
-            run: 1,
             seq: seq,
             charge: kind == .source ? .whole : nil,
             state: state

@@ -112,16 +112,7 @@ package struct QueueSimulation {
             let subjects: [EventSubject] =
                 number.isMultiple(of: 2) ? [.status] : [.payment(.processing), .status]
             events = subjects.enumerated().map { place, subject in
-                Event(
-                    watch: lease.item,
-                    of: subject,
-                    at: place,
-                    status: status,
-                    final: false,
-                    object: nil,
-                    polledAt: lease.claimedAt,
-                    lag: .zero
-                )
+                Event(lease.item, of: subject, at: place, status: status, polledAt: lease.claimedAt)
             }
         }
         return Commit(

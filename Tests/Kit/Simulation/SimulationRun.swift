@@ -81,11 +81,7 @@ struct SimulationRun {
     }
 
     private func key(_ number: Int) -> WatchKey {
-        WatchKey(
-            account: accounts[number % accounts.count],
-            source: SourceID(unchecked: "src_\(number)"),
-            kind: .source
-        )
+        WatchKey("src_\(number)", of: accounts[number % accounts.count])
     }
 
     func lane(_ number: Int) -> LaneID {

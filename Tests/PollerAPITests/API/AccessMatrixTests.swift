@@ -210,11 +210,7 @@ private struct Foreigner {
         names["{key}"] = try #require(key.json["id"] as? String, "\(key.text)")
         let mark = DeliveryMark(
             endpoint: EndpointID(unchecked: try #require(names["{endpoint}"])),
-            watch: WatchKey(
-                account: AccountID(unchecked: "foreign"),
-                source: SourceID(unchecked: "src_F"),
-                kind: .source
-            )
+            watch: WatchKey("src_F", of: AccountID(unchecked: "foreign"))
         )
         try await api.backend.deliveries.mark([mark])
         let id = api.backend.deliveries.id(of: mark.endpoint, mark.watch)

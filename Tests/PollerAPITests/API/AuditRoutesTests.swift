@@ -313,11 +313,7 @@ private struct Stage {
         _ = try await watch(name)
         let mark = DeliveryMark(
             endpoint: EndpointID(unchecked: endpoint),
-            watch: WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "src_\(name)"),
-                kind: .source
-            )
+            watch: WatchKey("src_\(name)")
         )
         try await api.backend.deliveries.mark([mark])
         return api.backend.deliveries.id(of: mark.endpoint, mark.watch).description
@@ -327,13 +323,7 @@ private struct Stage {
     private func deadDelivery() async throws -> String {
         let id = try DeliveryID(try await delivery(of: "given_up"))
         let claim = try await api.backend.deliveries.claim(
-            ClaimRequest(
-                partition: id.partition,
-                limit: 100,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(45),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: id.partition, lease: .seconds(45))
         )
         let change = DeliveryChange(state: DeliveryState(cursor: 1, dead: [1]))
         for lease in claim.leases {

@@ -164,11 +164,7 @@ struct AuditTruthTests {
             let cancel = #"{"q":"state=open","dry_run":true}"#
             let counted = try await send(api, .POST, "/v1/watches/batch/cancel", cancel)
             #expect(counted.number("matched") == 1)
-            let key = WatchKey(
-                account: AccountID(unchecked: "acme"),
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
+            let key = WatchKey("src_1", of: AccountID(unchecked: "acme"))
             let mark = DeliveryMark(url: try NotifyURL("https://acme.example/hook"), watch: key)
             try await api.backend.deliveries.mark([mark])
             let path = "/v1/endpoints/\(mark.endpoint)/replay"
@@ -189,9 +185,9 @@ struct AuditTruthTests {
 
     @Test("what the configuration file changes is told as a route would tell it")
     func configured() async throws {
-        let time = VirtualTime()
-        let store = MemoryEndpointStore(time: time)
-        let trail = MemoryAuditTrail(time: time)
+        let stores = try await RedisStores()
+        let store = stores.endpoints
+        let trail: any AuditTrail = stores.trail
         var chance = SystemRandomNumberGenerator()
         let account = AccountID(unchecked: "acme")
         var wanted = Endpoint(

@@ -18,13 +18,10 @@ struct ClusterHealthTests {
         lastFailure: LaneFailure? = nil
     ) -> LaneReport {
         LaneReport(
-            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
-            partition: 0,
+            LaneID(account: AccountID(unchecked: account), kind: .source),
             waiting: 1,
             overdue: overdueFor == nil ? 0 : 1,
             oldestDue: now + (overdueFor.map { .zero - $0 } ?? .seconds(60)),
-            inFlight: 0,
-            limit: nil,
             isPaused: isPaused,
             heldUntil: heldFor.map { now + $0 },
             factor: factor,
@@ -197,29 +194,9 @@ struct ClusterHealthTests {
     }
 
     private static func watch(_ source: String, error: String?) -> WatchSnapshot {
-        let key = WatchKey(
-            account: AccountID(unchecked: "bank"),
-            source: SourceID(unchecked: source),
-            kind: .source
-        )
-        let watch = Watch(
-            key: key,
-            policy: .standard,
-            createdAt: now,
-            deadline: now + .seconds(3600),
-            run: 1,
-            seq: 0,
-            state: WatchState()
-        )
-        return WatchSnapshot(
-            watch: watch,
-            closed: nil,
-            nextPollAt: nil,
-            lastError: error,
-            notify: [],
-            metadata: "",
-            lastEvent: nil
-        )
+        let key = WatchKey(source, of: AccountID(unchecked: "bank"))
+        let watch = Watch(key, createdAt: now, deadline: now + .seconds(3600), state: WatchState())
+        return WatchSnapshot(watch, lastError: error)
     }
 
     @Test("quarantine is a warning, events without a notifier a failure")

@@ -28,7 +28,7 @@ struct ClusterReceiversTests {
                     laneLimit: { .unlimited }
                 ),
                 endpoints: endpoints,
-                keys: MemoryKeyStore(time: time),
+                keys: ListedKeys(),
                 failingAfter: .seconds(300),
                 memoryUsed: { nil }
             )
@@ -38,11 +38,7 @@ struct ClusterReceiversTests {
             DeliveryMark(url: try NotifyURL("https://\(host)/hook"), watch: Self.watch)
         }
 
-        static let watch = WatchKey(
-            account: .main,
-            source: SourceID(unchecked: "src_1"),
-            kind: .source
-        )
+        static let watch = WatchKey("src_1")
 
         /// Makes one attempt of a delivery, which is due.
         func attempt(
@@ -53,11 +49,7 @@ struct ClusterReceiversTests {
             signal: LaneSignal = .fine
         ) async throws {
             let request = ClaimRequest(
-                partition: deliveries.partition(of: LaneID(endpoint: mark.endpoint)),
-                limit: 100,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(10),
-                lane: .unlimited
+                partition: deliveries.partition(of: LaneID(endpoint: mark.endpoint))
             )
             for lease in try await deliveries.claim(request).leases {
                 guard lease.item.endpoint == mark.endpoint else {
@@ -156,11 +148,7 @@ struct ClusterReceiversTests {
         let rig = Rig()
         let mail = try NotifyURL("mailto:jane@example.org")
         let payer = DeliveryMark(url: mail, watch: Rig.watch)
-        let operators = WatchKey(
-            account: .operators,
-            source: SourceID(unchecked: "inc_1"),
-            kind: .incident
-        )
+        let operators = WatchKey("inc_1", of: .operators, kind: .incident)
         let ours = DeliveryMark(url: mail, watch: operators)
         let endpoint = Endpoint(
             id: EndpointID(unchecked: "ep_registered"),
@@ -250,16 +238,12 @@ struct ClusterReceiversTests {
             isPaused: Bool = false
         ) -> LaneReport {
             LaneReport(
-                lane: LaneID(account: AccountID(unchecked: account), kind: kind),
-                partition: 0,
+                LaneID(account: AccountID(unchecked: account), kind: kind),
                 waiting: 2,
                 overdue: 2,
                 oldestDue: now + (.zero - .seconds(90)),
                 inFlight: 1,
-                limit: nil,
                 isPaused: isPaused,
-                heldUntil: nil,
-                factor: 1,
                 failures: failures,
                 lastFailure: failure,
                 now: now

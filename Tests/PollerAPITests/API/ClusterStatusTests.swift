@@ -39,17 +39,8 @@ struct ClusterStatusTests {
 
         private static func lane(_ number: Int) -> LaneReport {
             LaneReport(
-                lane: LaneID(account: AccountID(unchecked: "a\(number)"), kind: .source),
-                partition: 0,
-                waiting: 0,
-                overdue: 0,
-                oldestDue: nil,
-                inFlight: 0,
-                limit: nil,
+                LaneID(account: AccountID(unchecked: "a\(number)"), kind: .source),
                 isPaused: true,
-                heldUntil: nil,
-                factor: 1,
-                failures: 0,
                 now: VirtualTime.start
             )
         }
@@ -67,28 +58,29 @@ struct ClusterStatusTests {
     private static func rig(
         lanes count: Int,
         takes: Duration
-    ) -> (ClusterStatusCache, SlowLanes, ManualClock) {
+    ) async throws -> (ClusterStatusCache, SlowLanes, ManualClock) {
         let clock = ManualClock()
-        let store = MemoryStore(time: ClockTime(clock))
+        let stores = try await RedisStores(partitions: 1)
+        let store = stores.watches
         let lanes = SlowLanes(count, clock: clock, takes: takes)
         let backend = APIBackend(
             watches: store,
             accounts: .of(store),
             orders: store,
-            deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: 1),
+            deliveries: stores.deliveries,
             outbox: store,
             lanes: lanes,
-            members: store,
+            members: stores.members,
             laneLimit: { .stripe },
             feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet),
-            endpoints: .inMemory(time: ClockTime(clock))
+            endpoints: .on(stores.endpoints)
         )
         return (ClusterStatusCache(backend: backend, clock: clock), lanes, clock)
     }
 
     @Test("a look at few lanes is taken anew each time")
     func few() async throws {
-        let (statusCache, lanes, _) = Self.rig(
+        let (statusCache, lanes, _) = try await Self.rig(
             lanes: ClusterStatusCache.fewLanes,
             takes: .milliseconds(100)
         )
@@ -98,7 +90,7 @@ struct ClusterStatusTests {
 
     @Test("a look at many lanes is kept for twenty times as long as it took")
     func many() async throws {
-        let (statusCache, lanes, clock) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        let (statusCache, lanes, clock) = try await Self.rig(lanes: 600, takes: .milliseconds(100))
         _ = try await statusCache.current()
         clock.advance(by: .milliseconds(1850))
         _ = try await statusCache.current()
@@ -110,11 +102,11 @@ struct ClusterStatusTests {
 
     @Test("a look goes over all pages, and says where the rest of very many begins")
     func pages() async throws {
-        let (all, _, _) = Self.rig(lanes: 600, takes: .zero)
+        let (all, _, _) = try await Self.rig(lanes: 600, takes: .zero)
         let status = try await all.current()
         #expect(status.lanes.count == 600)
         #expect(status.more == nil)
-        let (some, _, _) = Self.rig(lanes: ClusterStatus.lanesMax + 1, takes: .zero)
+        let (some, _, _) = try await Self.rig(lanes: ClusterStatus.lanesMax + 1, takes: .zero)
         let cut = try await some.current()
         #expect(cut.lanes.count == ClusterStatus.lanesMax)
         #expect(cut.more == "\(ClusterStatus.lanesMax)")
@@ -122,7 +114,7 @@ struct ClusterStatusTests {
 
     @Test("a change on purpose shows at once")
     func forgets() async throws {
-        let (statusCache, lanes, _) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        let (statusCache, lanes, _) = try await Self.rig(lanes: 600, takes: .milliseconds(100))
         _ = try await statusCache.current()
         await statusCache.forget()
         _ = try await statusCache.current()

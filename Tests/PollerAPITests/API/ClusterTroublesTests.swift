@@ -17,16 +17,12 @@ struct ClusterTroublesTests {
         failures: Int = 0
     ) -> LaneReport {
         LaneReport(
-            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
-            partition: 0,
+            LaneID(account: AccountID(unchecked: account), kind: .source),
             waiting: 1,
             overdue: overdueFor == nil ? 0 : 1,
             oldestDue: now + (overdueFor.map { .zero - $0 } ?? .seconds(60)),
-            inFlight: 0,
-            limit: nil,
             isPaused: isPaused,
             heldUntil: heldFor.map { now + $0 },
-            factor: 1,
             failures: failures,
             now: now
         )
@@ -114,7 +110,16 @@ struct ClusterTroublesTests {
         let store = MemoryStore(time: time)
         let deliveries = MemoryDeliveryQueue(time: time)
         let endpoints = MemoryEndpointStore(time: time)
-        let keys = MemoryKeyStore(time: time)
+        let day = Duration.seconds(86_400)
+        let keys = try [("soon", day * 8), ("later", day * 90), ("short", day * 2)].map {
+            try AccessKey(
+                id: KeyID(unchecked: "key_\($0)"),
+                name: $0,
+                role: .viewer,
+                expiresAt: time.now + $1,
+                createdBy: "test"
+            ).stored(at: time.now)
+        }
         let relay = MemoryRelayTroubles()
         let troubles = ClusterTroubles(
             ClusterSeams(
@@ -125,7 +130,7 @@ struct ClusterTroublesTests {
                 laneLimit: { .unlimited }
             ),
             endpoints: endpoints,
-            keys: keys,
+            keys: ListedKeys(keys: keys),
             relay: relay,
             memoryUsed: { 0.93 }
         )
@@ -150,17 +155,6 @@ struct ClusterTroublesTests {
             )
             endpoint.state = .disabled(reason: "it answered 410", at: time.now, by: by)
             _ = try await endpoints.create(endpoint, request: nil)
-        }
-        let day = Duration.seconds(86_400)
-        for (name, life) in [("soon", day * 8), ("later", day * 90), ("short", day * 2)] {
-            let key = try AccessKey(
-                id: KeyID(unchecked: "key_\(name)"),
-                name: name,
-                role: .viewer,
-                expiresAt: time.now + life,
-                createdBy: "test"
-            )
-            _ = try await keys.create(key, digest: KeyDigest(of: name))
         }
         time.advance(by: day + .seconds(60))
         let seen = try await troubles.look(at: time.now)
@@ -194,7 +188,7 @@ struct ClusterTroublesTests {
                 laneLimit: { .unlimited }
             ),
             endpoints: MemoryEndpointStore(time: time),
-            keys: MemoryKeyStore(time: time),
+            keys: ListedKeys(),
             setAside: store,
             suspects: PoisonGuard(store: store, logger: LiveAPI.quiet),
             memoryUsed: { nil }
@@ -220,19 +214,12 @@ struct ClusterTroublesTests {
         let deliveries = MemoryDeliveryQueue(time: time)
         let mark = DeliveryMark(
             url: try NotifyURL("https://shop.example/hook"),
-            watch: WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
+            watch: WatchKey("src_1")
         )
         try await deliveries.mark([mark])
         let request = ClaimRequest(
             partition: deliveries.partition(of: LaneID(endpoint: mark.endpoint)),
-            limit: 1,
-            owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-            lease: .seconds(10),
-            lane: .unlimited
+            limit: 1
         )
         let lease = try #require(try await deliveries.claim(request).leases.first)
         let change = DeliveryChange(
@@ -251,7 +238,7 @@ struct ClusterTroublesTests {
                 laneLimit: { .unlimited }
             ),
             endpoints: MemoryEndpointStore(time: time),
-            keys: MemoryKeyStore(time: time),
+            keys: ListedKeys(),
             memoryUsed: { nil }
         ).look(at: time.now)
         let trouble = try #require(seen[.deadLetters]?.troubles.first)

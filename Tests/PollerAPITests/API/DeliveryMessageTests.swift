@@ -22,13 +22,7 @@ struct DeliveryMessageTests {
     /// Ends a turn of the delivery with an attempt of the first event that sent a message with a digest.
     private func deliver(_ api: LiveAPI, _ id: DeliveryID, digest: String) async throws {
         let claim = try await api.backend.deliveries.claim(
-            ClaimRequest(
-                partition: id.partition,
-                limit: 100,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(45),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: id.partition, lease: .seconds(45))
         )
         let lease = try #require(claim.leases.first)
         let event = try #require(

@@ -29,13 +29,7 @@ struct DeliveryRoutesTests {
         try await deliveries.mark([mark])
         let id = deliveries.id(of: mark.endpoint, key)
         let claim = try await deliveries.claim(
-            ClaimRequest(
-                partition: id.partition,
-                limit: 100,
-                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                lease: .seconds(45),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: id.partition, lease: .seconds(45))
         )
         var result = AttemptResult.failed("answered 503", code: 503)
         result.phases = AttemptPhases(connectMs: 2, totalMs: 7)

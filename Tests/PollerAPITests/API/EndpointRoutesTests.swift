@@ -76,30 +76,6 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("100 parallel creates with one key make one endpoint, and all who repeat are told it")
-    func idempotent() async throws {
-        try await LiveAPI.run { api in
-            let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-                for _ in 0..<100 {
-                    group.addTask { try await Self.create(api, key: "order 1") }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            let (made, others) = (
-                answers.filter { $0.status == 201 }, answers.filter { $0.status != 201 }
-            )
-            for other in others { #expect(other.code == "idempotency_key_in_use", "\(other.text)") }
-            #expect(Set(made.map(\.text)).count == 1)
-            let again = try await Self.create(api, key: "order 1")
-            #expect(again.text == made.first?.text)
-            #expect(again["secret"] != nil)
-            #expect(try await api.get("/v1/endpoints").list("data").count == 1)
-            let other = try await Self.create(api, #"{"url":"https://b.example/"}"#, key: "order 1")
-            #expect(other.status == 409)
-            #expect(other.code == "idempotency_key_reused")
-        }
-    }
-
     @Test("what another release has made under a key is found, and made no second time")
     func madeByAnotherRelease() async throws {
         try await LiveAPI.run { api in

@@ -24,11 +24,7 @@ struct EventRoutesTests {
             let second = try await api.get("/v1/watches/src_1/events?after_seq=2")
             #expect(types(second) == ["source.consumed"])
             #expect(second.json["has_more"] as? Bool == false)
-            let key = WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
+            let key = WatchKey("src_1")
             let stored = try await api.store.events(of: key, after: 2, limit: 1)
             #expect(second.text.contains(try #require(stored.first).json))
             #expect(try await api.get("/v1/watches/src_2/events").status == 404)

@@ -174,22 +174,6 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("every POST of a lane checks its Idempotency-Key and may be repeated")
-    func repeats() async throws {
-        try await LiveAPI.run { api in
-            for verb in ["pause", "resume"] {
-                let path = "/v1/lanes/default/sources/\(verb)"
-                let key = ["Idempotency-Key": "once"]
-                for _ in 0..<2 {
-                    #expect(try await api.request(.POST, path, headers: key).status == 200)
-                }
-                let wrong = ["Idempotency-Key": String(repeating: "x", count: 256)]
-                let refused = try await api.request(.POST, path, headers: wrong)
-                #expect(refused.code == "invalid_header")
-            }
-        }
-    }
-
     @Test("a cursor that is none of ours is refused")
     func wrongCursor() async throws {
         try await LiveAPI.run { api in

@@ -78,7 +78,7 @@ struct OperatorRoutesTests {
             #expect(workers.last?["in_flight"] as? Int == 7)
             #expect(workers.last?["pid"] as? Int == 4711)
             #expect(workers.last?["started_at"] as? String == "2026-05-28T20:26:40.000Z")
-            try await api.store.leave(OwnerID(unchecked: "owner-two"))
+            try await api.members.leave(OwnerID(unchecked: "owner-two"))
             #expect(try await api.get("/v1/workers").list("data").count == 1)
         }
     }
@@ -96,12 +96,12 @@ struct OperatorRoutesTests {
                 startedAt: Timestamp(ms: 1_780_000_000_000),
                 inFlight: 3
             )
-            _ = try await api.store.beat(lost, for: .milliseconds(1))
+            _ = try await api.members.beat(lost, for: .milliseconds(1))
             try await eventually("it is taken for lost") {
                 try await api.announce("api", host: "one")
                 return try await !api.get("/v1/workers/departed").list("data").isEmpty
             }
-            try await api.store.leave(OwnerID(unchecked: "owner-one"))
+            try await api.members.leave(OwnerID(unchecked: "owner-one"))
             let departed = try await api.get("/v1/workers/departed").list("data")
             #expect(departed.map { $0["how"] as? String } == ["clean", "lost"])
             let process = try #require(departed.last?["process"] as? [String: Any])

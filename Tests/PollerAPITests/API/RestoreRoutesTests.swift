@@ -163,11 +163,7 @@ struct RestoreRoutesTests {
             let plain = try await api.get("/v1/watches?q=src_1").list("data")
             #expect(plain.first?["memory"] == nil)
             let key = {
-                WatchKey(
-                    account: AccountID(unchecked: "default"),
-                    source: SourceID(unchecked: $0),
-                    kind: .source
-                )
+                WatchKey($0, of: AccountID(unchecked: "default"))
             }
             #expect(try await api.store.hint(key("src_1"), of: .money))
             #expect(try await !api.store.hint(key("src_2"), of: .money))

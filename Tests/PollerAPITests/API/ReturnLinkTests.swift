@@ -16,11 +16,9 @@ struct ReturnLinkTests {
         closed: ClosedReason? = nil
     ) throws -> WatchSnapshot {
         let watch = Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
             createdAt: Samples.start,
             deadline: Samples.start + .seconds(600),
-            run: 1,
             seq: 1,
             clientSecret: try ClientSecret("src_secret"),
             state: WatchState()
@@ -36,15 +34,7 @@ struct ReturnLinkTests {
             polledAt: Samples.start,
             lag: .zero
         )
-        return WatchSnapshot(
-            watch: watch,
-            closed: closed,
-            nextPollAt: nil,
-            lastError: nil,
-            notify: [],
-            metadata: "",
-            lastEvent: event
-        )
+        return WatchSnapshot(watch, closed: closed, lastEvent: event)
     }
 
     @Test("a source's secret is put back into its address, which is in no event and on no page")

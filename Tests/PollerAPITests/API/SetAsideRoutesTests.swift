@@ -48,11 +48,7 @@ struct SetAsideRoutesTests {
             let done = try await api.request(.POST, path, headers: headers)
             #expect(done.status == 200 && done["id"] == id, "\(done.text)")
             // Its watch is polled, because the event itself is behind the sweep.
-            let key = WatchKey(
-                account: AccountID(unchecked: "acme"),
-                source: SourceID(unchecked: "src_1"),
-                kind: .source
-            )
+            let key = WatchKey("src_1", of: AccountID(unchecked: "acme"))
             #expect(try await api.store.snapshot(of: key)?.watch.hintedAt != nil)
             let again = try await api.request(.POST, path, headers: headers)
             #expect(again.status == 404 && again.code == "entry_not_found", "\(again.text)")

@@ -54,14 +54,12 @@ struct TimelineTests {
             seq: seq - 1
         )
         return Poller.Event(
-            watch: watch,
+            watch,
             of: .payment(state),
             status: SourceStatus(unchecked: "consumed"),
             final: true,
             payment: Payment(state: state),
-            object: nil,
-            polledAt: at(seconds),
-            lag: .zero
+            polledAt: at(seconds)
         )
     }
 
@@ -76,15 +74,7 @@ struct TimelineTests {
             seq: events.count,
             reopenedSeq: 1
         )
-        let snapshot = WatchSnapshot(
-            watch: watch,
-            closed: .settled,
-            nextPollAt: nil,
-            lastError: nil,
-            notify: [],
-            metadata: "",
-            lastEvent: events.last
-        )
+        let snapshot = WatchSnapshot(watch, closed: .settled, lastEvent: events.last)
         let story = Timeline(
             watch: snapshot,
             events: events,
@@ -139,23 +129,13 @@ struct TimelineTests {
             seq: 0
         )
         let event = Poller.Event(
-            watch: watch,
+            watch,
             status: status,
             final: true,
             closed: .expired,
-            object: nil,
-            polledAt: at(61),
-            lag: .zero
+            polledAt: at(61)
         )
-        let snapshot = WatchSnapshot(
-            watch: watch,
-            closed: .expired,
-            nextPollAt: nil,
-            lastError: error,
-            notify: [],
-            metadata: "",
-            lastEvent: event
-        )
+        let snapshot = WatchSnapshot(watch, closed: .expired, lastError: error, lastEvent: event)
         let story = Timeline(
             watch: snapshot,
             events: [event],
@@ -219,15 +199,7 @@ struct TimelineTests {
                 run: 1,
                 seq: 0
             )
-            let snapshot = WatchSnapshot(
-                watch: watch,
-                closed: nil,
-                nextPollAt: nil,
-                lastError: nil,
-                notify: [],
-                metadata: "",
-                lastEvent: nil
-            )
+            let snapshot = WatchSnapshot(watch)
             return Timeline(
                 watch: snapshot,
                 events: [],
@@ -276,15 +248,7 @@ struct TimelineTests {
             run: 1,
             seq: 2
         )
-        let snapshot = WatchSnapshot(
-            watch: watch,
-            closed: .settled,
-            nextPollAt: nil,
-            lastError: nil,
-            notify: [],
-            metadata: "",
-            lastEvent: events.last
-        )
+        let snapshot = WatchSnapshot(watch, closed: .settled, lastEvent: events.last)
         let story = Timeline(
             watch: snapshot,
             events: events,

@@ -156,11 +156,7 @@ struct WatchRoutesTests {
                     #expect(answer.status == 200 || answer.status == 201)
                 }
                 for source in ["src_\(number)", "src_b\(number)"] {
-                    let key = WatchKey(
-                        account: .main,
-                        source: SourceID(unchecked: source),
-                        kind: .source
-                    )
+                    let key = WatchKey(source)
                     let kept = try await api.store.snapshot(of: key)?.watch.trace
                     #expect(kept == (number == 2 ? Samples.trace : nil))
                 }

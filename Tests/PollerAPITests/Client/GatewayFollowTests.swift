@@ -12,15 +12,13 @@ struct GatewayFollowTests {
         let statuses = Mutex<[String]>([])
     }
 
-    private let store = MemoryStore(time: ClockTime(ContinuousClock()), partitions: 4)
-
     private func client(_ servers: LiveAPI.Servers) throws -> PollerClient {
         try PollerClient(url: servers.api.url, gateway: servers.gateway.url)
     }
 
     @Test("events of a watch come over the event stream alone, each once, until it ends")
     func streams() async throws {
-        try await LiveAPI.runWithGateway(over: store) { servers in
+        try await LiveAPI.runWithGateway(over: try await RedisStores()) { servers in
             let client = try client(servers)
             try await servers.api.enqueue("src_1")
             try await servers.api.see("src_1", "s1")
@@ -46,8 +44,9 @@ struct GatewayFollowTests {
         var recorded: [String] = []
         var follower: Task<Void, any Error>?
         var ports = (api: 0, gateway: 0)
+        let stores = try await RedisStores()
         for round in 1...3 {
-            try await LiveAPI.runWithGateway(over: store, ports: ports) { servers in
+            try await LiveAPI.runWithGateway(over: stores, ports: ports) { servers in
                 ports = (servers.api.port, servers.gateway.port)
                 if round == 1 {
                     try await servers.api.enqueue("src_1")
@@ -82,7 +81,7 @@ struct GatewayFollowTests {
 
     @Test("the stream goes on behind the cursor of a page")
     func oneCursor() async throws {
-        try await LiveAPI.runWithGateway(over: store) { servers in
+        try await LiveAPI.runWithGateway(over: try await RedisStores()) { servers in
             let names = (0..<40).map { "src_\($0)" }
             for name in names {
                 try await servers.api.enqueue(name)

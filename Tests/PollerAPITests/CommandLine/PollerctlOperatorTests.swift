@@ -194,7 +194,7 @@ struct PollerctlOperatorTests {
             let none = try await CommandRun.pollerctl("worker", "departed", url: api.url)
             #expect(none.status == 0 && none.output.isEmpty, "\(none.errors)")
             try await api.announce("worker", host: "one")
-            try await api.store.leave(OwnerID(unchecked: "owner-one"))
+            try await api.members.leave(OwnerID(unchecked: "owner-one"))
             let some = try await CommandRun.pollerctl("worker", "departed", url: api.url)
             #expect(
                 some.output.hasPrefix("clean\t") && some.output.contains("\tone\t4711\tworker\t")

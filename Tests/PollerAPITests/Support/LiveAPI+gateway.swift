@@ -16,11 +16,12 @@ extension LiveAPI {
     ///
     /// With the ports of an earlier run they are, to a client, the same servers again.
     static func runWithGateway(
-        over store: MemoryStore,
+        over stores: RedisStores,
         ports: (api: Int, gateway: Int) = (0, 0),
         _ body: (Servers) async throws -> Void
     ) async throws {
         let clock = ContinuousClock()
+        let store = stores.watches
         let secret = [UInt8](repeating: 5, count: 32)
         let feed = LiveFeed(outbox: store, clock: clock, logger: quiet)
         let observed = ObservedFeed(feed)
@@ -30,13 +31,13 @@ extension LiveAPI {
             watches: store,
             accounts: .of(store),
             orders: store,
-            deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: store.partitions),
+            deliveries: stores.deliveries,
             outbox: store,
             lanes: store,
-            members: store,
+            members: stores.members,
             laneLimit: { .stripe },
             feed: observed,
-            endpoints: .inMemory(time: ClockTime(clock)),
+            endpoints: .on(stores.endpoints),
             cursors: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60))
         )
         let server = APIServer(
@@ -69,6 +70,7 @@ extension LiveAPI {
             var second = gatewayPorts.makeAsyncIterator()
             let api = LiveAPI(
                 store: store,
+                members: stores.members,
                 backend: backend,
                 plan: FaultPlan(),
                 feed: observed,

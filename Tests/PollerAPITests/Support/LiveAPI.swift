@@ -3,6 +3,7 @@ import Logging
 import Poller
 import PollerClient
 import PollerNet
+import PollerRedis
 import PollerTesting
 import ServiceLifecycle
 import Synchronization
@@ -10,11 +11,15 @@ import Testing
 
 @testable import PollerAPI
 
-/// The API over a store in memory, on a real socket, for as long as a test runs.
+/// The API over a store on Redis, on a real socket, for as long as a test runs.
 struct LiveAPI: HTTPServer {
+    /// The store behind the API, as tests use it.
+    typealias Store = WatchStore & Outbox & IncidentStore & LaneControl
+
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    let store: MemoryStore
+    let store: any Store
+    let members: any Membership
     let backend: APIBackend
     let plan: FaultPlan
     let feed: ObservedFeed
@@ -43,19 +48,18 @@ struct LiveAPI: HTTPServer {
         keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
-        let time = ClockTime(ContinuousClock())
-        let store = MemoryStore(time: time, partitions: partitions)
+        let stores = try await RedisStores(partitions: partitions)
+        let store = stores.watches
         let plan = FaultPlan()
         let faulty = FaultyStore(store, plan: plan)
         let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
-        let keyStore = MemoryKeyStore(time: time)
-        let requests = MemoryNamedRequests(time: time)
+        let requests = MemoryNamedRequests(time: ClockTime(ContinuousClock()))
         let ring = KeyRing(
             file: keys.callers,
-            store: keyStore,
+            store: stores.keys,
             clock: ContinuousClock(),
-            wallClock: { time.now },
+            wallClock: { RedisStores.now },
             logger: quiet
         )
         try await ring.refresh()
@@ -64,18 +68,18 @@ struct LiveAPI: HTTPServer {
             watches: faulty,
             accounts: .of(store, limits),
             orders: store,
-            deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
+            deliveries: stores.deliveries,
             outbox: faulty,
             lanes: store,
-            members: store,
+            members: stores.members,
             laneLimit: { .stripe },
             feed: observed,
-            endpoints: .inMemory(time: time, channels: channels),
+            endpoints: .on(stores.endpoints, channels: channels),
             checks: checks,
             archives: archives,
-            keys: keyStoreInFront(keyStore),
-            trail: MemoryAuditTrail(time: time),
-            activity: MemoryActivityStore(time: time),
+            keys: keyStoreInFront(stores.keys),
+            trail: stores.trail,
+            activity: stores.activity,
             incidents: store,
             setAside: store,
             requests: (requests, .ephemeral),
@@ -104,6 +108,7 @@ struct LiveAPI: HTTPServer {
             let port = try #require(await iterator.next())
             let api = LiveAPI(
                 store: store,
+                members: stores.members,
                 backend: backend,
                 plan: plan,
                 feed: observed,
@@ -186,13 +191,10 @@ struct LiveAPI: HTTPServer {
     func bury(_ source: String, because error: String) async throws {
         try await work(on: source) { lease, now in
             let event = Event(
-                watch: lease.item,
+                lease.item,
                 status: lease.item.state.status,
-                final: false,
                 closed: .dead,
-                object: nil,
-                polledAt: now,
-                lag: .zero
+                polledAt: now
             )
             let change = WatchChange(state: lease.item.state, event: event, lastError: error)
             return Commit(ref: lease.ref, verdict: .close(.dead), change: change)
@@ -230,15 +232,7 @@ struct LiveAPI: HTTPServer {
         _ body: (Lease<Poller.Watch>, Timestamp) async throws -> Void
     ) async throws {
         for partition in 0..<store.partitions {
-            let claim = try await store.claim(
-                ClaimRequest(
-                    partition: partition,
-                    limit: 1024,
-                    owner: OwnerID(unchecked: "AAAAAAAAAAA"),
-                    lease: .seconds(10),
-                    lane: .unlimited
-                )
-            )
+            let claim = try await store.claim(ClaimRequest(partition: partition, limit: 1024))
             for lease in claim.leases { try await body(lease, claim.now) }
         }
     }
@@ -254,7 +248,7 @@ struct LiveAPI: HTTPServer {
             startedAt: Timestamp(ms: 1_780_000_000_000),
             inFlight: inFlight
         )
-        _ = try await store.beat(member, for: .seconds(60))
+        _ = try await members.beat(member, for: .seconds(60))
     }
 
     private static func commit(
@@ -316,7 +310,7 @@ final class ObservedFeed: EventFeed {
 
 extension AccountBackend {
     /// What accounts have in a store, and may have.
-    static func of(_ store: MemoryStore, _ limits: AccountLimits = .none) -> AccountBackend {
+    static func of(_ store: RedisWatchStore, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
             book: store,
             limits: { limits },
@@ -334,13 +328,13 @@ extension EndpointBackend {
     /// The secret of inline webhooks of every server under test.
     static let inlineSecret = "whsec_" + String(repeating: "aW5saW5l", count: 4)
 
-    /// A registry in memory, whose tests go through `channels`.
-    static func inMemory(
-        time: any StoreTime,
+    /// An endpoint registry; `channels` deliver its test events.
+    static func on(
+        _ store: any EndpointStore,
         channels: [any DeliveryChannel] = []
     ) -> EndpointBackend {
         EndpointBackend(
-            store: MemoryEndpointStore(time: time),
+            store: store,
             probe: EndpointProbe(channels: channels),
             standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
             inline: (try? WebhookSecret(inlineSecret)).map { main in

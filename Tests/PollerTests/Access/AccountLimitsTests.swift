@@ -171,15 +171,24 @@ private final class CountedBook: AccountBook {
     var asked: Int { count.withLock { $0 } }
 
     func accounts(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<AccountID> {
-        try await store.accounts(limit: limit, cursor: cursor)
+        ListPage(items: [], next: nil)
     }
 
     func openWatches(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
         count.withLock { $0 += 1 }
-        return try await store.openWatches(of: accounts)
+        var open: [Int] = []
+        for account in accounts {
+            let query = ListQuery(state: .open, accounts: .some([account]), limit: 500)
+            open.append(try await store.list(query).items.count)
+        }
+        return open
     }
 
     func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
-        try await store.openWatches(among: keys)
+        var open = 0
+        for key in keys {
+            if let watch = try await store.snapshot(of: key), watch.closed == nil { open += 1 }
+        }
+        return open
     }
 }

@@ -12,12 +12,9 @@ struct DeliveryHandlerTests {
         for status in statuses {
             let lease = try #require(try await claim())
             let event = Event(
-                watch: lease.item,
+                lease.item,
                 status: SourceStatus(unchecked: status),
-                final: false,
-                object: nil,
-                polledAt: lease.claimedAt,
-                lag: .zero
+                polledAt: lease.claimedAt
             )
             let change = WatchChange(state: WatchState(status: event.status), event: event)
             _ = try await store.commit([
@@ -33,13 +30,7 @@ struct DeliveryHandlerTests {
 
     func claim() async throws -> Lease<Watch>? {
         try await store.claim(
-            ClaimRequest(
-                partition: store.partition(of: key.lane),
-                limit: 1,
-                owner: Sample.owner,
-                lease: .seconds(10),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: store.partition(of: key.lane), limit: 1)
         ).leases.first
     }
 
@@ -180,18 +171,6 @@ struct DeliveryHandlerTests {
         #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1], told: told))
         #expect(done.verdict == .next(after: .zero))
         #expect(done.change.lastError == "500")
-    }
-
-    @Test("a refused event is not tried again")
-    func rejected() async throws {
-        try await record(["a"])
-        let channel = RecordingChannel()
-        channel.script([.rejected("410", .gone)])
-        let done = try #require(try await handle(channel))
-        let told = try await digest(1)
-        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 1, dead: [1], told: told))
-        #expect(done.verdict == .setAside)
-        #expect(done.change.lastError == "410")
     }
 
     @Test("a dead letter that is asked for comes first, under its own id, and then the next event")

@@ -20,14 +20,7 @@ struct EndpointDeliveryTests {
     /// Runs reader, sync and notifier beside a worker while a test looks at what is told.
     func notifying(isKeeping: Bool = true, _ body: () async throws -> Void) async throws {
         let clock = rig.clock
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            directory: directory,
-            owner: Sample.owner,
-            clock: clock,
-            logger: Sample.quiet
-        )
+        let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: clock)
         let sync = EndpointSync(
             directory: directory,
             lanes: deliveries,
@@ -35,23 +28,17 @@ struct EndpointDeliveryTests {
             logger: Sample.quiet
         )
         let notifier = LeaseWorker(
-            name: "notifier",
-            queue: deliveries,
-            handler: DeliveryHandler(
+            "notifier",
+            deliveries,
+            DeliveryHandler(
                 store: rig.store,
                 directory: directory,
                 channels: [channel],
                 logger: Sample.quiet
             ),
-            settings: LeaseWorkerSettings(
-                owner: Sample.owner,
-                concurrency: 8,
-                lease: .seconds(60),
-                lane: .unlimited,
-                drainTimeout: .seconds(5)
-            ),
-            clock: clock,
-            logger: Sample.quiet
+            concurrency: 8,
+            lease: .seconds(60),
+            clock: clock
         )
         try await running(rig.worker().run) {
             try await running(reader.run) {
@@ -112,14 +99,7 @@ struct EndpointDeliveryTests {
 
     @Test("the reader of the outbox knows an endpoint that was created before the event was")
     func exact() async throws {
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            directory: directory,
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
-        )
+        let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: rig.clock)
         try await running(reader.run) {
             await rig.clock.waitForSleepers(1)
             for number in 1...5 {

@@ -53,9 +53,7 @@ struct FallbackOwedTests {
             ClaimRequest(
                 partition: deliveries.partition(of: LaneID(endpoint: fallback)),
                 limit: 1,
-                owner: Sample.owner,
-                lease: .seconds(100),
-                lane: .unlimited
+                lease: .seconds(100)
             )
         ).leases.first
     }
@@ -122,13 +120,7 @@ struct FallbackOwedTests {
         let partition = deliveries.partition(of: endpoint.lane)
         for number in 1...10 {
             let claim = try await deliveries.claim(
-                ClaimRequest(
-                    partition: partition,
-                    limit: 10,
-                    owner: Sample.owner,
-                    lease: .seconds(100),
-                    lane: .unlimited
-                )
+                ClaimRequest(partition: partition, limit: 10, lease: .seconds(100))
             )
             let lease = try #require(claim.leases.first { $0.item.endpoint == endpoint.id })
             var state = DeliveryState(failures: 1, escalated: 1)

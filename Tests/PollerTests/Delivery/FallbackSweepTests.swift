@@ -130,14 +130,7 @@ struct FallbackSweepTests {
         _ body: () async throws -> Void
     ) async throws {
         let clock = rig.clock
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            directory: directory,
-            owner: Sample.owner,
-            clock: clock,
-            logger: Sample.quiet
-        )
+        let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: clock)
         let notifier = LeaseWorker(
             name: "notifier",
             queue: deliveries,

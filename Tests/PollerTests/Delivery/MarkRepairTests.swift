@@ -19,14 +19,7 @@ struct MarkRepairTests {
 
     /// Reads the outbox, marks and acknowledges, as notifiers do.
     private func mark() async throws {
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            directory: directory,
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
-        )
+        let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: rig.clock)
         try await running(reader.run) {
             try await eventually("all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
@@ -196,15 +189,7 @@ struct MarkRepairTests {
         deliveries.rewind()
         // Told and forgotten meanwhile; a mark would make it anew.
         for partition in 0..<deliveries.partitions {
-            let claim = try await deliveries.claim(
-                ClaimRequest(
-                    partition: partition,
-                    limit: 10,
-                    owner: Sample.owner,
-                    lease: .seconds(10),
-                    lane: .unlimited
-                )
-            )
+            let claim = try await deliveries.claim(ClaimRequest(partition: partition, limit: 10))
             for lease in claim.leases {
                 let change = DeliveryChange(state: DeliveryState(cursor: 1))
                 _ = try await deliveries.commit([

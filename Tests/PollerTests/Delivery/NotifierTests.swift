@@ -16,25 +16,17 @@ struct NotifierTests {
         plan.fail(.mark, [.refused, .answerLost])
         plan.fail(.acknowledge, [.refused])
         let reader = OutboxReader(
-            outbox: FaultyStore(rig.store, plan: plan),
-            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
-            owner: Sample.owner,
-            clock: clock,
-            logger: Sample.quiet
+            FaultyStore(rig.store, plan: plan),
+            FaultyDeliveryQueue(deliveries, plan: plan),
+            clock: clock
         )
         let notifier = LeaseWorker(
-            name: "notifier",
-            queue: deliveries,
-            handler: DeliveryHandler(store: rig.store, channels: [channel], logger: Sample.quiet),
-            settings: LeaseWorkerSettings(
-                owner: Sample.owner,
-                concurrency: 8,
-                lease: .seconds(30),
-                lane: .unlimited,
-                drainTimeout: .seconds(5)
-            ),
-            clock: clock,
-            logger: Sample.quiet
+            "notifier",
+            deliveries,
+            DeliveryHandler(store: rig.store, channels: [channel], logger: Sample.quiet),
+            concurrency: 8,
+            lease: .seconds(30),
+            clock: clock
         )
         let urls = try ["https://a.example/", "https://b.example/"].map { try NotifyURL($0) }
         let keys = (0..<6).map { Sample.key("src_\($0)") }

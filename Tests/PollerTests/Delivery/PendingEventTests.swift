@@ -9,12 +9,10 @@ struct PendingEventTests {
         seqs.map { seq in
             let watch = Sample.watch(seq: seq - 1)
             return Event(
-                watch: watch,
+                watch,
                 status: SourceStatus(unchecked: "s\(seq)"),
                 final: seq == end,
-                object: nil,
-                polledAt: VirtualTime.start,
-                lag: .zero
+                polledAt: VirtualTime.start
             )
         }
     }

@@ -26,12 +26,9 @@ struct ReplayerTests {
             let claim = try await store.claim(request(store.partition(of: key.lane)))
             let lease = try #require(claim.leases.first)
             let event = Event(
-                watch: lease.item,
+                lease.item,
                 status: SourceStatus(unchecked: status),
-                final: false,
-                object: nil,
-                polledAt: lease.claimedAt,
-                lag: .zero
+                polledAt: lease.claimedAt
             )
             let change = WatchChange(state: WatchState(status: event.status), event: event)
             _ = try await store.commit([
@@ -42,13 +39,7 @@ struct ReplayerTests {
     }
 
     private func request(_ partition: Int) -> ClaimRequest {
-        ClaimRequest(
-            partition: partition,
-            limit: 10,
-            owner: Sample.owner,
-            lease: .seconds(600),
-            lane: .unlimited
-        )
+        ClaimRequest(partition: partition, limit: 10, lease: .seconds(600))
     }
 
     private var id: DeliveryID { deliveries.id(of: endpoint.id, key) }

@@ -134,20 +134,6 @@ struct EndpointDirectoryTests {
         #expect(try await queue.lane(lane)?.limit == nil)
     }
 
-    @Test("of many who disable an endpoint at once, one is told that it did")
-    func disabledOnce() async throws {
-        let id = try await create("a")
-        // As many processes, each with a copy of its own.
-        let count = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<16 {
-                let directory = EndpointDirectory(store: store, logger: Sample.quiet)
-                group.addTask { (try? await directory.disable(id, reason: "answered 410")) == true }
-            }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-        #expect(count == 1)
-    }
-
     @Test("of an endpoint that is removed nothing stays dead, failing or held")
     func cleared() async throws {
         let queue = MemoryDeliveryQueue(time: time)
@@ -201,7 +187,7 @@ struct EndpointDirectoryTests {
 }
 
 /// A store that becomes another one while somebody uses it, as after a FLUSHALL.
-private struct SwappedStore: EndpointStore {
+private struct SwappedStore: EndpointStoreInFront {
     let current: Shared<MemoryEndpointStore>
     /// How many pages of changes were read.
     let pages = Shared(0)
@@ -210,7 +196,7 @@ private struct SwappedStore: EndpointStore {
         current = Shared(store)
     }
 
-    func version() async throws(StoreError) -> Int64 { try await current.value.version() }
+    var base: any EndpointStore { current.value }
 
     func changes(
         since version: Int64,
@@ -219,48 +205,7 @@ private struct SwappedStore: EndpointStore {
         pages.change { $0 += 1 }
         // As long as an answer takes, in which others ask.
         for _ in 0..<20 { await Task.yield() }
-        return try await current.value.changes(since: version, isContinuing: isContinuing)
-    }
-
-    func create(
-        _ endpoint: Endpoint,
-        request: EndpointRequest?,
-        accountMax: Int
-    ) async throws(StoreError) -> EndpointCreation {
-        try await current.value.create(endpoint, request: request, accountMax: accountMax)
-    }
-
-    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
-        try await current.value.counts(of: accounts)
-    }
-
-    func read(
-        _ id: EndpointID,
-        of accounts: AccountSet
-    ) async throws(StoreError) -> StoredEndpoint? {
-        try await current.value.read(id, of: accounts)
-    }
-
-    func replace(
-        _ endpoint: Endpoint,
-        version: Int64
-    ) async throws(StoreError) -> EndpointReplacement {
-        try await current.value.replace(endpoint, version: version)
-    }
-
-    func remove(
-        _ id: EndpointID,
-        version: Int64?
-    ) async throws(StoreError) -> EndpointRemoval {
-        try await current.value.remove(id, version: version)
-    }
-
-    func list(
-        accounts: AccountSet,
-        limit: Int,
-        cursor: String?
-    ) async throws(StoreError) -> ListPage<Endpoint> {
-        try await current.value.list(accounts: accounts, limit: limit, cursor: cursor)
+        return try await base.changes(since: version, isContinuing: isContinuing)
     }
 }
 
@@ -278,9 +223,7 @@ extension MemoryDeliveryQueue {
         let request = ClaimRequest(
             partition: partition(of: LaneID(endpoint: id)),
             limit: 10,
-            owner: Sample.owner,
-            lease: .seconds(60),
-            lane: .unlimited
+            lease: .seconds(60)
         )
         let leases = try await claim(request).leases
         let lease = try #require(leases.first { $0.item.watch == mark.watch })

@@ -31,20 +31,15 @@ struct EndpointTests {
         closed: ClosedReason? = nil
     ) -> Event {
         Event(
-            watch: Watch(
-                key: Sample.key(source, account: account),
-                policy: .standard,
+            Watch(
+                Sample.key(source, account: account),
                 createdAt: VirtualTime.start,
-                deadline: VirtualTime.start + .seconds(60),
-                run: 1,
-                seq: 0
+                deadline: VirtualTime.start + .seconds(60)
             ),
             status: SourceStatus(unchecked: status),
             final: final,
             closed: closed,
-            object: nil,
-            polledAt: VirtualTime.start,
-            lag: .zero
+            polledAt: VirtualTime.start
         )
     }
 

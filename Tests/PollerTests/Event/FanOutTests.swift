@@ -49,16 +49,15 @@ struct FanOutTests {
         as owner: OwnerID = Sample.owner
     ) -> OutboxReader<MemoryStore, Queue, ManualClock> {
         OutboxReader(
-            outbox: rig.store,
-            deliveries: queue,
+            rig.store,
+            queue,
             directory: EndpointDirectory(
                 store: registry,
                 partition: memory.partition(of:),
                 logger: Sample.quiet
             ),
             owner: owner,
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
     }
 

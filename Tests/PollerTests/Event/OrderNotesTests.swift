@@ -14,14 +14,12 @@ struct OrderNotesTests {
         _ = try await rig.store.enqueue(keys.map { try NewWatch(key: $0, order: order) })
         try await commitAllPaid()
         let isAway = Shared(true)
-        let orders = SilentOrders(base: rig.store, clock: rig.clock, isAway: isAway)
+        let orders = SilentOrders(clock: rig.clock, isAway: isAway)
         let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: MemoryDeliveryQueue(time: ClockTime(rig.clock)),
-            orders: OrderBook(orders),
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
+            rig.store,
+            MemoryDeliveryQueue(time: ClockTime(rig.clock)),
+            orders: OrderBook(orders.shelf),
+            clock: rig.clock
         )
         try await running(reader.run) {
             try await eventually("all have asked") { orders.asked.value == 20 }
@@ -45,15 +43,13 @@ struct OrderNotesTests {
         _ = try await rig.store.enqueue([try NewWatch(key: watch, order: order)])
         try await commitAllPaid()
         let isAway = Shared(true)
-        let orders = SilentOrders(base: rig.store, clock: rig.clock, isAway: isAway)
+        let orders = SilentOrders(clock: rig.clock, isAway: isAway)
         let plan = FaultPlan()
         let reader = OutboxReader(
-            outbox: FaultyStore(rig.store, plan: plan),
-            deliveries: deliveries,
-            orders: OrderBook(orders),
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
+            FaultyStore(rig.store, plan: plan),
+            deliveries,
+            orders: OrderBook(orders.shelf),
+            clock: rig.clock
         )
         try await running(reader.run) {
             try await eventually("it is asked") { orders.asked.value == 1 }
@@ -86,20 +82,11 @@ struct OrderNotesTests {
     /// Records that the payments of all watches are paid.
     private func commitAllPaid() async throws {
         for partition in 0..<2 {
-            let claim = try await rig.store.claim(
-                ClaimRequest(
-                    partition: partition,
-                    limit: 100,
-                    owner: Sample.owner,
-                    lease: .seconds(10),
-                    lane: .unlimited
-                )
-            )
+            let claim = try await rig.store.claim(ClaimRequest(partition: partition))
             for lease in claim.leases {
                 let event = Event(
-                    watch: lease.item,
+                    lease.item,
                     of: .payment(.paid),
-                    status: nil,
                     final: true,
                     closed: .settled,
                     payment: Payment(
@@ -109,9 +96,7 @@ struct OrderNotesTests {
                         currency: "eur"
                     ),
                     isLive: true,
-                    object: nil,
-                    polledAt: VirtualTime.start,
-                    lag: .zero
+                    polledAt: VirtualTime.start
                 )
                 let change = WatchChange(state: lease.item.state, event: event)
                 let commit = Commit(ref: lease.ref, verdict: .close(.settled), change: change)
@@ -121,33 +106,20 @@ struct OrderNotesTests {
     }
 }
 
-/// Orders for which whoever asks waits five seconds in vain, while that is said.
-private struct SilentOrders: OrderStore {
-    let base: MemoryStore
-    let clock: ManualClock
-    let isAway: Shared<Bool>
-    /// How often they were asked meanwhile.
+/// Orders whose reads fail after five seconds during an outage.
+private struct SilentOrders {
+    let shelf: OrderShelf
+    /// Reads during the outage.
     let asked = Shared(0)
 
-    func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
-
-    func order(_ key: OrderKey) async throws(StoreError) -> Order? {
-        guard isAway.value else { return try await base.order(key) }
-        asked.change { $0 += 1 }
-        // Cancelled it fails at once, as a call to Redis does.
-        try? await clock.sleep(for: .seconds(5))
-        throw .unavailable("the orders' shard does not answer")
-    }
-
-    func store(
-        _ order: Order,
-        over version: Int,
-        telling events: [Event]
-    ) async throws(StoreError) -> Bool {
-        try await base.store(order, over: version, telling: events)
-    }
-
-    func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
-        try await base.orders(query)
+    init(clock: ManualClock, isAway: Shared<Bool>) {
+        let asked = asked
+        shelf = OrderShelf { () async throws(StoreError) in
+            guard isAway.value else { return }
+            asked.change { $0 += 1 }
+            // A cancelled read fails at once, as a call to Redis does.
+            try? await clock.sleep(for: .seconds(5))
+            throw .unavailable("the orders' shard does not answer")
+        }
     }
 }

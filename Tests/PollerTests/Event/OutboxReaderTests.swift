@@ -15,11 +15,10 @@ struct OutboxReaderTests {
 
     func reader(_ name: String = "reader-a") -> some Runnable {
         OutboxReader(
-            outbox: FaultyStore(rig.store, plan: plan),
-            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
+            FaultyStore(rig.store, plan: plan),
+            FaultyDeliveryQueue(deliveries, plan: plan),
             owner: OwnerID(unchecked: name),
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
     }
 
@@ -128,12 +127,11 @@ struct OutboxReaderTests {
         for suspect in suspects { _ = try await rig.store.begin([suspect], isAlone: false) }
         for _ in 0..<2 { _ = try await rig.store.begin([suspects[3]], isAlone: true) }
         let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
+            rig.store,
+            deliveries,
             suspects: PoisonGuard(store: rig.store, logger: Sample.quiet),
             owner: OwnerID(unchecked: "reader-a"),
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
         try await running(reader.run) {
             try await rig.timePasses(until: "the others are marked") {
@@ -182,12 +180,10 @@ struct OutboxReaderTests {
             left.withLock { $0.append(undelivered) }
         }
         let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: slow,
+            rig.store,
+            slow,
             directory: EndpointDirectory(store: registry, logger: Sample.quiet),
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
         try await running(reader.run) {
             try await eventually("all is acknowledged") {
@@ -233,12 +229,10 @@ struct OutboxReaderTests {
             #expect(taken.count == 128)
         }
         let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: slow,
+            rig.store,
+            slow,
             directory: EndpointDirectory(store: registry, logger: Sample.quiet),
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
         try await running(reader.run) {
             try await eventually("all is marked") { try await deliveries.stats().pending == 2048 }
@@ -256,11 +250,10 @@ struct OutboxReaderTests {
         }
         #expect(try await rig.store.stats().undelivered == 8)
         let alive = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
+            rig.store,
+            deliveries,
             owner: OwnerID(unchecked: "reader-alive"),
-            clock: rig.clock,
-            logger: Sample.quiet
+            clock: rig.clock
         )
         try await running(alive.run) {
             try await rig.timePasses(until: "all is acknowledged") {

@@ -66,13 +66,7 @@ struct RetentionTests {
         let key = Sample.key()
         _ = try await store.enqueue([try NewWatch(key: key)])
         let claim = try await store.claim(
-            ClaimRequest(
-                partition: store.partition(of: key.lane),
-                limit: 1,
-                owner: Sample.owner,
-                lease: .seconds(10),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: store.partition(of: key.lane), limit: 1)
         )
         let lease = try #require(claim.leases.first)
         let memory = PaymentMemory(newsUntil: lease.claimedAt + .seconds(150 * 86_400))

@@ -79,7 +79,7 @@ struct DuplicateRefundsTests {
         _ = try await rig.store.enqueue(
             try members.map { try NewWatch(key: $0, order: key.order) }
         )
-        let book = OrderBook(rig.store)
+        let book = OrderBook(OrderShelf())
         var told: [Event] = []
         for (place, member) in members.enumerated() {
             told += try await book.note(paid(member, at: VirtualTime.start + .seconds(place)))
@@ -106,11 +106,9 @@ struct DuplicateRefundsTests {
         var chance = SeededGenerator(seed: 7)
         let now = VirtualTime.start
         let watch = Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             createdAt: now,
             deadline: now + .seconds(3600),
-            run: 1,
             seq: 3,
             order: key.order,
             state: WatchState(status: .consumed)
@@ -134,19 +132,14 @@ struct DuplicateRefundsTests {
 
     private func paid(_ member: WatchKey, at instant: Timestamp) -> Event {
         let watch = Watch(
-            key: member,
-            policy: .standard,
+            member,
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(60),
-            run: 1,
-            seq: 0,
             order: key.order
         )
         return Event(
-            watch: watch,
+            watch,
             of: .payment(.paid),
-            status: nil,
-            final: false,
             payment: Payment(
                 state: .paid,
                 amount: 1099,
@@ -155,9 +148,7 @@ struct DuplicateRefundsTests {
                 paidAt: instant
             ),
             isLive: true,
-            object: nil,
-            polledAt: instant,
-            lag: .zero
+            polledAt: instant
         )
     }
 }

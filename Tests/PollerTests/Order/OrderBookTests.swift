@@ -7,7 +7,9 @@ struct OrderBookTests {
     private let rig = WorkerRig()
     private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
 
-    private var book: OrderBook { OrderBook(rig.store) }
+    private let shelf = OrderShelf()
+
+    private var book: OrderBook { OrderBook(shelf) }
 
     private func member(_ name: String) -> WatchKey {
         Sample.key("src_\(name)", account: "default")
@@ -20,24 +22,18 @@ struct OrderBookTests {
         order: OrderID? = OrderID(unchecked: "A77")
     ) -> Event {
         let watch = Watch(
-            key: member(name),
-            policy: .standard,
+            member(name),
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(60),
-            run: 1,
             seq: seq - 1,
             order: order
         )
         return Event(
-            watch: watch,
+            watch,
             of: subject,
-            status: nil,
-            final: false,
             payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
             isLive: true,
-            object: nil,
-            polledAt: VirtualTime.start,
-            lag: .zero
+            polledAt: VirtualTime.start
         )
     }
 
@@ -47,7 +43,7 @@ struct OrderBookTests {
             #expect(try await book.note(event("1", of: subject)).isEmpty)
         }
         #expect(try await book.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
-        #expect(try await rig.store.order(key) == nil)
+        #expect(try await shelf.order(key) == nil)
         let told = try await book.note(event("1", of: .payment(.paid)))
         #expect(told.map(\.type) == ["order.paid"])
         let first = try #require(told.first)
@@ -76,47 +72,39 @@ struct OrderBookTests {
             _ = try await enqueuer.enqueue([try NewWatch(key: member(name), order: order)])
         }
         try await enqueue("1", key.order)
-        let known = try #require(try await rig.store.order(key))
+        let known = try #require(try await shelf.order(key))
         #expect(known.members.map(\.key) == [member("1")])
         #expect(known.truth.payment.state == .awaitingCustomer && known.seq == 0)
         // The same once more, and from elsewhere.
         try await enqueue("1", key.order)
         try await enqueue("2", nil)
-        #expect(try await rig.store.order(key) == known)
+        #expect(try await shelf.order(key) == known)
         // It pays nothing else by that.
         try await enqueue("1", OrderID(unchecked: "B78"))
         let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
-        #expect(try await rig.store.order(other) == nil)
+        #expect(try await shelf.order(other) == nil)
         // A watch that had none joins with its number.
         try await enqueue("2", key.order)
-        #expect(try await rig.store.order(key)?.members.map(\.key) == [member("1"), member("2")])
+        #expect(try await shelf.order(key)?.members.map(\.key) == [member("1"), member("2")])
     }
 
     @Test("who reads the outbox notes each payment once, and acknowledges what that has made")
     func outbox() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         _ = try await rig.store.enqueue([try NewWatch(key: member("1"), order: key.order)])
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            orders: book,
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
-        )
+        let reader = OutboxReader(rig.store, deliveries, orders: book, clock: rig.clock)
         try await running(reader.run) {
             // It has read what there is, and hears of what comes.
             await rig.clock.waitForSleepers(1)
             try await commitPaid()
             try await eventually("the order is paid") {
-                try await rig.store.order(key)?.truth.payment.state == .paid
+                try await shelf.order(key)?.truth.payment.state == .paid
             }
             try await eventually("all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
             }
         }
-        let log = try await rig.store.events(of: key.watch, after: 0, limit: 10)
-        #expect(log.map(\.type) == ["order.paid"])
+        #expect(shelf.events.map(\.type) == ["order.paid"])
     }
 
     @Test("while an account's orders do not answer it is told later, and all others in time")
@@ -136,14 +124,10 @@ struct OrderBookTests {
         _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
         _ = try await rig.store.cancel(other)
         let isAway = Shared(true)
-        let reader = OutboxReader(
-            outbox: rig.store,
-            deliveries: deliveries,
-            orders: OrderBook(AwayOrders(base: rig.store, isAway: isAway)),
-            owner: Sample.owner,
-            clock: rig.clock,
-            logger: Sample.quiet
-        )
+        let shelf = OrderShelf { () throws(StoreError) in
+            if isAway.value { throw .unavailable("the orders' shard does not answer") }
+        }
+        let reader = OutboxReader(rig.store, deliveries, orders: OrderBook(shelf), clock: rig.clock)
         try await running(reader.run) {
             try await eventually("the other is told") {
                 try await rig.store.stats().undelivered == 2
@@ -156,19 +140,13 @@ struct OrderBookTests {
             }
         }
         #expect(try await deliveries.stats().pending == 2)
-        #expect(try await rig.store.order(key)?.truth.payment.state == .paid)
+        #expect(try await shelf.order(key)?.truth.payment.state == .paid)
     }
 
     /// Records that the payment of the first watch is paid.
     private func commitPaid(_ verdict: Verdict = .close(.settled)) async throws {
         let claim = try await rig.store.claim(
-            ClaimRequest(
-                partition: rig.store.partition(of: member("1").lane),
-                limit: 1,
-                owner: Sample.owner,
-                lease: .seconds(10),
-                lane: .unlimited
-            )
+            ClaimRequest(partition: rig.store.partition(of: member("1").lane), limit: 1)
         )
         let lease = try #require(claim.leases.first)
         let change = WatchChange(
@@ -177,31 +155,5 @@ struct OrderBookTests {
         )
         let commit = Commit(ref: lease.ref, verdict: verdict, change: change)
         #expect(try await rig.store.commit([commit]) == [.done])
-    }
-}
-
-/// Orders that do not answer while that is said.
-private struct AwayOrders: OrderStore {
-    let base: MemoryStore
-    let isAway: Shared<Bool>
-
-    func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
-
-    func order(_ key: OrderKey) async throws(StoreError) -> Order? {
-        if isAway.value { throw .unavailable("the orders' shard does not answer") }
-        return try await base.order(key)
-    }
-
-    func store(
-        _ order: Order,
-        over version: Int,
-        telling events: [Event]
-    ) async throws(StoreError) -> Bool {
-        if isAway.value { throw .unavailable("the orders' shard does not answer") }
-        return try await base.store(order, over: version, telling: events)
-    }
-
-    func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
-        try await base.orders(query)
     }
 }

@@ -16,11 +16,9 @@ struct ChargeDecisionTests {
         step: Int = 0
     ) -> Watch {
         Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             createdAt: start,
             deadline: start + .seconds(3600),
-            run: 1,
             seq: 3,
             charge: order,
             state: WatchState(
@@ -278,11 +276,7 @@ struct ChargeDecisionTests {
         #expect(throws: InvalidInput.self) {
             try ChargeOrder(statementDescriptor: String(repeating: "x", count: 36))
         }
-        let intent = WatchKey(
-            account: .main,
-            source: SourceID(unchecked: "pi_1"),
-            kind: .paymentIntent
-        )
+        let intent = WatchKey("pi_1", kind: .paymentIntent)
         #expect(throws: InvalidInput.self) { try NewWatch(key: intent, charge: .whole) }
     }
 

@@ -64,13 +64,10 @@ struct DeadlineActTests {
         span: Duration? = nil
     ) -> Watch {
         Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "pi_1"), kind: kind),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "pi_1"), kind: kind),
             goal: goal,
             createdAt: start,
             deadline: start + (span ?? self.span),
-            run: 1,
-            seq: 0,
             reopenedSeq: reopenedSeq,
             acts: acts,
             state: WatchState(status: status.map(SourceStatus.init(unchecked:)))

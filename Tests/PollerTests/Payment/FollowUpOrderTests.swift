@@ -69,18 +69,16 @@ struct FollowUpOrderTests: PaymentStories {
         var facts = try #require(reader.known[name])
         facts.seenAt = now
         let watch = Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "src_2"), kind: kind),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "src_2"), kind: kind),
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(30 * 86_400),
-            run: 1,
             seq: 2,
             news: .money,
             order: OrderID(unchecked: "A77"),
             state: WatchState(status: status),
             payment: PaymentMemory(packed: PaymentLook(facts, after: nil).memory.packed)
         )
-        let store = WorkerRig().store
+        let store = OrderShelf()
         var order = Order(key: try #require(OrderKey(of: watch)))
         let first = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind)
         for (place, member) in [first, watch.key].enumerated() {
@@ -102,15 +100,7 @@ struct FollowUpOrderTests: PaymentStories {
             timeout: .seconds(8),
             logger: Sample.quiet
         )
-        let lease = Lease(
-            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
-            item: watch,
-            lane: watch.key.lane,
-            due: now,
-            claimedAt: now,
-            endsAt: now + .seconds(30),
-            crashes: 0
-        )
+        let lease = Lease(watch, at: now, for: .seconds(30))
         let decision = await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
         return try #require(decision).change
     }

@@ -46,12 +46,9 @@ struct PaymentDecisionTests: PaymentStories {
         ) -> ClientSecret? {
             let start = VirtualTime.start
             let watch = Watch(
-                key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
-                policy: .standard,
+                WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
                 createdAt: start,
                 deadline: start + .seconds(60),
-                run: 1,
-                seq: 0,
                 clientSecret: known
             )
             let seen = Observation(

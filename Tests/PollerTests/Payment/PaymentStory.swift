@@ -50,12 +50,9 @@ struct PaymentStory {
         charge: ChargeOrder? = nil
     ) {
         watch = Watch(
-            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
-            policy: .standard,
+            WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(86_400),
-            run: 1,
-            seq: 0,
             charge: charge,
             state: state
         )

@@ -167,11 +167,7 @@ struct RememberedPaymentTests {
         memory: PaymentMemory? = nil
     ) -> Watch {
         Watch(
-            key: WatchKey(
-                account: .main,
-                source: SourceID(unchecked: "pi_1"),
-                kind: .paymentIntent
-            ),
+            key: WatchKey("pi_1", kind: .paymentIntent),
             policy: .standard,
             // A final status ends a watch with an answer.
             goal: .final,

@@ -16,11 +16,9 @@ struct SecureTryTests {
         facts.usage = .reusable
         reader.known["card"] = facts
         let watch = Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             createdAt: now,
             deadline: now + .seconds(3600),
-            run: 1,
             seq: 3,
             charge: .whole,
             state: WatchState(status: .chargeable),

@@ -12,13 +12,7 @@ struct ExchangeTests {
 
     /// Carries results to the queue, and asks for so many items.
     func exchange(_ results: [Result], limit: Int = 0) async -> ExchangeAnswer<Int> {
-        let claim = ClaimRequest(
-            partition: 0,
-            limit: limit,
-            owner: Sample.owner,
-            lease: .seconds(12),
-            lane: .unlimited
-        )
+        let claim = ClaimRequest(partition: 0, limit: limit, lease: .seconds(12))
         let exchange = Exchange(
             partition: 0,
             results: results,
@@ -64,13 +58,7 @@ struct ExchangeTests {
 
     @Test("what lost claims hold is recalled before the claim, and after an outage again")
     func recalls() async throws {
-        let request = ClaimRequest(
-            partition: 0,
-            limit: 5,
-            owner: Sample.owner,
-            lease: .seconds(12),
-            lane: .unlimited
-        )
+        let request = ClaimRequest(partition: 0, limit: 5, lease: .seconds(12))
         let lost = LostClaims(before: request, since: Timestamp(ms: 7))
         var exchange = Exchange<Int, ManualClock.Instant>(
             partition: 0,

@@ -95,19 +95,13 @@ struct HomeTests {
         _ = try await rig.enqueue(1)
         let seen = Shared(0)
         let worker = LeaseWorker(
-            name: "worker",
-            queue: rig.store,
-            handler: Witness(home: home, seen: seen),
-            settings: LeaseWorkerSettings(
-                owner: Sample.owner,
-                concurrency: 1,
-                lease: .seconds(12),
-                lane: .unlimited,
-                drainTimeout: .seconds(5)
-            ),
+            "worker",
+            rig.store,
+            Witness(home: home, seen: seen),
+            concurrency: 1,
+            lease: .seconds(12),
             clock: rig.clock,
-            home: home,
-            logger: Sample.quiet
+            home: home
         )
         try await running(worker.run) {
             try await eventually("it is recorded") { try await rig.store.stats().closed == 1 }

@@ -26,22 +26,16 @@ struct LeaseWorkerDrainTests {
         let draining = Shared<(@Sendable () -> Void)?>(nil)
         let queue = HookedQueue(base: rig.store) { draining.value?() }
         let worker = LeaseWorker(
-            name: "worker",
-            queue: queue,
-            handler: PollHandler(
+            "worker",
+            queue,
+            PollHandler(
                 upstream: rig.upstream,
                 timeout: .seconds(8),
                 logger: Sample.quiet
             ),
-            settings: LeaseWorkerSettings(
-                owner: Sample.owner,
-                concurrency: 16,
-                lease: .seconds(12),
-                lane: .unlimited,
-                drainTimeout: .seconds(5)
-            ),
-            clock: rig.clock,
-            logger: Sample.quiet
+            concurrency: 16,
+            lease: .seconds(12),
+            clock: rig.clock
         )
         draining.change { $0 = { worker.drain() } }
         await worker.run()

@@ -69,13 +69,7 @@ struct LookingInTests: InFlightSteps {
             lease: .seconds(12),
             now: at(0)
         )
-        let request = ClaimRequest(
-            partition: 0,
-            limit: 1,
-            owner: Sample.owner,
-            lease: .seconds(12),
-            lane: .unlimited
-        )
+        let request = ClaimRequest(partition: 0, limit: 1, lease: .seconds(12))
         for answeredAt in [10_000, 9_000] as [Int64] {
             #expect(schedule.next(now: at(0), canClaim: true).count == 1)
             schedule.claiming(0)

@@ -17,8 +17,7 @@ struct SuspectTests {
                     partition: rig.store.partition(of: suspect.lane),
                     limit: 1,
                     owner: OwnerID(unchecked: "worker-dead"),
-                    lease: span,
-                    lane: .unlimited
+                    lease: span
                 )
             )
             #expect(claim.leases.count == 1)

@@ -86,3 +86,71 @@ func running(
     task.cancel()
     await task.value
 }
+
+extension OutboxReader where C == ManualClock {
+    /// A reader that logs nothing.
+    convenience init(
+        _ outbox: Events,
+        _ deliveries: Deliveries,
+        directory: EndpointDirectory? = nil,
+        orders: OrderBook? = nil,
+        suspects: PoisonGuard = .none,
+        owner: OwnerID = Sample.owner,
+        clock: ManualClock
+    ) {
+        self.init(
+            outbox: outbox,
+            deliveries: deliveries,
+            directory: directory,
+            orders: orders,
+            suspects: suspects,
+            owner: owner,
+            clock: clock,
+            logger: Sample.quiet
+        )
+    }
+}
+
+extension LeaseWorker where C == ManualClock {
+    /// A worker without lane limits that logs nothing.
+    convenience init(
+        _ name: String,
+        _ queue: any LeaseQueue<Item, Change>,
+        _ handler: any ItemHandler<Item, Change>,
+        concurrency: Int,
+        lease: Duration,
+        clock: ManualClock,
+        home: (any LoopHome<ManualClock.Instant>)? = nil
+    ) {
+        self.init(
+            name: name,
+            queue: queue,
+            handler: handler,
+            settings: LeaseWorkerSettings(
+                owner: Sample.owner,
+                concurrency: concurrency,
+                lease: lease,
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: clock,
+            home: home,
+            logger: Sample.quiet
+        )
+    }
+}
+
+extension Lease where Item == Watch {
+    /// The first lease of a watch that is due at `now`.
+    init(_ watch: Watch, at now: Timestamp, for span: Duration) {
+        self.init(
+            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
+            item: watch,
+            lane: watch.key.lane,
+            due: now,
+            claimedAt: now,
+            endsAt: now + span,
+            crashes: 0
+        )
+    }
+}

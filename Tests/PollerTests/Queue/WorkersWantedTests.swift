@@ -22,8 +22,7 @@ struct WorkersWantedTests {
         failures: Int = 0
     ) -> LaneReport {
         LaneReport(
-            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
-            partition: 0,
+            LaneID(account: AccountID(unchecked: account), kind: .source),
             waiting: overdue,
             overdue: overdue,
             oldestDue: overdue > 0 ? now + (.zero - dueFor) : nil,
@@ -111,17 +110,10 @@ struct WorkersWantedTests {
         let slowed = Self.lane(overdue: 300, freeFor: .milliseconds(110), factor: 0.5)
         #expect(wanted([slowed], places: [1]) == 2, "at half its rate less has come back")
         let never = LaneReport(
-            lane: slowed.lane,
-            partition: 0,
+            slowed.lane,
             waiting: 9,
             overdue: 9,
             oldestDue: Self.now + .seconds(-9),
-            inFlight: 0,
-            limit: nil,
-            isPaused: false,
-            heldUntil: nil,
-            factor: 1,
-            failures: 0,
             now: Self.now
         )
         #expect(wanted([never], places: [1]) == 5, "nothing was ever started")

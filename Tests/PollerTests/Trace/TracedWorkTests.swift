@@ -22,15 +22,7 @@ import Testing
             tracer: tracer,
             logger: Sample.quiet
         )
-        let lease = Lease(
-            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
-            item: watch,
-            lane: watch.key.lane,
-            due: now,
-            claimedAt: now,
-            endsAt: now + .seconds(30),
-            crashes: 0
-        )
+        let lease = Lease(watch, at: now, for: .seconds(30))
         return try #require(await handler.handle(LeasedItem(lease: lease, elapsed: { .zero })))
     }
 
@@ -87,14 +79,7 @@ import Testing
     func event() throws {
         var watch = Sample.watch()
         watch.trace = Samples.trace
-        let event = Event(
-            watch: watch,
-            status: .chargeable,
-            final: false,
-            object: nil,
-            polledAt: VirtualTime.start,
-            lag: .zero
-        )
+        let event = Event(watch, status: .chargeable, polledAt: VirtualTime.start)
         let read = try #require(Event(json: event.carrying(metadata: #"{"a":"b"}"#).json))
         #expect(read.trace == Samples.trace && read.id == event.id)
         #expect(read.withoutBody.trace == nil)

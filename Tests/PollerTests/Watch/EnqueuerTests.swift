@@ -11,11 +11,7 @@ struct EnqueuerTests {
         let store = MemoryStore(time: time)
         let deliveries = MemoryDeliveryQueue(time: time)
         let enqueuer = Enqueuer(watches: store, deliveries: deliveries)
-        let key = WatchKey(
-            account: .main,
-            source: SourceID(unchecked: "src_1"),
-            kind: .source
-        )
+        let key = WatchKey("src_1")
         let first = try NewWatch(key: key, notify: [NotifyURL("https://a.example/")])
         #expect(try await enqueuer.enqueue([first]).map(\.outcome) == [.created])
         #expect(try await deliveries.stats().pending == 0)
@@ -31,21 +27,12 @@ struct EnqueuerTests {
             ClaimRequest(
                 partition: store.partition(of: key.lane),
                 limit: 1,
-                owner: OwnerID(unchecked: "A"),
-                lease: .seconds(10),
-                lane: .unlimited
+                owner: OwnerID(unchecked: "A")
             )
         )
         let lease = try #require(claim.leases.first)
         let status = SourceStatus(unchecked: status)
-        let event = Event(
-            watch: lease.item,
-            status: status,
-            final: false,
-            object: nil,
-            polledAt: lease.claimedAt,
-            lag: .zero
-        )
+        let event = Event(lease.item, status: status, polledAt: lease.claimedAt)
         let change = WatchChange(state: WatchState(status: status), event: event)
         let commit = Commit(ref: lease.ref, verdict: .next(after: .seconds(60)), change: change)
         #expect(try await store.commit([commit]) == [.done])

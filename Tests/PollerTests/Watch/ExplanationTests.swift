@@ -1,4 +1,5 @@
 import Poller
+import PollerTesting
 import Testing
 
 @Suite("why a watch waits, and until when")
@@ -26,16 +27,10 @@ struct ExplanationTests {
             ),
             place: .waiting(due: now + due, isUrgent: isUrgent, ahead: ahead),
             lane: LaneReport(
-                lane: watch.key.lane,
-                partition: 0,
+                watch.key.lane,
                 waiting: ahead + 1,
-                overdue: 0,
                 oldestDue: now + due,
-                inFlight: 0,
-                limit: nil,
-                isPaused: false,
                 heldUntil: hold.map { now + $0 },
-                factor: 1,
                 failures: failures,
                 now: now
             ),

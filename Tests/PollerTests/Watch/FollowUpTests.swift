@@ -45,15 +45,7 @@ struct FollowUpTests {
             timeout: .seconds(8),
             logger: Sample.quiet
         )
-        let lease = Lease(
-            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
-            item: watch,
-            lane: watch.key.lane,
-            due: now,
-            claimedAt: now,
-            endsAt: now + lease,
-            crashes: 0
-        )
+        let lease = Lease(watch, at: now, for: lease)
         return await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
     }
 

@@ -32,11 +32,9 @@ struct PollDeciderDoubtTests {
     private func watch(_ state: WatchState, createdAt: Timestamp? = nil) -> Watch {
         let begun = createdAt ?? start
         return Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             createdAt: begun,
             deadline: begun + .seconds(30 * 86_400),
-            run: 1,
             seq: 1,
             state: state
         )

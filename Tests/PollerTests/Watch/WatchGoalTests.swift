@@ -15,12 +15,10 @@ struct WatchGoalTests {
         order: ChargeOrder? = nil
     ) -> Watch {
         Watch(
-            key: Sample.key(),
-            policy: .standard,
+            Sample.key(),
             goal: goal,
             createdAt: start,
             deadline: start + .seconds(3600),
-            run: 1,
             seq: 1,
             charge: order,
             state: WatchState(
@@ -118,11 +116,7 @@ struct WatchGoalTests {
     @Test("a goal nobody knows is refused with those there are; http has none of its own")
     func refusals() {
         #expect(throws: InvalidInput.self) { try WatchGoal(named: "paid") }
-        let key = WatchKey(
-            account: AccountID(unchecked: "bank"),
-            source: SourceID(unchecked: "1"),
-            kind: .http
-        )
+        let key = WatchKey("1", of: AccountID(unchecked: "bank"), kind: .http)
         #expect(throws: InvalidInput.self) { try NewWatch(key: key, goal: .leftPending) }
         #expect(throws: Never.self) { try NewWatch(key: key, goal: .final) }
     }

@@ -1,0 +1,140 @@
+package import JSONText
+package import Poller
+
+// Initialisers with default values for tests.
+
+extension WatchKey {
+    /// The key of a source by its name.
+    package init(
+        _ source: String,
+        of account: AccountID = .main,
+        kind: SourceKind = .source
+    ) {
+        self.init(account: account, source: SourceID(unchecked: source), kind: kind)
+    }
+}
+
+extension Watch {
+    /// A watch in its first run, with the standard policy.
+    package init(
+        _ key: WatchKey,
+        goal: WatchGoal = .settled,
+        createdAt: Timestamp,
+        deadline: Timestamp,
+        seq: Int = 0,
+        reopenedSeq: Int? = nil,
+        news: HintNews? = nil,
+        clientSecret: ClientSecret? = nil,
+        charge: ChargeOrder? = nil,
+        acts: DeadlineActs = .unsaid,
+        order: OrderID? = nil,
+        state: WatchState = WatchState(),
+        payment: PaymentMemory? = nil
+    ) {
+        self.init(
+            key: key,
+            policy: .standard,
+            goal: goal,
+            createdAt: createdAt,
+            deadline: deadline,
+            run: 1,
+            seq: seq,
+            reopenedSeq: reopenedSeq,
+            news: news,
+            clientSecret: clientSecret,
+            charge: charge,
+            acts: acts,
+            order: order,
+            state: state,
+            payment: payment
+        )
+    }
+}
+
+extension ClaimRequest {
+    /// A claim without limits of the lane.
+    package init(
+        partition: Int,
+        limit: Int = 100,
+        owner: OwnerID = OwnerID(unchecked: "AAAAAAAAAAA"),
+        lease: Duration = .seconds(10),
+        ahead: Duration = .zero
+    ) {
+        self.init(
+            partition: partition,
+            limit: limit,
+            owner: owner,
+            lease: lease,
+            lane: .unlimited,
+            ahead: ahead
+        )
+    }
+}
+
+extension Event {
+    /// An event that ends nothing, without delay between poll and record.
+    package init(
+        _ watch: Watch,
+        of subject: EventSubject = .status,
+        at place: Int = 0,
+        status: SourceStatus? = nil,
+        final: Bool = false,
+        closed: ClosedReason? = nil,
+        payment: Payment? = nil,
+        nextStep: NextStep = .none,
+        isLive: Bool? = nil,
+        object: RawJSON? = nil,
+        polledAt: Timestamp
+    ) {
+        self.init(
+            watch: watch,
+            of: subject,
+            at: place,
+            status: status,
+            final: final,
+            closed: closed,
+            payment: payment,
+            nextStep: nextStep,
+            isLive: isLive,
+            object: object,
+            polledAt: polledAt,
+            lag: .zero
+        )
+    }
+}
+
+extension LaneReport {
+    /// A lane that is neither limited, paused nor held.
+    package init(
+        _ lane: LaneID,
+        waiting: Int = 0,
+        overdue: Int = 0,
+        oldestDue: Timestamp? = nil,
+        inFlight: Int = 0,
+        limit: LaneLimit? = nil,
+        isPaused: Bool = false,
+        heldUntil: Timestamp? = nil,
+        notBefore: Timestamp? = nil,
+        factor: Double = 1,
+        failures: Int = 0,
+        lastFailure: LaneFailure? = nil,
+        now: Timestamp
+    ) {
+        self.init(
+            lane: lane,
+            partition: 0,
+            waiting: waiting,
+            overdue: overdue,
+            oldestDue: oldestDue,
+            inFlight: inFlight,
+            limit: limit,
+            isPaused: isPaused,
+            heldUntil: heldUntil,
+            notBefore: notBefore,
+            factor: factor,
+            failures: failures,
+            lastFailure: lastFailure,
+            now: now
+        )
+    }
+}

@@ -1,0 +1,131 @@
+package import Poller
+
+/// A fresh, empty store under test, and the means to move its time.
+package protocol StoreHarness: Sendable {
+    /// The store of watches with its outbox.
+    var watches: any WatchStore & Outbox & SuspectStore { get }
+    /// The queue of deliveries.
+    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
+    /// The registered endpoints.
+    var endpoints: any EndpointStore { get }
+    /// The requests that clients have named.
+    var requests: any NamedRequests { get }
+    /// Stream tokens that have stood in a URL.
+    var spentTokens: any SpentTokens { get }
+    /// The lanes of the watches.
+    var lanes: any LaneControl { get }
+    /// The processes that have announced themselves.
+    var members: any Membership { get }
+
+    /// Lets time pass while processes live: moves the clock all of them read forward; it stands still
+    /// otherwise.
+    func advance(by duration: Duration) async throws
+
+    /// Sets the clock of the store's server forward or back: no time passes.
+    func step(by duration: Duration) async throws
+
+    /// The partition a lane lives in, of watches and of deliveries alike.
+    func partition(of lane: LaneID) -> Int
+
+    /// What is wrong inside the stores, one sentence each; empty as long as they are sound.
+    func audit() async throws -> [String]
+
+    /// Whether the store can be made to lose its last writes.
+    var canRewind: Bool { get }
+
+    /// Remembers the store of watches as it is.
+    func checkpoint() async throws
+
+    /// Makes the store of watches forget all since the last checkpoint; the clock goes on.
+    func rewind() async throws
+}
+
+/// A store that never loses anything.
+extension StoreHarness {
+    /// Endpoints there may be in its registry.
+    package static var endpointsMax: Int { 300 }
+
+    package var canRewind: Bool { false }
+
+    package func checkpoint() async throws {}
+
+    package func rewind() async throws {}
+}
+
+/// The in-memory stores under test.
+package struct MemoryHarness: StoreHarness {
+    private let time: VirtualTime
+    private let store: MemoryStore
+    private let queue: MemoryDeliveryQueue
+    private let registry: MemoryEndpointStore
+    private let spent = MemorySpentTokens()
+    private let named: MemoryNamedRequests
+
+    /// Empty stores; `flaws` are mistakes they are to make.
+    package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
+        time = VirtualTime()
+        store = MemoryStore(time: time, flaws: flaws)
+        queue = MemoryDeliveryQueue(time: time, flaws: flaws)
+        registry = MemoryEndpointStore(
+            time: time,
+            countMax: Self.endpointsMax,
+            flaws: endpointFlaws
+        )
+        named = MemoryNamedRequests(time: time)
+    }
+
+    package var watches: any WatchStore & Outbox & SuspectStore { store }
+
+    package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
+
+    package var endpoints: any EndpointStore { registry }
+
+    package var requests: any NamedRequests { named }
+
+    package var spentTokens: any SpentTokens { spent }
+
+    package var lanes: any LaneControl { store }
+
+    package var members: any Membership { store }
+
+    package func advance(by duration: Duration) {
+        time.advance(by: duration)
+    }
+
+    package func step(by duration: Duration) {
+        time.step(by: duration)
+        store.follow(duration)
+        queue.follow(duration)
+    }
+
+    package func partition(of lane: LaneID) -> Int {
+        store.partition(of: lane)
+    }
+
+    package func audit() async throws -> [String] {
+        store.violations() + queue.violations()
+    }
+
+    package var canRewind: Bool { true }
+
+    package func checkpoint() {
+        store.checkpoint()
+    }
+
+    package func rewind() {
+        store.rewind()
+    }
+}
+
+/// A difference between a store and its protocols.
+package struct ConformanceFailure: Error, CustomStringConvertible {
+    /// The expected and the actual value.
+    package let message: String
+
+    /// A failure with this message.
+    package init(message: String) {
+        self.message = message
+    }
+
+    package var description: String { message }
+}

@@ -1,0 +1,22 @@
+import Poller
+
+/// Keys that are read and never change.
+struct ListedKeys: KeyStore {
+    var keys: [AccessKey] = []
+
+    func version() async throws(StoreError) -> Int64 { 1 }
+
+    func register() async throws(StoreError) -> KeyRegister {
+        KeyRegister(version: 1, keys: keys.map { ($0, KeyDigest(of: $0.name ?? "")) })
+    }
+
+    func create(
+        _ key: AccessKey,
+        digest: KeyDigest,
+        within share: KeyShare?
+    ) async throws(StoreError) -> KeyCreation { .tooMany }
+
+    func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation { .unknown }
+
+    func note(used: [KeyID: Timestamp]) async throws(StoreError) {}
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import PollerTesting
+import RedisClient
+
+/// The stores of one test: a namespace on the redis-server that all tests of the process share.
+struct RedisStores: Sendable {
+    let watches: RedisWatchStore
+    let deliveries: RedisDeliveryQueue
+    let endpoints: RedisEndpointStore
+    let keys: RedisKeyStore
+    let trail: RedisAuditTrail
+    let activity: RedisActivityStore
+    let members: RedisMembership
+
+    /// Empty stores.
+    init(partitions: Int = 4) async throws {
+        let client = try await Self.server.value.client
+        let layout = try await StoreLayout.agreed(
+            on: client,
+            namespace: "t\(UUID().uuidString.prefix(8))",
+            partitions: partitions
+        )
+        let quiet = LiveAPI.quiet
+        watches = RedisWatchStore(client: client, layout: layout, logger: quiet)
+        deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: quiet)
+        endpoints = RedisEndpointStore(client: client, layout: layout, logger: quiet)
+        keys = RedisKeyStore(client: client, layout: layout, logger: quiet)
+        trail = RedisAuditTrail(client: client, layout: layout, logger: quiet)
+        activity = RedisActivityStore(client: client, layout: layout)
+        members = RedisMembership(client: client, layout: layout)
+    }
+
+    /// The time of the server, which is this machine's.
+    static var now: Timestamp { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+
+    /// The server and its client run until the process ends.
+    private static let server = Task {
+        let process = try RedisServerProcess()
+        let client = RedisClient(url: try RedisURL(process.url), logger: LiveAPI.quiet)
+        let running = Task { try await client.run() }
+        try await client.waitUntilConnected(timeout: .seconds(10))
+        return (process: process, client: client, running: running)
+    }
+}

@@ -1,0 +1,22 @@
+import Poller
+
+extension WatchSnapshot {
+    /// A snapshot without recipients and metadata.
+    init(
+        _ watch: Watch,
+        closed: ClosedReason? = nil,
+        nextPollAt: Timestamp? = nil,
+        lastError: String? = nil,
+        lastEvent: Event? = nil
+    ) {
+        self.init(
+            watch: watch,
+            closed: closed,
+            nextPollAt: nextPollAt,
+            lastError: lastError,
+            notify: [],
+            metadata: "",
+            lastEvent: lastEvent
+        )
+    }
+}

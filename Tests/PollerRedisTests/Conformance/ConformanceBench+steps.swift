@@ -1,0 +1,169 @@
+import Poller
+import PollerTesting
+
+extension ConformanceBench {
+    /// An endpoint with a secret of its own, at a host of this name.
+    func endpoint(
+        _ host: String,
+        account: String = "acct_a",
+        id: EndpointID? = nil,
+        _ change: (inout Endpoint) throws -> Void = { _ in }
+    ) throws -> Endpoint {
+        var chance = SystemRandomNumberGenerator()
+        var endpoint = Endpoint(
+            id: id ?? EndpointID(using: &chance),
+            account: AccountID(unchecked: account),
+            url: try NotifyURL("https://\(host).example/hook"),
+            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+        )
+        try change(&endpoint)
+        return endpoint
+    }
+
+    /// The request of a client that names it by a key.
+    func request(
+        _ key: String,
+        account: String = "acct_a",
+        body: String = "{}"
+    ) -> EndpointRequest {
+        EndpointRequest(
+            account: AccountID(unchecked: account),
+            key: key,
+            body: Array(body.utf8)
+        )
+    }
+
+    /// Creates an endpoint that must be new.
+    @discardableResult
+    func create(
+        _ endpoint: Endpoint,
+        _ request: EndpointRequest? = nil
+    ) async throws -> Endpoint {
+        let creation = try await harness.endpoints.create(endpoint, request: request)
+        guard case .created(let created) = creation else {
+            throw ConformanceFailure(message: "creating \(endpoint.url): \(creation)")
+        }
+        return created
+    }
+
+    func stored(_ id: EndpointID) async throws -> StoredEndpoint {
+        try some(try await harness.endpoints.read(id), "the endpoint \(id)")
+    }
+
+    func list(
+        accounts: AccountSet = .all,
+        limit: Int,
+        cursor: String? = nil
+    ) async throws -> ListPage<Endpoint> {
+        try await harness.endpoints.list(accounts: accounts, limit: limit, cursor: cursor)
+    }
+}
+
+extension ConformanceBench {
+    /// Fails unless a stream of news tells a partition, or that news were lost, while `act` is
+    /// repeated: the news may be lost, as often as not while the listener still connects.
+    func hears(
+        _ partition: Int,
+        from stream: AsyncStream<Int?>,
+        _ what: String,
+        while act: () async throws -> Void
+    ) async throws {
+        let heard = HeardNews()
+        let listener = Task {
+            for await news in stream where news == partition {
+                await heard.note()
+            }
+        }
+        defer { listener.cancel() }
+        try await eventually(what) {
+            try await act()
+            return await heard.isNoted
+        }
+    }
+}
+
+/// Whether the news came; an actor, because listener and test share it.
+private actor HeardNews {
+    private(set) var isNoted = false
+
+    func note() {
+        isNoted = true
+    }
+}
+
+/// Short hands for cases about lanes.
+extension ConformanceBench {
+    /// Names for watches of one account.
+    func keys(_ names: Range<Int>, _ prefix: String = "", account: String = "acct_a") -> [WatchKey]
+    {
+        names.map { key("\(prefix)\($0)", account: account) }
+    }
+
+    /// Enqueues new watches, which are urgent and due now.
+    func enqueue(_ keys: [WatchKey]) async throws {
+        _ = try await watches.enqueue(keys.map { try NewWatch(key: $0) })
+    }
+
+    /// Makes watches that wait with the rest, due now, the first the longest.
+    ///
+    /// Must be called before anything else is due in their partitions.
+    func enqueueRest(_ keys: [WatchKey]) async throws {
+        try await enqueue(keys)
+        for home in Set(keys.map(partition)).sorted() {
+            let leases = try await claim(in: home, limit: 1000).leases
+            for (place, key) in keys.enumerated() {
+                guard let lease = leases.first(where: { $0.item.key == key }) else { continue }
+                _ = try await commit(lease, .next(after: .milliseconds(place)))
+            }
+        }
+        try await advance(ms: keys.count)
+    }
+
+    /// Claims what may be claimed and counts it, by what the watches are called.
+    func counts(
+        _ home: Int,
+        limit: Int,
+        lane: LaneLimit = .unlimited
+    ) async throws -> (urgent: Int, rest: Int) {
+        let names = try await claim(in: home, limit: limit, lane: lane).leases
+            .map(\.item.key.source.description)
+        let urgent = names.count { $0.hasPrefix("src_u") }
+        return (urgent, names.count - urgent)
+    }
+
+    /// Where an open watch waits.
+    func waiting(_ key: WatchKey) async throws -> (due: Timestamp, isUrgent: Bool, ahead: Int) {
+        let explanation = try await watches.explain(key, limit: .unlimited)
+        guard case .waiting(let due, let isUrgent, let ahead) = explanation?.place else {
+            throw ConformanceFailure(
+                message: "\(key.source) does not wait: \(String(describing: explanation?.place))"
+            )
+        }
+        return (due, isUrgent, ahead)
+    }
+
+    /// How the lane of a watch stands.
+    func report(_ key: WatchKey) async throws -> LaneReport {
+        try some(try await harness.lanes.lane(key.lane), "the lane \(key.lane)")
+    }
+
+    /// Commits a lease and lets its attempt say something about the lane; it is due again at once.
+    func signal(_ lease: Lease<Watch>, _ signals: LaneSignal) async throws {
+        let result = try await commit(lease, .next(after: .zero), signal: signals)
+        try equal(result, .done, "the commit that says \(signals)")
+    }
+
+    /// Claims one watch of a lane and lets its attempt say something.
+    func attempt(_ key: WatchKey, _ signals: LaneSignal) async throws {
+        let claim = try await claim(in: partition(of: key), limit: 1)
+        try await signal(try some(claim.leases.first, "a lease"), signals)
+    }
+
+    /// Lets everything that is due be claimed and never heard of again, so many times.
+    func crash(_ home: Int, times: Int) async throws {
+        for _ in 0..<times {
+            while try await !claim(in: home, limit: 1000).leases.isEmpty {}
+            try await advance(ms: Int(Self.lease.ms))
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import JSONText
+import Poller
+import PollerTesting
+
+/// A store under test with shorthands for what nearly every case does.
+struct ConformanceBench: Sendable {
+    static let anna = OwnerID(unchecked: "AAAAAAAAAAA")
+    static let bert = OwnerID(unchecked: "BBBBBBBBBBB")
+    static let lease = Duration.seconds(10)
+
+    let harness: any StoreHarness
+
+    var watches: any WatchStore & Outbox & SuspectStore { harness.watches }
+    /// The stores that exist on Redis only.
+    var redis: RedisHarness {
+        get throws { try some(harness as? RedisHarness, "a store on Redis") }
+    }
+    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { harness.deliveries }
+
+    // MARK: Expectations
+
+    /// Fails unless a claim about the store holds.
+    func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
+        if !holds { throw ConformanceFailure(message: what()) }
+    }
+
+    /// Fails unless two values are the same.
+    func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ what: String) throws {
+        if got != wanted {
+            throw ConformanceFailure(message: "\(what): wanted \(wanted), got \(got)")
+        }
+    }
+
+    /// Unwraps what must be there.
+    func some<Value>(_ value: Value?, _ what: String) throws -> Value {
+        guard let value else { throw ConformanceFailure(message: "\(what): there is none") }
+        return value
+    }
+
+    /// Fails unless an operation is refused because an event does not follow the last one.
+    func outOfOrder(_ what: String, _ operation: () async throws -> Void) async throws {
+        do {
+            try await operation()
+        } catch StoreError.outOfOrder { return }
+        throw ConformanceFailure(message: "\(what): was not refused")
+    }
+
+    func advance(ms: Int) async throws { try await harness.advance(by: .milliseconds(ms)) }
+
+    // MARK: Watches
+
+    func key(
+        _ source: String,
+        account: String = "acct_a",
+        kind: SourceKind = .source
+    ) -> WatchKey {
+        WatchKey("src_\(source)", of: AccountID(unchecked: account), kind: kind)
+    }
+
+    @discardableResult
+    func enqueue(
+        _ key: WatchKey,
+        timeout: Duration = .seconds(3600),
+        notify: [String] = []
+    ) async throws -> EnqueueResult {
+        let urls = try notify.map { try NotifyURL($0) }
+        let new = try NewWatch(key: key, timeout: timeout, notify: urls)
+        return try some(try await watches.enqueue([new]).first, "a result of enqueue")
+    }
+
+    func partition(of key: WatchKey) -> Int { harness.partition(of: key.lane) }
+
+    /// Account names whose lanes share one partition.
+    func accounts(_ count: Int) -> [String] {
+        let home = partition(of: key("any", account: "acct_0"))
+        let names = (0..<(count * 1000)).lazy.map { "acct_\($0)" }
+        return Array(
+            names.filter { partition(of: key("any", account: $0)) == home }.prefix(count)
+        )
+    }
+
+    func claim(
+        in partition: Int,
+        limit: Int = 100,
+        owner: OwnerID = anna,
+        lease: Duration = lease,
+        lane: LaneLimit = .unlimited,
+        ahead: Duration = .zero
+    ) async throws -> Claim<Watch> {
+        try await watches.claim(
+            ClaimRequest(
+                partition: partition,
+                limit: limit,
+                owner: owner,
+                lease: lease,
+                lane: lane,
+                ahead: ahead
+            )
+        )
+    }
+
+    /// Claims a watch that must be the only one due in its partition.
+    func take(_ key: WatchKey, owner: OwnerID = anna) async throws -> Lease<Watch> {
+        let claim = try await claim(in: partition(of: key), owner: owner)
+        try equal(claim.leases.map(\.item.key), [key], "the watches due in the partition")
+        return try some(claim.leases.first, "a lease")
+    }
+
+    /// The claimable watches of a key's partition; they are leased by that.
+    func due(_ key: WatchKey, owner: OwnerID = anna) async throws -> [WatchKey] {
+        try await claim(in: partition(of: key), owner: owner).leases.map(\.item.key)
+    }
+
+    func commit(
+        _ lease: Lease<Watch>,
+        _ verdict: Verdict,
+        status: String? = nil,
+        error: String? = nil,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
+    ) async throws -> CommitResult {
+        let commit = poll(
+            lease,
+            verdict,
+            status: status,
+            error: error,
+            signal: signal,
+            isUrgent: isUrgent
+        )
+        return try some(try await watches.commit([commit]).first, "a result of commit")
+    }
+
+    /// The commit of a poll; with a status it records a change.
+    func poll(
+        _ lease: Lease<Watch>,
+        _ verdict: Verdict,
+        status: String? = nil,
+        error: String? = nil,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
+    ) -> Commit<WatchChange> {
+        var state = lease.item.state
+        state.attempts += 1
+        var event: Event?
+        if let status {
+            let status = SourceStatus(unchecked: status)
+            state.status = status
+            event = Event(
+                lease.item,
+                status: status,
+                final: verdict == .close(.settled),
+                object: RawJSON(unchecked: "{}"),
+                polledAt: lease.claimedAt
+            )
+        }
+        let change = WatchChange(state: state, event: event, lastError: error)
+        return Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: change,
+            signal: signal,
+            isUrgent: isUrgent
+        )
+    }
+
+    func snapshot(_ key: WatchKey) async throws -> WatchSnapshot {
+        try some(try await watches.snapshot(of: key), "a snapshot of \(key.source)")
+    }
+
+    /// Enqueues a watch and records statuses for it, one poll each.
+    func record(_ key: WatchKey, _ statuses: [String], notify: [String] = []) async throws {
+        try await enqueue(key, notify: notify)
+        for status in statuses {
+            let lease = try await take(key)
+            let result = try await commit(lease, .next(after: .zero), status: status)
+            try equal(result, .done, "the commit of \(status)")
+        }
+    }
+
+    // MARK: Deliveries
+
+    func mark(_ source: String, _ host: String = "a.example") throws -> DeliveryMark {
+        DeliveryMark(url: try NotifyURL("https://\(host)/hook"), watch: key(source))
+    }
+
+    func claim(
+        _ mark: DeliveryMark,
+        limit: Int = 100,
+        owner: OwnerID = anna,
+        lane: LaneLimit = .unlimited
+    ) async throws -> Claim<Delivery> {
+        try await deliveries.claim(
+            ClaimRequest(
+                partition: harness.partition(of: LaneID(endpoint: mark.endpoint)),
+                limit: limit,
+                owner: owner,
+                lease: Self.lease,
+                lane: lane
+            )
+        )
+    }
+
+    /// Claims a delivery that must be the only one due in its partition.
+    func take(_ mark: DeliveryMark, owner: OwnerID = anna) async throws -> Lease<Delivery> {
+        let leases = try await claim(mark, owner: owner).leases
+        try equal(leases.map(\.item.watch), [mark.watch], "the deliveries due in the partition")
+        return try some(leases.first, "a lease")
+    }
+
+    func commit(
+        _ lease: Lease<Delivery>,
+        _ verdict: Verdict,
+        _ state: DeliveryState
+    ) async throws -> CommitResult {
+        let change = DeliveryChange(state: state)
+        let commit = Commit(ref: lease.ref, verdict: verdict, change: change)
+        return try some(try await deliveries.commit([commit]).first, "a result of commit")
+    }
+}

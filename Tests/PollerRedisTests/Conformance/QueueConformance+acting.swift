@@ -1,0 +1,109 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What a watch is told to do before its deadlines.
+    static let acting: [ConformanceCase] = [
+        ConformanceCase("what is to be done before a deadline goes to the worker, with any goal") {
+            bench in
+            for (name, goal) in [("1", WatchGoal.settled), ("2", .final), ("3", .leftPending)] {
+                for (of, acts) in [
+                    ("c", DeadlineActs(authorisation: .capture, abandoned: .cancel)),
+                    ("r", DeadlineActs(authorisation: .cancel)),
+                    ("a", DeadlineActs(abandoned: .cancel)), ("n", .unsaid),
+                    ("l", DeadlineActs(authorisation: .leave, abandoned: .leave)),
+                ] {
+                    let key = intent(name + of, account: "acct_\(name)\(of)")
+                    let new = try NewWatch(key: key, goal: goal, acts: acts)
+                    _ = try await bench.watches.enqueue([new])
+                    let read = try await bench.snapshot(key).watch
+                    try bench.equal(read.acts, acts, "as it is read")
+                    try bench.equal(read.goal, goal, "how far it goes")
+                    let taken = try await bench.take(key).item
+                    try bench.equal(taken.acts, acts, "as a worker has it")
+                }
+            }
+        },
+        ConformanceCase("of two that say what is to be done the first holds, until a restart") {
+            bench in
+            let key = intent("1")
+            for (said, goal, holds) in [
+                (DeadlineActs.unsaid, WatchGoal.leftPending, DeadlineActs.unsaid),
+                (
+                    DeadlineActs(abandoned: .cancel), .leftPending,
+                    DeadlineActs(abandoned: .cancel)
+                ),
+                (
+                    DeadlineActs(authorisation: .capture, abandoned: .leave), .final,
+                    DeadlineActs(authorisation: .capture, abandoned: .cancel)
+                ),
+                (
+                    DeadlineActs(authorisation: .cancel), .settled,
+                    DeadlineActs(authorisation: .capture, abandoned: .cancel)
+                ),
+            ] {
+                let new = try NewWatch(key: key, goal: goal, acts: said)
+                _ = try await bench.watches.enqueue([new])
+                try bench.equal(try await bench.snapshot(key).watch.acts, holds, "what holds")
+            }
+            try bench.equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.watches.enqueue([try NewWatch(key: key)])
+            try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
+        },
+        ConformanceCase("the first trace of a watch is kept, whatever is said beside it") { bench in
+            let traces = ["4bf92f3577b34da6a3ce929d0e0e4736", "ffffffffffffffffffffffffffffffff"]
+                .compactMap { TraceContext(traceparent: "00-\($0)-00f067aa0ba902b7-01") }
+            let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
+            for goal in WatchGoal.allCases {
+                let key = intent("traced_\(goal.rawValue)")
+                var new = try NewWatch(key: key, policy: .interactive)
+                for (trace, holds) in [
+                    (nil, nil), (traces[0], traces[0]), (nil, traces[0]), (traces[1], traces[0]),
+                ] {
+                    new.trace = trace
+                    _ = try await bench.watches.enqueue([new])
+                    try bench.equal(try await bench.snapshot(key).watch.trace, holds, "the trace")
+                }
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: goal, acts: acts)]
+                )
+                let all = try await bench.snapshot(key).watch
+                try bench.equal(all.trace, traces[0], "after a request that says more")
+                try bench.equal(all.acts, acts, "what is to be done")
+                try bench.equal(all.goal, goal.farther(.settled), "how far it goes")
+                _ = try await bench.watches.cancel(key)
+                let told = try await bench.watches.events(of: key, after: 0, limit: 10)
+                try bench.equal(told.map(\.trace), [traces[0]], "what is told of it")
+                new.trace = traces[1]
+                _ = try await bench.watches.enqueue([new])
+                try bench.equal(
+                    try await bench.snapshot(key).watch.trace,
+                    traces[1],
+                    "after a restart"
+                )
+            }
+        },
+        ConformanceCase("the pace is kept as it was asked for first, whatever is said beside it") {
+            bench in
+            for policy in PollPolicy.named {
+                let key = intent(policy.name)
+                for (said, goal, asked) in [
+                    (DeadlineActs.unsaid, WatchGoal.settled, policy),
+                    (DeadlineActs(abandoned: .cancel), .final, .patient),
+                    (.unsaid, .settled, .auto),
+                ] {
+                    let new = try NewWatch(key: key, policy: asked, goal: goal, acts: said)
+                    _ = try await bench.watches.enqueue([new])
+                    try bench.equal(try await bench.snapshot(key).watch.policy, policy, "the pace")
+                }
+                let all = try await bench.snapshot(key).watch
+                try bench.equal(all.acts, DeadlineActs(abandoned: .cancel), "what is to be done")
+                try bench.equal(all.goal, .final, "how far it goes")
+            }
+        },
+    ]
+
+    private static func intent(_ name: String, account: String = "acct_a") -> WatchKey {
+        WatchKey("pi_\(name)", of: AccountID(unchecked: account), kind: .paymentIntent)
+    }
+}

@@ -1,0 +1,76 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What the cluster did, minute by minute.
+    static let activity: [ConformanceCase] = [
+        ConformanceCase("what processes do in a minute is one point of the day, and one of 90 days")
+        {
+            bench in
+            let store = try bench.redis.activity
+            let first = bench.activity(polls: 3, changes: 1, lagBucket: 4)
+            let second = bench.activity(polls: 5, deliveries: 2, failures: 1, lagBucket: 4)
+            try await store.add(first)
+            try await store.add(second)
+            for span in ActivitySpan.allCases {
+                let history = try await store.history(span)
+                try bench.equal(history.points.count, span.count, "points of \(span)")
+                // A minute may have begun between the two.
+                let done = history.points.suffix(2).reduce(Activity(), +)
+                try bench.equal(done, first + second, "the sum of \(span)")
+                try bench.equal(
+                    history.points.dropLast(2).allSatisfy(\.isEmpty),
+                    true,
+                    "before, \(span)"
+                )
+            }
+        },
+        ConformanceCase("a later minute is another point, and what is older than the span is gone")
+        {
+            bench in
+            let store = try bench.redis.activity
+            let done = bench.activity(polls: 7, lagBucket: 0)
+            try await store.add(done)
+            let from = try await store.history(.day).from
+            try await bench.harness.advance(by: .seconds(120))
+            try await store.add(done)
+            let later = try await store.history(.day)
+            try bench.equal(later.from - from, .seconds(120), "the span moves")
+            try bench.equal(later.points.suffix(3).map(\.polls), [7, 0, 7], "two points")
+            try await bench.harness.advance(by: .seconds(86_400))
+            try bench.equal(
+                try await store.history(.day).points.map(\.polls).reduce(0, +),
+                0,
+                "a day later, nothing was written over"
+            )
+            try bench.equal(
+                try await store.history(.quarter).points.map(\.polls).reduce(0, +),
+                14,
+                "of the 90 days"
+            )
+            try await store.add(done)
+            try bench.equal(
+                try await store.history(.day).points.map(\.polls).reduce(0, +),
+                7,
+                "a step that is written over begins anew"
+            )
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// What a process may have done.
+    func activity(
+        polls: Int,
+        changes: Int = 0,
+        deliveries: Int = 0,
+        failures: Int = 0,
+        lagBucket: Int
+    ) -> Activity {
+        var activity = Activity()
+        (activity.polls, activity.changes) = (polls, changes)
+        (activity.deliveries, activity.failures) = (deliveries, failures)
+        activity.lag[lagBucket] = polls
+        return activity
+    }
+}

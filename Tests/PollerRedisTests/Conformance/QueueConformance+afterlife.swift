@@ -1,0 +1,204 @@
+import Poller
+import PollerRedis
+import PollerTesting
+
+private let hour = Duration.seconds(3600)
+private let day = hour * 24
+
+extension QueueConformance {
+    /// What is kept of watches that have ended, because their money may come back.
+    static let afterlife: [ConformanceCase] = [
+        ConformanceCase("what may come back is kept without its log, and hears of it") { bench in
+            let key = bench.key("card")
+            try await bench.enqueue(key, notify: ["https://a.example/"])
+            let memory = try await bench.pay(key, comesBackWithin: day * 150)
+            let before = try await bench.watches.stats()
+            try await bench.harness.advance(by: day * 31)
+            try await bench.purge(key)
+            let kept = try await bench.snapshot(key)
+            try bench.equal(kept.closed, .settled, "closed")
+            try bench.equal(kept.lastEvent, nil, "the last event")
+            try bench.equal(kept.payment?.state, .paid, "what is true of it")
+            try bench.equal(kept.payment?.amountReceived, 1099, "what has arrived")
+            try bench.equal(kept.notify.count, 1, "where to tell it")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log, [], "the log")
+            try bench.equal(try await bench.watches.stats().closed, before.closed, "counted")
+            let listed = try await bench.list(ListQuery(state: .closed, payment: .paid))
+            try bench.equal(listed.map(\.watch.key), [key], "listed")
+            try bench.equal(try await bench.harness.audit(), [], "audit")
+            try bench.equal(try await bench.due(key), [], "due")
+
+            // A dispute on day 60.
+            try await bench.harness.advance(by: day * 29)
+            try await bench.purge(key)
+            try bench.equal(try await bench.watches.hint(key, of: .money), true, "heard")
+            let lease = try await bench.take(key)
+            try bench.equal(lease.item.payment, memory, "what is remembered")
+            try bench.expect(lease.item.isReview, "it is a look at the money alone")
+            let look = bench.look(lease, [.payment(.disputed)], memory)
+            try bench.equal(try await bench.watches.commit([look]), [.done], "told")
+            let told = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(told.map(\.seq), [2], "the log")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.last?.event.seq, 2, "told to all")
+            try bench.equal(entries.last?.notify.count, 1, "where to tell it")
+            try bench.equal(try await bench.harness.audit(), [], "audit")
+
+            // What was told then is kept as long as any, and the watch until the last day is over.
+            try await bench.harness.advance(by: day * 29)
+            try await bench.purge(key)
+            let young = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(young.map(\.seq), [2], "the log of the second end")
+            try await bench.harness.advance(by: day * 60)
+            try await bench.purge(key)
+            try bench.equal(try await bench.snapshot(key).lastEvent, nil, "the log at last")
+            try await bench.harness.advance(by: day * 2)
+            try await bench.purge(key)
+            try bench.equal(try await bench.watches.snapshot(of: key), nil, "in the end")
+        },
+        ConformanceCase("nothing else is kept, and nothing longer than the afterlife") { bench in
+            let card = bench.key("card")
+            let home = bench.partition(of: card)
+            try await bench.enqueue(card)
+            _ = try await bench.pay(card, comesBackWithin: day * 400)
+            let (ideal, poison, stopped) = (bench.key("i"), bench.key("p"), bench.key("s"))
+            for (key, verdict, span) in [
+                (ideal, Verdict.close(.settled), nil), (poison, .close(.dead), day * 150),
+            ] {
+                try await bench.enqueue(key)
+                _ = try await bench.pay(key, verdict, comesBackWithin: span)
+            }
+            try await bench.enqueue(stopped)
+            _ = try await bench.pay(stopped, .next(after: hour), comesBackWithin: day * 150)
+            _ = try await bench.watches.cancel(stopped)
+            try await bench.harness.advance(by: day * 31)
+            try await bench.purge(card)
+            for key in [ideal, poison, stopped] {
+                let kept = try await bench.watches.snapshot(of: key)
+                try bench.equal(kept, nil, "\(key.source)")
+            }
+            try bench.equal(try await bench.watches.stats().quarantined, 0, "in quarantine")
+            try await bench.harness.advance(by: day * 148)
+            try await bench.purge(card)
+            _ = try await bench.snapshot(card)
+            try await bench.harness.advance(by: day * 2)
+            try await bench.purge(card)
+            try bench.equal(try await bench.watches.snapshot(of: card), nil, "after 180 days")
+
+            // Where there is to be no afterlife all is forgotten alike.
+            try await bench.enqueue(card)
+            _ = try await bench.pay(card, comesBackWithin: day * 400)
+            try await bench.harness.advance(by: day * 31)
+            while try await bench.watches.purge(partition: home, retention: day * 30) {}
+            try bench.equal(try await bench.watches.snapshot(of: card), nil, "without one")
+        },
+        ConformanceCase("what was kept counts on when it is watched anew") { bench in
+            let key = bench.key("card")
+            try await bench.enqueue(key)
+            _ = try await bench.pay(key, comesBackWithin: day * 150)
+            try await bench.harness.advance(by: day * 31)
+            try await bench.purge(key)
+            let result = try await bench.enqueue(key)
+            try bench.equal([result.run, result.seq], [2, 1], "run and seq")
+            _ = try await bench.commit(try await bench.take(key), .close(.settled), status: "b")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.seq), [2], "the log")
+            try bench.equal(try await bench.harness.audit(), [], "audit")
+            // Of this run no payment is remembered.
+            try await bench.harness.advance(by: day * 31)
+            try await bench.purge(key)
+            try bench.equal(try await bench.watches.snapshot(of: key), nil, "in the end")
+        },
+    ]
+
+    /// How long an order is kept.
+    static let orderAfterlife: [ConformanceCase] = [
+        ConformanceCase("an order is kept for as long as the money of its tries may come back") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let now = try await bench.take(key).claimedAt
+            let book = OrderBook(try bench.redis.store)
+            for (name, method) in [("A1", "card"), ("A2", "ideal")] {
+                let payment = Payment(
+                    state: .paid,
+                    amount: 1099,
+                    amountReceived: 1099,
+                    method: PaymentMethod(method),
+                    paidAt: now
+                )
+                _ = try await book.note(
+                    Event(
+                        bench.watch(name, of: name),
+                        of: .payment(.paid),
+                        payment: payment,
+                        polledAt: now
+                    )
+                )
+            }
+            _ = try await bench.watches.cancel(key)
+            let order = bench.order("A1")
+            try await bench.harness.advance(by: day * 31)
+            try await bench.purge(order.watch)
+            let kept = try await bench.redis.store.order(order)
+            try bench.equal(kept?.members.count, 1, "its tries")
+            try bench.equal(try await bench.redis.store.order(bench.order("A2")), nil, "another")
+            let query = OrderQuery(account: order.account)
+            try bench.equal(try await bench.redis.store.orders(query).items.count, 1, "listed")
+            try await bench.harness.advance(by: day * 121)
+            try await bench.purge(order.watch)
+            try bench.equal(try await bench.redis.store.order(order), nil, "in the end")
+        }
+    ]
+}
+
+extension ConformanceBench {
+    /// Purges the partition of a watch as a cluster does by default.
+    fileprivate func purge(_ key: WatchKey) async throws {
+        let home = partition(of: key)
+        // Whoever claims keeps the store's clock known.
+        _ = try await claim(in: home)
+        while try await watches.purge(
+            partition: home,
+            retention: day * 30,
+            afterlife: RetentionSpans.afterlifeStandard
+        ) {}
+    }
+
+    /// Commits a look that has seen money, which may come back within a span; what is remembered of it.
+    fileprivate func pay(
+        _ key: WatchKey,
+        _ verdict: Verdict = .close(.settled),
+        comesBackWithin span: Duration?
+    ) async throws -> PaymentMemory {
+        let lease = try await take(key)
+        let memory = PaymentMemory(
+            object: "abc-_1",
+            payment: "k3f9a2",
+            money: money,
+            newsUntil: span.map { lease.claimedAt + $0 }
+        )
+        let commit = look(lease, [.status], memory, verdict)
+        try equal(try await watches.commit([commit]), [.done], "the commit that sees money")
+        return memory
+    }
+
+    /// The commit of a look, with when it was made.
+    fileprivate func look(
+        _ lease: Lease<Watch>,
+        _ subjects: [EventSubject],
+        _ memory: PaymentMemory,
+        _ verdict: Verdict = .close(.settled)
+    ) -> Commit<WatchChange> {
+        let commit = news(lease, subjects, verdict, memory)
+        var state = commit.change.state
+        state.lastPolledAt = lease.claimedAt
+        let change = WatchChange(state: state, payment: memory, events: commit.change.events)
+        return Commit(ref: commit.ref, verdict: verdict, change: change)
+    }
+}

@@ -1,0 +1,75 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let charging: [ConformanceCase] = [
+        ConformanceCase("an order to charge goes to the worker, with the secret or without") {
+            bench in
+            let order = try ChargeOrder(amount: 5, note: "a \"b\"", metadata: ["order": "4711"])
+            let secret = ClientSecret(unchecked: "src_1_client_secret_x")
+            for (name, known) in [("1", secret), ("2", nil)] {
+                let key = bench.key(name)
+                let new = try NewWatch(key: key, clientSecret: known, charge: order)
+                _ = try await bench.watches.enqueue([new])
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.charge, order, "the order")
+                try bench.equal(lease.item.clientSecret, known, "the secret")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.watch.charge, order, "the order as it is read")
+                try bench.equal(snapshot.watch.clientSecret, known, "the secret as it is read")
+            }
+        },
+        ConformanceCase("the first order to charge holds, whoever joins, until a restart") {
+            bench in
+            let key = bench.key("1")
+            let first = try ChargeOrder(amount: 1)
+            let second = try ChargeOrder(amount: 2)
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.charge, nil, "at first")
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: first)])
+            try bench.equal(try await bench.snapshot(key).watch.charge, first, "after a join")
+            let secret = ClientSecret(unchecked: "s_1")
+            let more = try NewWatch(key: key, clientSecret: secret, charge: second)
+            _ = try await bench.watches.enqueue([more])
+            try await bench.enqueue(key)
+            let joined = try await bench.snapshot(key).watch
+            try bench.equal(joined.charge, first, "after another order")
+            try bench.equal(joined.clientSecret, secret, "the secret that came with it")
+            _ = try await bench.watches.cancel(key)
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
+        },
+        ConformanceCase("an order to charge nothing is kept until somebody orders more") { bench in
+            let key = bench.key("1")
+            for (order, holds) in [
+                (ChargeOrder.nothing, ChargeOrder.nothing), (nil, .nothing), (.nothing, .nothing),
+                (.whole, .whole), (.nothing, .whole),
+            ] {
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: order)])
+                try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")
+            }
+        },
+        ConformanceCase("how far a charge has come survives the store, and what was seen beside") {
+            bench in
+            let key = bench.key("1")
+            let id = ChargeID(unchecked: "ch_3P0000000000000000000000")
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
+            for (progress, detail) in [
+                (ChargeProgress.none, ""), (.none, "1a2b3c4"), (.doubtful, ""),
+                (.pending(id), "1a2b3c4"), (.succeeded(id), ""), (.failed, "1a2b3c4"),
+            ] {
+                let lease = try await bench.take(key)
+                var state = lease.item.state
+                state.charge = progress
+                state.detail = detail
+                let change = WatchChange(state: state)
+                let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+                _ = try await bench.watches.commit([commit])
+                let kept = try await bench.snapshot(key).watch
+                try bench.equal(kept.state.charge, progress, "the progress")
+                try bench.equal(kept.state.detail, detail, "the detail")
+                try bench.equal(kept.charge, .whole, "the order")
+            }
+        },
+    ]
+}

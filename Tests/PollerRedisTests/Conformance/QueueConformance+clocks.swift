@@ -1,0 +1,195 @@
+import Poller
+import PollerTesting
+
+/// The server's clock is set back or forward, by hand or by a failover to another machine.
+extension QueueConformance {
+    private static let hour = Duration.seconds(3600)
+    private static let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 8)
+
+    static let clocks: [ConformanceCase] = [
+        ConformanceCase("a clock set back keeps no new watch and no hint from being served") {
+            bench in
+            let keys = bench.keys(0..<2)
+            let home = bench.partition(of: keys[0])
+            try await bench.enqueue(keys[0])
+            let served = try await bench.claim(in: home, lane: limit).leases
+            _ = try await bench.commit(try bench.some(served.first, "a lease"), .next(after: hour))
+            try await bench.harness.step(by: .zero - hour)
+            try await bench.enqueue(keys[1])
+            try await bench.advance(ms: 100)
+            let new = try await bench.claim(in: home, lane: limit)
+            try bench.equal(new.leases.map(\.item.key), [keys[1]], "after the step")
+            _ = try await bench.watches.hint(keys[0])
+            try await bench.advance(ms: 100)
+            let hinted = try await bench.claim(in: home, lane: limit)
+            try bench.equal(hinted.leases.map(\.item.key), [keys[0]], "after the hint")
+        },
+        ConformanceCase("what waits is due after the same span when the clock is set back") {
+            bench in
+            let key = bench.key("a")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .next(after: .seconds(10)))
+            try await bench.harness.step(by: .zero - hour)
+            let early = try await bench.claim(in: bench.partition(of: key))
+            try bench.equal(early.leases.count, 0, "leases at once")
+            try bench.equal(early.nextReady, early.now + .seconds(10), "next ready")
+            let waiting = try await bench.waiting(key)
+            try bench.equal(waiting.due, early.now + .seconds(10), "due")
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.nextPollAt, early.now + .seconds(10), "next poll")
+            try await bench.advance(ms: 10_000)
+            let late = try await bench.take(key)
+            try bench.equal(late.due, late.claimedAt, "due when it was taken")
+        },
+        ConformanceCase("a lease ends after the same span when the clock is set back") { bench in
+            let key = bench.key("a")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            try await bench.harness.step(by: .zero - hour)
+            try bench.equal(try await bench.due(key), [], "due during the lease")
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            let claim = try await bench.claim(in: bench.partition(of: key))
+            try bench.equal(claim.recovered, 1, "leases put back")
+            let stale = try await bench.commit(lease, .next(after: .zero))
+            try bench.equal(stale, .leaseLost, "the commit under the old lease")
+        },
+        ConformanceCase("a hold and a slowing last the same span when the clock is set back") {
+            bench in
+            let keys = bench.keys(0..<2)
+            try await bench.enqueue(keys)
+            try await bench.attempt(keys[0], .slow(.seconds(5)))
+            try await bench.harness.step(by: .zero - hour)
+            let home = bench.partition(of: keys[0])
+            let held = try await bench.claim(in: home)
+            try bench.equal(held.leases.count, 0, "leases while held")
+            let report = try await bench.report(keys[0])
+            try bench.equal(report.heldUntil, held.now + .seconds(5), "held until")
+            try await bench.advance(ms: 5000)
+            try bench.equal(try await bench.claim(in: home).leases.count, 2, "leases after it")
+        },
+        ConformanceCase("a clock that is set back again and again freezes nothing") { bench in
+            let key = bench.key("a")
+            try await bench.enqueue(key)
+            for _ in 0..<5 {
+                let lease = try await bench.take(key)
+                _ = try await bench.commit(lease, .next(after: .seconds(1)))
+                try await bench.harness.step(by: .seconds(-600))
+                try bench.equal(try await bench.due(key), [], "due at once")
+                try await bench.advance(ms: 1000)
+            }
+            _ = try await bench.take(key)
+        },
+        ConformanceCase("a clock set forward forgets nothing by itself") { bench in
+            let day = Duration.seconds(86_400)
+            let key = bench.key("a")
+            let home = bench.partition(of: key)
+            try await bench.enqueue(key)
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .close(.settled),
+                status: "consumed"
+            )
+            try await bench.harness.step(by: day * 40)
+            _ = try await bench.watches.purge(partition: home, retention: day * 30)
+            _ = try await bench.snapshot(key)
+            _ = try await bench.claim(in: home)
+            _ = try await bench.watches.purge(partition: home, retention: day * 30)
+            _ = try await bench.snapshot(key)
+            try await bench.harness.advance(by: day * 31)
+            _ = try await bench.watches.purge(partition: home, retention: day * 30)
+            let gone = try await bench.watches.snapshot(of: key)
+            try bench.equal(gone, nil, "what is left once the retention has passed")
+        },
+        ConformanceCase("a clock set forward expires nothing by itself") { bench in
+            let key = bench.key("a")
+            try await bench.enqueue(key, timeout: hour)
+            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
+            try await bench.advance(ms: 600_000)
+            let early = try await bench.snapshot(key).watch.deadline
+            try await bench.harness.step(by: hour * 24)
+            let expired = try await bench.expire(key)
+            try bench.equal(expired, .done, "the commit that expires it")
+            let open = try await bench.snapshot(key)
+            try bench.equal(open.closed, nil, "closed")
+            try bench.equal(open.watch.seq, 0, "events")
+            let later = open.watch.deadline - early
+            try bench.expect(abs((later - hour * 24).ms) < 1000, "deadline later by \(later)")
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.expire(key)
+            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
+        },
+        ConformanceCase("a clock set forward and back again leaves no gap behind") { bench in
+            let key = bench.key("a")
+            let home = bench.partition(of: key)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.step(by: hour * 8760)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.step(by: .zero - hour * 8760)
+            _ = try await bench.claim(in: home)
+            try await bench.enqueue(key, timeout: hour)
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.expire(key)
+            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in its time")
+            try await bench.harness.advance(by: hour * 24 * 31)
+            _ = try await bench.watches.purge(partition: home, retention: hour * 24 * 30)
+            let gone = try await bench.watches.snapshot(of: key)
+            try bench.equal(gone, nil, "what is left once the retention has passed")
+        },
+        ConformanceCase("what was enqueued while the clock was behind has its span and no more") {
+            bench in
+            let key = bench.key("a")
+            _ = try await bench.claim(in: bench.partition(of: key))
+            try await bench.harness.step(by: .zero - hour * 720)
+            try await bench.enqueue(key, timeout: hour)
+            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
+            try await bench.harness.advance(by: hour / 2)
+            try await bench.harness.step(by: hour * 720)
+            _ = try await bench.expire(key)
+            let open = try await bench.snapshot(key)
+            let now = try await bench.report(key).now
+            let left = open.watch.deadline - now
+            try bench.expect(left <= hour, "it has \(left) left")
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.expire(key)
+            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
+        },
+        ConformanceCase("what nobody saw pass does not count against an endpoint") { bench in
+            let mark = try bench.mark("a")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            let failed = Commit(
+                ref: lease.ref,
+                verdict: .next(after: .zero),
+                change: DeliveryChange(state: lease.item.state),
+                signal: .failing
+            )
+            _ = try await bench.deliveries.commit([failed])
+            try await bench.advance(ms: 1000)
+            try await bench.harness.step(by: hour * 240)
+            let again = try await bench.take(mark)
+            let trouble = try bench.some(again.trouble, "trouble")
+            let span = again.claimedAt - trouble.since
+            try bench.expect(span < .seconds(10), "it has failed for \(span)")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Claims a watch, whose lease is the only one, and closes it as expired.
+    fileprivate func expire(_ key: WatchKey) async throws -> CommitResult {
+        let lease = try await take(key)
+        let event = Event(
+            lease.item,
+            status: lease.item.state.status,
+            final: true,
+            closed: .expired,
+            polledAt: lease.claimedAt
+        )
+        let change = WatchChange(state: lease.item.state, event: event)
+        let commit = Commit(ref: lease.ref, verdict: .close(.expired), change: change)
+        return try some(try await watches.commit([commit]).first, "a result of commit")
+    }
+}

@@ -1,0 +1,179 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let committing: [ConformanceCase] = [
+        ConformanceCase("a commit stores state and error; the next clears the error") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let state = WatchState(
+                status: SourceStatus(unchecked: "pending"),
+                attempts: 7,
+                step: 3,
+                failures: 2,
+                lastPolledAt: Timestamp(ms: 1_795_165_200_123)
+            )
+            let lease = try await bench.take(key)
+            let change = WatchChange(state: state, lastError: "503: try later | \"soon\"\n")
+            let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+            try bench.equal(try await bench.watches.commit([commit]), [.done], "commit")
+            let stored = try await bench.snapshot(key)
+            try bench.equal(stored.watch.state, state, "state")
+            try bench.equal(stored.lastError, "503: try later | \"soon\"\n", "error")
+            let again = try await bench.take(key)
+            try bench.equal(again.item.state, state, "the state the next worker sees")
+            _ = try await bench.commit(again, .next(after: .zero))
+            try bench.equal(try await bench.snapshot(key).lastError, nil, "error")
+        },
+        ConformanceCase("a hint during the lease makes the watch due at the commit") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            try bench.equal(try await bench.watches.hint(key), true, "hint")
+            try await bench.advance(ms: 200)
+            _ = try await bench.commit(lease, .next(after: .seconds(3600)))
+            let again = try await bench.take(key)
+            try bench.equal(again.due, again.claimedAt, "due")
+            _ = try await bench.commit(again, .next(after: .seconds(3600)))
+            try bench.equal(try await bench.due(key), [], "due after one more look")
+        },
+        ConformanceCase("a close closes whatever came during the lease") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.watches.hint(key)
+            try await bench.enqueue(key)
+            _ = try await bench.commit(lease, .close(.gone))
+            try bench.equal(try await bench.snapshot(key).closed, .gone, "closed")
+            try bench.equal(try await bench.due(key), [], "due")
+        },
+        ConformanceCase("every closing reason is kept") { bench in
+            for reason in ClosedReason.allCases {
+                let key = bench.key("\(reason)")
+                try await bench.enqueue(key)
+                let lease = try await bench.take(key)
+                _ = try await bench.commit(lease, .close(reason))
+                try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+            }
+        },
+        ConformanceCase("an event is kept in the log and put in the outbox, byte for byte") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, notify: ["https://a.example/", "mailto:a@b.example"])
+            let lease = try await bench.take(key)
+            let commit = bench.poll(lease, .next(after: .zero), status: "chargeable")
+            let event = try bench.some(commit.change.event, "the event")
+            _ = try await bench.watches.commit([commit])
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.json), [event.json], "log")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), [event.json], "outbox")
+            try bench.equal(
+                entries.first?.notify.map(\.description),
+                ["https://a.example/", "mailto:a@b.example"],
+                "where to tell it"
+            )
+            try bench.equal(try await bench.snapshot(key).lastEvent?.id, event.id, "last event")
+        },
+        ConformanceCase("seq is gapless over changes, runs and cancellations") { bench in
+            let key = bench.key("1")
+            try await bench.record(key, ["pending", "chargeable"])
+            _ = try await bench.watches.cancel(key)
+            try await bench.record(key, ["pending"])
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.seq), [1, 2, 3, 4], "seq")
+            try bench.equal(log.map(\.run), [1, 1, 1, 2], "run")
+        },
+        ConformanceCase("an event out of turn is corrupt and nothing of the batch is kept") {
+            bench in
+            let keys = [bench.key("1"), bench.key("2")]
+            for key in keys { try await bench.enqueue(key) }
+            let leases = try await bench.claim(in: bench.partition(of: keys[0])).leases
+            let good = bench.poll(leases[0], .next(after: .zero), status: "pending")
+            let ahead = Watch(
+                leases[1].item.key,
+                createdAt: leases[1].claimedAt,
+                deadline: leases[1].endsAt,
+                seq: 5
+            )
+            let event = Event(
+                ahead,
+                status: SourceStatus(unchecked: "failed"),
+                polledAt: leases[1].claimedAt
+            )
+            let bad = Commit(
+                ref: leases[1].ref,
+                verdict: .next(after: .zero),
+                change: WatchChange(state: WatchState(attempts: 9), event: event)
+            )
+            try await bench.outOfOrder("event 6 after 0") {
+                _ = try await bench.watches.commit([good, bad])
+            }
+            for key in keys {
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.watch.seq, 0, "seq")
+                try bench.equal(snapshot.watch.state.attempts, 0, "attempts")
+            }
+            try bench.equal(try await bench.watches.stats().outbox, 0, "events recorded")
+            let result = try await bench.watches.commit([good])
+            try bench.equal(result, [.done], "the good one alone")
+        },
+        ConformanceCase("the log keeps the last 100 events") { bench in
+            let key = bench.key("1")
+            try await bench.record(key, (1...105).map { "s\($0)" })
+            let log = try await bench.watches.events(of: key, after: 0, limit: 500)
+            try bench.equal(log.map(\.seq), Array(6...105), "seq of the events kept")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 105, "seq of the watch")
+        },
+        ConformanceCase("the log is read after a seq and up to a limit, oldest first") { bench in
+            let key = bench.key("1")
+            try await bench.record(key, ["a", "b", "c", "d", "e"])
+            let some = try await bench.watches.events(of: key, after: 1, limit: 3)
+            try bench.equal(some.map(\.seq), [2, 3, 4], "seq")
+            let none = try await bench.watches.events(of: key, after: 5, limit: 3)
+            try bench.equal(none.map(\.seq), [], "seq after the last")
+        },
+        ConformanceCase("a hold keeps the whole lane closed for its span") { bench in
+            let keys = [bench.key("1"), bench.key("2")]
+            let home = bench.partition(of: keys[0])
+            for key in keys { try await bench.enqueue(key) }
+            let lease = try bench.some(
+                try await bench.claim(in: home, limit: 1).leases.first,
+                "a lease"
+            )
+            _ = try await bench.commit(lease, .next(after: .zero), signal: .hold(.seconds(3)))
+            let closed = try await bench.claim(in: home)
+            try bench.equal(closed.leases.count, 0, "leases while held")
+            try bench.equal(closed.nextReady, closed.now + .seconds(3), "next ready")
+            try await bench.advance(ms: 2999)
+            try bench.equal(try await bench.claim(in: home).leases.count, 0, "1 ms early")
+            try await bench.advance(ms: 1)
+            try bench.equal(try await bench.claim(in: home).leases.count, 2, "after the hold")
+        },
+        ConformanceCase("a shorter hold does not shorten a longer one") { bench in
+            let keys = [bench.key("1"), bench.key("2")]
+            let home = bench.partition(of: keys[0])
+            for key in keys { try await bench.enqueue(key) }
+            let leases = try await bench.claim(in: home).leases
+            _ = try await bench.commit(leases[0], .next(after: .zero), signal: .hold(.seconds(5)))
+            _ = try await bench.commit(leases[1], .next(after: .zero), signal: .hold(.seconds(1)))
+            try await bench.advance(ms: 4999)
+            try bench.equal(try await bench.claim(in: home).leases.count, 0, "within the first")
+            try await bench.advance(ms: 1)
+            try bench.equal(try await bench.claim(in: home).leases.count, 2, "after the first")
+        },
+        ConformanceCase("a hold of a stale commit holds nothing") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let old = try await bench.take(key)
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.commit(old, .next(after: .zero), signal: .hold(.seconds(60)))
+            try await bench.enqueue(key)
+            _ = try await bench.take(key)
+        },
+    ]
+}

@@ -1,0 +1,207 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let deliveries: [ConformanceCase] = [
+        ConformanceCase("a mark makes a delivery that starts at the beginning, due now") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            try bench.equal(
+                lease.item,
+                Delivery(
+                    endpoint: mark.endpoint,
+                    url: mark.url,
+                    watch: mark.watch,
+                    state: DeliveryState()
+                ),
+                "the delivery"
+            )
+            try bench.equal(lease.lane, LaneID(endpoint: mark.endpoint), "lane")
+            try bench.equal(
+                lease.ref.id,
+                Delivery.id(endpoint: mark.endpoint, watch: mark.watch),
+                "id"
+            )
+            try bench.equal(lease.due, lease.claimedAt, "due")
+        },
+        ConformanceCase("marking again and again is one delivery") { bench in
+            let mark = try bench.mark("1")
+            for _ in 0..<3 { try await bench.deliveries.mark([mark, mark]) }
+            _ = try await bench.take(mark)
+            try bench.equal(try await bench.deliveries.stats().leased, 1, "leased")
+            try bench.equal(try await bench.deliveries.stats().pending, 0, "pending")
+        },
+        ConformanceCase("a rested delivery that is marked goes on from its cursor") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            let state = DeliveryState(cursor: 4, failures: 0, attempts: 6)
+            try bench.equal(try await bench.commit(lease, .rest, state), .done, "commit")
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases while it rests")
+            try bench.equal(try await bench.deliveries.stats().closed, 1, "closed")
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.state, state, "state")
+        },
+        ConformanceCase("all that a delivery remembers is there in its next turn") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let now = try await bench.take(mark)
+            let state = DeliveryState(
+                cursor: 9,
+                failures: 2,
+                attempts: 30,
+                retryAt: now.claimedAt,
+                failedSince: now.claimedAt + .seconds(-60),
+                escalated: 8,
+                dead: [3, 5],
+                again: [5],
+                told: "aB-_09",
+                owed: [8, 9]
+            )
+            _ = try await bench.commit(now, .next(after: .zero), state)
+            let next = try await bench.take(mark)
+            try bench.equal(next.item.state, state, "state")
+            let plain = DeliveryState(cursor: 9, attempts: 30, told: "aB-_09")
+            _ = try await bench.commit(next, .rest, plain)
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.state, plain, "without trouble")
+        },
+        ConformanceCase("a mark during the lease wins over rest") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            try await bench.deliveries.mark([mark])
+            let state = DeliveryState(cursor: 1, attempts: 1)
+            try bench.equal(try await bench.commit(lease, .rest, state), .done, "commit")
+            let again = try await bench.take(mark)
+            try bench.equal(again.item.state, state, "state")
+            _ = try await bench.commit(again, .rest, state)
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases after one more")
+        },
+        ConformanceCase("a mark makes a delivery that waits due now") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            let state = DeliveryState(cursor: 2, failures: 1, attempts: 3)
+            _ = try await bench.commit(lease, .next(after: .seconds(1800)), state)
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases while it waits")
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.state, state, "state")
+        },
+        ConformanceCase("a delivery is tried again when its wait is over") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            let state = DeliveryState(failures: 1, attempts: 1)
+            _ = try await bench.commit(lease, .next(after: .seconds(5)), state)
+            try await bench.advance(ms: 4999)
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "1 ms early")
+            try await bench.advance(ms: 1)
+            try bench.equal(try await bench.take(mark).item.state, state, "state")
+        },
+        ConformanceCase("a delivery's stale commit is refused, its repeated one taken") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let old = try await bench.take(mark)
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            let new = try await bench.take(mark, owner: ConformanceBench.bert)
+            let stale = try await bench.commit(old, .rest, DeliveryState(cursor: 9))
+            try bench.equal(stale, .leaseLost, "the stale commit")
+            for _ in 0..<2 {
+                let result = try await bench.commit(new, .rest, DeliveryState(cursor: 1))
+                try bench.equal(result, .done, "the valid commit")
+            }
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.state.cursor, 1, "cursor")
+        },
+        ConformanceCase("a released delivery is due as before") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            try bench.equal(try await bench.deliveries.release([lease.ref]), [.done], "release")
+            try bench.equal(try await bench.take(mark).due, lease.due, "due")
+        },
+        ConformanceCase("each endpoint is a lane: a slow one keeps no other waiting") { bench in
+            let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            let slow = try (0..<20).map { try bench.mark("\($0)", "slow.example") }
+            let fast = try bench.mark("1", "fast.example")
+            try await bench.deliveries.mark(slow)
+            try await bench.advance(ms: 5)
+            try await bench.deliveries.mark([fast])
+            var leases: [Lease<Delivery>] = []
+            for partition in 0..<bench.deliveries.partitions {
+                leases += try await bench.deliveries.claim(
+                    ClaimRequest(
+                        partition: partition,
+                        limit: 10,
+                        owner: ConformanceBench.anna,
+                        lease: ConformanceBench.lease,
+                        lane: one
+                    )
+                ).leases
+            }
+            let endpoints = leases.map(\.item.endpoint)
+            try bench.equal(endpoints.count, 2, "leases")
+            try bench.equal(Set(endpoints), [slow[0].endpoint, fast.endpoint], "endpoints")
+        },
+        ConformanceCase("the same URL and source under two accounts are two deliveries") { bench in
+            let url = try NotifyURL("https://a.example/hook")
+            let marks = ["acct_a", "acct_b"].map {
+                DeliveryMark(url: url, watch: bench.key("1", account: $0))
+            }
+            try await bench.deliveries.mark(marks)
+            let counts = try await bench.deliveries.stats()
+            try bench.equal([counts.pending, counts.overdue, counts.lanes], [2, 2, 2], "counts")
+        },
+        ConformanceCase("a delivery that rested for long is forgotten") { bench in
+            let rested = try bench.mark("1")
+            let waiting = try bench.mark("2")
+            try await bench.deliveries.mark([rested])
+            _ = try await bench.commit(try await bench.take(rested), .rest, DeliveryState())
+            try await bench.deliveries.mark([waiting])
+            try await bench.advance(ms: 2000)
+            for partition in 0..<bench.deliveries.partitions {
+                while try await bench.deliveries.purge(
+                    partition: partition,
+                    retention: .seconds(1)
+                ) {}
+            }
+            let stats = try await bench.deliveries.stats()
+            try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
+        },
+        ConformanceCase("marks are noted to be whole in the history that wrote them alone") {
+            bench in
+            let first = try await bench.deliveries.standing(partition: 1)
+            try bench.equal(first.noted, nil, "noted in a new store")
+            try bench.expect(!first.history.isEmpty, "it names no history")
+            let instant = Timestamp(ms: 1_700_000_000_000)
+            try await bench.deliveries.note(partition: 1, whole: instant, in: "abc")
+            try bench.equal(
+                try await bench.deliveries.standing(partition: 1).noted,
+                nil,
+                "noted in another history"
+            )
+            try await bench.deliveries.note(partition: 1, whole: instant, in: first.history)
+            try bench.equal(
+                try await bench.deliveries.standing(partition: 1),
+                MarkStanding(history: first.history, noted: first.history, whole: instant),
+                "noted in this one"
+            )
+            let other = try await bench.deliveries.standing(partition: 2)
+            try bench.equal(other.noted, nil, "noted in another partition")
+        },
+        ConformanceCase("a wake comes when a delivery is marked") { bench in
+            let mark = try bench.mark("1")
+            let home = bench.harness.partition(of: LaneID(endpoint: mark.endpoint))
+            let stream = bench.deliveries.wakes()
+            try await bench.hears(home, from: stream, "a wake") {
+                _ = try await bench.claim(mark)
+                for lease in try await bench.claim(mark).leases {
+                    _ = try await bench.commit(lease, .rest, DeliveryState())
+                }
+                try await bench.deliveries.mark([mark])
+            }
+        },
+    ]
+}

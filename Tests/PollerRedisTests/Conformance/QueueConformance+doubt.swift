@@ -1,0 +1,92 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What stores must do about answers that say nothing of a payment.
+    static let doubt: [ConformanceCase] = [
+        ConformanceCase("answers that make no sense open the circuit as denials do") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            for _ in 0..<12 { try await bench.attempt(keys[0], .stillGarbled) }
+            let alone = try await bench.report(keys[0])
+            try bench.equal(alone.circuit, .closed, "circuit after one item's")
+            try bench.equal(alone.failures, 0, "failures")
+            try bench.equal(alone.lastFailure, .erring, "what it met")
+            for _ in 0..<9 { try await bench.attempt(keys[0], .garbled) }
+            try bench.equal(try await bench.report(keys[0]).circuit, .closed, "after nine")
+            var holds: [Int64?] = []
+            for signal in [LaneSignal.garbled, .stillGarbled, .denied, .garbled] {
+                try await bench.attempt(keys[0], signal)
+                let report = try await bench.report(keys[0])
+                try bench.equal(report.circuit, .open, "circuit")
+                holds.append(report.heldUntil.map { ($0 - report.now).ms })
+                try await bench.advance(ms: 2000)
+            }
+            try bench.equal(holds, [1000, 1000, 1000, 1000], "holds")
+            try await bench.attempt(keys[0], .fine)
+            let well = try await bench.report(keys[0])
+            try bench.equal(well.circuit, .closed, "circuit after an answer")
+            try bench.equal(well.lastFailure, nil, "what it meets then")
+        },
+        ConformanceCase("a claim says that the circuit of its lane is open") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            for _ in 0..<9 { try await bench.attempt(keys[0], .erring) }
+            let before = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
+            let last = try bench.some(before.leases.first, "a lease")
+            try bench.equal(last.trouble, nil, "trouble before the circuit opens")
+            try await bench.signal(last, .erring)
+            try await bench.advance(ms: 1000)
+            let probes = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
+            let probe = try bench.some(probes.leases.first, "a probe")
+            try bench.equal(probe.trouble?.isProbed, true, "trouble of a probe")
+            try await bench.signal(probe, .fine)
+            let after = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
+            try bench.equal(after.leases.first?.trouble, nil, "trouble after an answer")
+        },
+        ConformanceCase("a hint opens what is dead as not understood, and it goes on") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, timeout: .seconds(3600))
+            try await bench.misunderstood(try await bench.take(key))
+            try bench.equal(try await bench.snapshot(key).closed, .dead, "closed")
+            try bench.equal(try await bench.watches.stats().quarantined, 1, "in quarantine")
+            try await bench.advance(ms: 7_200_000)
+            try bench.equal(try await bench.watches.hint(key), true, "hint")
+            try bench.equal(try await bench.watches.stats().quarantined, 0, "left there")
+            let lease = try await bench.take(key)
+            let watch = lease.item
+            try bench.equal(watch.run, 2, "run")
+            try bench.equal(watch.reopenedSeq, nil, "whether it is there for a look alone")
+            try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
+            try bench.equal(watch.state.status?.description, "pending", "what it knows")
+            try bench.equal(watch.state.streak, ConformanceBench.streak, "its streak")
+            // A hint that comes while it is given up again counts as well.
+            _ = try await bench.watches.hint(key)
+            try await bench.misunderstood(lease)
+            try bench.equal(try await bench.snapshot(key).closed, nil, "closed over a hint")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Since when the answers about an object make no sense.
+    fileprivate static let streak = AnswerStreak(
+        .malformed,
+        since: Timestamp(ms: 1_700_000_000_000)
+    )
+
+    /// Closes a watch as dead because no answer about it was understood.
+    fileprivate func misunderstood(_ lease: Lease<Watch>) async throws {
+        let plain = poll(lease, .close(.dead), status: "pending")
+        var state = plain.change.state
+        (state.malformed, state.streak) = (5, Self.streak)
+        let commit = Commit(
+            ref: lease.ref,
+            verdict: .close(.dead),
+            change: WatchChange(state: state, events: plain.change.events)
+        )
+        let result = try some(try await watches.commit([commit]).first, "a result of commit")
+        try equal(result, .done, "the close as dead")
+    }
+}

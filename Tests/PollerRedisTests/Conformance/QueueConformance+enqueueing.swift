@@ -1,0 +1,266 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let enqueueing: [ConformanceCase] = [
+        ConformanceCase("a source watched anew after it was forgotten has events of its own") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let day = 86_400_000
+            // Beyond the time in which the first releases recorded.
+            try await bench.advance(ms: 60 * day)
+            var ids: [EventID] = []
+            for _ in 0..<2 {
+                try bench.equal(try await bench.enqueue(key).outcome, .created, "outcome")
+                let lease = try await bench.take(key)
+                _ = try await bench.commit(lease, .close(.settled), status: "consumed")
+                let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+                try bench.equal(log.map(\.seq), [1], "seq")
+                ids += log.map(\.id)
+                try await bench.advance(ms: 45 * day)
+                // Only time that a claim has seen pass makes anything older.
+                try bench.equal(try await bench.claim(in: home).leases.count, 0, "leases")
+                try await bench.advance(ms: 2000)
+                while try await bench.watches.purge(partition: home, retention: .seconds(1)) {}
+            }
+            try bench.equal(Set(ids).count, 2, "different ids of \(ids)")
+        },
+        ConformanceCase("a new watch is created with run 1 and is due at once") { bench in
+            let key = bench.key("1")
+            let result = try await bench.enqueue(key)
+            try bench.equal(
+                result,
+                EnqueueResult(key: key, outcome: .created, run: 1, seq: 0),
+                "the result"
+            )
+            let lease = try await bench.take(key)
+            try bench.equal(lease.due, lease.claimedAt, "due")
+            try bench.equal(lease.item.state, WatchState(), "the state nobody has looked at")
+        },
+        ConformanceCase("a watch carries what it was enqueued with to its worker") { bench in
+            let key = bench.key("1", kind: .paymentIntent)
+            let secret = ClientSecret(unchecked: "src_1_client_secret_x")
+            let new = try NewWatch(
+                key: key,
+                policy: .interactive,
+                timeout: .seconds(90),
+                notify: [try NotifyURL("mailto:a@b.example")],
+                clientSecret: secret,
+                metadata: #"{"order":"6735"}"#
+            )
+            _ = try await bench.watches.enqueue([new])
+            let lease = try await bench.take(key)
+            try bench.equal(lease.item.key, key, "key")
+            try bench.equal(lease.lane, key.lane, "lane")
+            try bench.equal(lease.item.policy, .interactive, "policy")
+            try bench.equal(lease.item.clientSecret, secret, "client secret")
+            try bench.equal(lease.item.createdAt, lease.claimedAt, "created at")
+            try bench.equal(lease.item.deadline, lease.claimedAt + .seconds(90), "deadline")
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
+            try bench.equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
+        },
+        ConformanceCase("what a watch carries is the same whether it is short or long") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let path = String(repeating: "path/", count: 14)
+            let texts = [
+                (
+                    "https://shop.example/hook", #"{"order":"1","customer":"Jos\u00e9"}"#,
+                    "src_1_secret_a"
+                ),
+                ("https://shop.example/\(path)", "{\"order\":\"\(path)\"}", path + path),
+                (
+                    "mailto:a@shop.example.com", #"{"order_id":"3","name":"}\""}"#,
+                    "src_client_secret_b"
+                ),
+            ]
+            var urls: [String] = []
+            for (number, (url, metadata, secret)) in texts.enumerated() {
+                urls.append(url)
+                let new = try NewWatch(
+                    key: key,
+                    notify: [try NotifyURL(url)],
+                    clientSecret: ClientSecret(unchecked: secret),
+                    metadata: metadata
+                )
+                // Whoever says it again changes nothing.
+                for _ in 0..<2 { _ = try await bench.watches.enqueue([new]) }
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.clientSecret?.reveal, secret, "the secret of \(number)")
+                _ = try await bench.commit(lease, .next(after: .zero), status: "s\(number)")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.metadata, metadata, "the metadata of \(number)")
+                try bench.equal(snapshot.notify.map(\.description), urls, "the URLs of \(number)")
+                try bench.equal(snapshot.watch.clientSecret?.reveal, secret, "the secret, read")
+                let entry = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+                    .last
+                try bench.equal(entry?.notify.map(\.description), urls, "who is told of \(number)")
+                let told = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
+                try bench.equal(told, true, "the metadata in \(entry?.event.json ?? "nothing")")
+            }
+            _ = try await bench.watches.cancel(key)
+            try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
+            let anew = try await bench.snapshot(key)
+            try bench.equal(anew.notify, [], "the URLs, begun anew")
+            try bench.equal(anew.metadata, "", "the metadata, begun anew")
+            try bench.equal(anew.watch.clientSecret, nil, "the secret, begun anew")
+        },
+        ConformanceCase("an open watch is joined, its endpoints merged without repeats") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, notify: ["https://a.example/", "https://b.example/"])
+            let joined = try await bench.enqueue(
+                key,
+                notify: ["https://b.example/", "https://c.example/"]
+            )
+            try bench.equal(joined.outcome, .joined, "outcome")
+            try bench.equal(joined.run, 1, "run")
+            let notify = try await bench.snapshot(key).notify.map(\.description)
+            try bench.equal(
+                notify,
+                ["https://a.example/", "https://b.example/", "https://c.example/"],
+                "endpoints"
+            )
+        },
+        ConformanceCase("a join with more endpoints than a watch can have changes nothing") {
+            bench in
+            let (key, other) = (bench.key("1"), bench.key("2"))
+            func urls(_ numbers: Range<Int>) -> [String] {
+                numbers.map { "https://\($0).example/" }
+            }
+            for start in stride(from: 0, to: NewWatch.notifyKeptMax, by: NewWatch.notifyMax) {
+                let outcome = try await bench.enqueue(
+                    key,
+                    notify: urls(start..<start + NewWatch.notifyMax)
+                ).outcome
+                try bench.equal(outcome, start == 0 ? .created : .joined, "outcome at \(start)")
+            }
+            let before = try await bench.snapshot(key)
+            try bench.equal(before.notify.count, NewWatch.notifyKeptMax, "endpoints")
+            let more = try NewWatch(
+                key: key,
+                goal: .final,
+                timeout: .seconds(7200),
+                notify: try urls(63..<66).map { try NotifyURL($0) },
+                metadata: #"{"order":"2"}"#
+            )
+            let results = try await bench.watches.enqueue([more, try NewWatch(key: other)])
+            try bench.equal(results.map(\.outcome), [.refused, .created], "outcomes")
+            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            // Whom it tells already it may be told of again.
+            let known = try await bench.enqueue(key, notify: urls(3..<9))
+            try bench.equal(known.outcome, .joined, "outcome of those it has")
+        },
+        ConformanceCase("the later deadline wins when a watch is joined") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, timeout: .seconds(100))
+            let first = try await bench.snapshot(key).watch.deadline
+            try await bench.enqueue(key, timeout: .seconds(50))
+            let afterShorter = try await bench.snapshot(key).watch.deadline
+            try bench.equal(afterShorter, first, "the deadline after a shorter timeout")
+            try await bench.advance(ms: 1000)
+            try await bench.enqueue(key, timeout: .seconds(100))
+            let afterLonger = try await bench.snapshot(key).watch.deadline
+            try bench.equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
+        },
+        ConformanceCase("of two goals the farther holds, until a restart") { bench in
+            let key = bench.key("1")
+            let goals: [(asked: WatchGoal, holds: WatchGoal)] = [
+                (.leftPending, .leftPending), (.settled, .settled), (.leftPending, .settled),
+                (.final, .final), (.settled, .final),
+            ]
+            for goal in goals {
+                let new = try NewWatch(key: key, policy: .patient, goal: goal.asked)
+                _ = try await bench.watches.enqueue([new])
+                let watch = try await bench.snapshot(key).watch
+                try bench.equal(watch.goal, goal.holds, "the goal after \(goal.asked)")
+                try bench.equal(watch.policy, .patient, "the policy")
+            }
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: .leftPending)])
+            try bench.equal(try await bench.snapshot(key).watch.goal, .leftPending, "restarted")
+        },
+        ConformanceCase("a join that asks for more survives the end decided before") { bench in
+            let key = bench.key("1")
+            let short = try NewWatch(key: key, goal: .leftPending)
+            for (joiner, isOpen) in [(WatchGoal.leftPending, false), (.final, true)] {
+                _ = try await bench.watches.enqueue([short])
+                let lease = try await bench.take(key)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: joiner)])
+                _ = try await bench.commit(lease, .close(.reached), status: "chargeable")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.closed == nil, isOpen, "open after \(joiner)")
+                guard isOpen else { continue }
+                // What was seen is neither recorded nor known: the next look tells it.
+                try bench.equal(snapshot.watch.state.status, nil, "the status")
+                try bench.equal(snapshot.watch.seq, lease.item.seq, "events")
+                _ = try await bench.take(key)
+            }
+        },
+        ConformanceCase("joining makes a waiting watch due now") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .next(after: .seconds(3600)))
+            try bench.equal(try await bench.due(key), [], "due before the join")
+            try await bench.enqueue(key)
+            _ = try await bench.take(key)
+        },
+        ConformanceCase("joining a leased watch looks again right after the lease") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            try await bench.enqueue(key, notify: ["https://late.example/"])
+            let result = try await bench.commit(lease, .next(after: .seconds(3600)))
+            try bench.equal(result, .done, "the commit")
+            let again = try await bench.take(key)
+            try bench.equal(again.item.state.attempts, 1, "attempts")
+            let notify = try await bench.snapshot(key).notify
+            try bench.equal(notify.count, 1, "endpoints after the commit")
+        },
+        ConformanceCase("a closed watch starts again with the next run and a fresh state") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .close(.settled), status: "consumed", error: "odd")
+            try await bench.advance(ms: 5000)
+            let result = try await bench.enqueue(key, timeout: .seconds(60))
+            try bench.equal(
+                result,
+                EnqueueResult(key: key, outcome: .restarted, run: 2, seq: 1),
+                "the result"
+            )
+            let again = try await bench.take(key)
+            try bench.equal(again.item.state, WatchState(), "the state")
+            try bench.equal(again.item.deadline, again.claimedAt + .seconds(60), "deadline")
+            try bench.equal(again.item.createdAt, again.claimedAt, "created at")
+            try bench.expect(again.ref.token > lease.ref.token, "the token was reset")
+            try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
+        },
+        ConformanceCase("each request has its result in order, a repeat in the batch joins") {
+            bench in
+            let keys = ["1", "2", "1", "3"].map { bench.key($0) }
+            let results = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            try bench.equal(results.map(\.key), keys, "keys")
+            try bench.equal(
+                results.map(\.outcome),
+                [.created, .created, .joined, .created],
+                "outcomes"
+            )
+        },
+        ConformanceCase("the same source under two accounts is two watches") { bench in
+            let keys = [bench.key("1", account: "acct_a"), bench.key("1", account: "acct_b")]
+            for key in keys { try await bench.enqueue(key) }
+            try bench.equal(try await bench.watches.stats().pending, 2, "pending")
+            for key in keys {
+                try bench.equal(try await bench.snapshot(key).watch.key, key, "the key")
+            }
+        },
+        ConformanceCase("enqueueing nothing does nothing") { bench in
+            try bench.equal(try await bench.watches.enqueue([]), [], "results")
+            try bench.equal(try await bench.watches.stats(), StoreStats(), "counts")
+        },
+    ]
+}

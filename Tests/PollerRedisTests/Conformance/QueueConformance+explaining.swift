@@ -1,0 +1,144 @@
+import Poller
+import PollerTesting
+
+/// Why a watch is polled when it is, for whoever asks.
+extension QueueConformance {
+    private static let common = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
+
+    static let explaining: [ConformanceCase] = [
+        ConformanceCase("nothing is explained of a watch nobody knows") { bench in
+            let none = try await bench.watches.explain(bench.key("none"), limit: common)
+            try bench.equal(none, nil, "an explanation")
+        },
+        ConformanceCase("an explanation of a waiting watch tells its place and its lane") { bench in
+            let keys = bench.keys(0..<3)
+            for key in keys {
+                try await bench.enqueue(key)
+                try await bench.advance(ms: 1)
+            }
+            let told = try bench.some(
+                try await bench.watches.explain(keys[2], limit: common),
+                "an explanation"
+            )
+            let due = told.snapshot.watch.createdAt
+            try bench.equal(told.place, .waiting(due: due, isUrgent: true, ahead: 2), "place")
+            try bench.equal(told.snapshot, try await bench.snapshot(keys[2]), "snapshot")
+            try bench.equal(told.lane, try await bench.report(keys[2]), "lane")
+            try bench.equal(told.limit, common, "limit")
+            try bench.equal(told.crashes, 0, "crashes")
+        },
+        ConformanceCase("those ahead of one of the rest are the rest before it and the urgent due")
+        { bench in
+            let rest = bench.keys(0..<3, "r")
+            try await bench.enqueueRest(rest)
+            try await bench.enqueue(bench.keys(0..<4, "u"))
+            let home = bench.partition(of: rest[0])
+            var ahead: [Int] = []
+            for key in rest { ahead.append(try await bench.waiting(key).ahead) }
+            try bench.equal(ahead, [4, 5, 6], "ahead of each of the rest")
+            // An urgent one that is not due yet is served later than the rest that are.
+            let lease = try bench.some(
+                try await bench.claim(in: home, limit: 1).leases.first,
+                "a lease"
+            )
+            let next = Verdict.next(after: .seconds(60))
+            _ = try await bench.commit(lease, next, isUrgent: true)
+            try bench.equal(try await bench.waiting(rest[1]).ahead, 4, "ahead of one of the rest")
+            try bench.equal(try await bench.waiting(lease.item.key).ahead, 3, "ahead of it")
+        },
+        ConformanceCase("the overdue watches of a lane are told, the longest overdue first") {
+            bench in
+            let rest = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(rest)
+            let urgent = bench.keys(0..<3, "u")
+            for key in urgent {
+                try await bench.enqueue(key)
+                try await bench.advance(ms: 10)
+            }
+            let lane = urgent[0].lane
+            let all = try await bench.watches.overdue(in: lane, limit: 100)
+                .map(\.key)
+            try bench.equal(Set(all), Set(rest + urgent), "the overdue")
+            try bench.equal(all.filter(urgent.contains), urgent, "in their order")
+            let two = try await bench.watches.overdue(in: lane, limit: 2)
+                .map(\.key)
+            try bench.equal(two.filter(urgent.contains), Array(urgent.prefix(2)), "of each urgency")
+            // A watch that a worker polls, or that is not due, is not late.
+            let home = bench.partition(of: urgent[0])
+            let lease = try bench.some(
+                try await bench.claim(in: home, limit: 1).leases.first,
+                "a lease"
+            )
+            let others = try await bench.watches.overdue(in: lane, limit: 100)
+                .map(\.key)
+            try bench.expect(!others.contains(lease.item.key), "one in hand")
+            _ = try await bench.commit(lease, Verdict.next(after: .seconds(60)), isUrgent: true)
+            let later = try await bench.watches.overdue(in: lane, limit: 100)
+                .map(\.key)
+            try bench.expect(!later.contains(lease.item.key), "one that is due in a minute")
+            let none = try await bench.watches.overdue(in: bench.key("none").lane, limit: 100)
+                .map(\.key)
+            try bench.equal(none.contains(lease.item.key), false, "again")
+        },
+        ConformanceCase("an explanation shows the lane's own limit where it has one") { bench in
+            let key = bench.key("1")
+            let own = LaneLimit(ratePerSecond: 2, burst: 1, inFlightMax: 9)
+            try await bench.enqueue(key)
+            try await bench.harness.lanes.limit(key.lane, to: own)
+            try await bench.harness.lanes.pause(key.lane)
+            let told = try bench.some(
+                try await bench.watches.explain(key, limit: common),
+                "an explanation"
+            )
+            try bench.equal(told.limit, own, "limit")
+            try bench.equal(told.lane.limit, own, "limit of the lane")
+            try bench.equal(told.lane.isPaused, true, "paused")
+            try bench.equal(told.earliest, nil, "earliest")
+        },
+        ConformanceCase("an explanation of a held lane tells until when") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.attempt(key, .refused(.seconds(60)))
+            let told = try bench.some(
+                try await bench.watches.explain(key, limit: common),
+                "an explanation"
+            )
+            try bench.equal(told.lane.circuit, .open, "circuit")
+            try bench.equal(told.earliest, told.lane.now + .seconds(60), "earliest")
+        },
+        ConformanceCase("an explanation of a leased watch tells who has it and until when") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key, owner: ConformanceBench.bert)
+            let told = try await bench.watches.explain(key, limit: common)
+            try bench.equal(
+                told?.place,
+                .leased(owner: ConformanceBench.bert, until: lease.endsAt),
+                "place"
+            )
+            try bench.equal(told?.lane.inFlight, 1, "in flight")
+        },
+        ConformanceCase("an explanation of a suspect tells its crashes") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.crash(bench.partition(of: key), times: 2)
+            _ = try await bench.take(key)
+            let told = try await bench.watches.explain(key, limit: common)
+            try bench.equal(told?.crashes, 2, "crashes")
+        },
+        ConformanceCase("an explanation of a closed watch tells why it was closed") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(try await bench.take(key), .close(.gone))
+            let told = try bench.some(
+                try await bench.watches.explain(key, limit: common),
+                "an explanation"
+            )
+            try bench.equal(told.place, .closed(.gone), "place")
+            try bench.equal(told.limit, common, "limit")
+            try bench.equal(told.lane.lane, key.lane, "lane")
+            try bench.equal([told.lane.waiting, told.lane.inFlight], [0, 0], "in the lane")
+        },
+    ]
+}

@@ -1,0 +1,216 @@
+import JSONText
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// How events are kept, and what is left of them.
+    static let fading: [ConformanceCase] = [
+        ConformanceCase("an event is read as it was recorded, byte for byte, from log and outbox") {
+            bench in
+            let key = bench.key("1")
+            let metadata = #"{"order":"A-ä","note":"}{\"\\"}"#
+            try await bench.enqueueTold(key, metadata)
+            let lease = try await bench.take(key)
+            let commit = bench.look(lease, .next(after: .zero), object: largeObject)
+            _ = try await bench.watches.commit([commit])
+            let wanted = try bench.some(commit.change.event, "an event")
+                .carrying(metadata: metadata)
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.json), [wanted.json], "what is in the log")
+            let outbox = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 9
+            )
+            try bench.equal(outbox.map(\.event.json), [wanted.json], "what is in the outbox")
+            try bench.equal(try await bench.snapshot(key).lastEvent, wanted, "the newest event")
+        },
+        ConformanceCase("of watches that ended long ago the bodies are forgotten, and no others") {
+            bench in
+            let (old, young, open) = (bench.key("1"), bench.key("2"), bench.key("3"))
+            let metadata = #"{"order":"A77"}"#
+            try await bench.enqueueTold(old, metadata)
+            try await bench.end(old)
+            try await bench.advance(ms: 8000)
+            try await bench.enqueueTold(young, metadata)
+            try await bench.end(young)
+            try await bench.enqueueTold(open, metadata)
+            _ = try await bench.watches.commit([
+                bench.look(try await bench.take(open), .next(after: .seconds(90)))
+            ])
+            let before = try await bench.events([old, young, open])
+            try await bench.advance(ms: 3000)
+            try await bench.fade(old, after: .seconds(10))
+            let after = try await bench.events([old, young, open])
+            try bench.equal(after[0], before[0].map(\.withoutBody), "the old one's events")
+            try bench.expect(after[0].allSatisfy { !$0.hasBody }, "an object was left")
+            try bench.expect(
+                after[0].allSatisfy { $0.metadata.isEmpty && $0.json.contains(#""object":null"#) },
+                "metadata were left"
+            )
+            try bench.equal(Array(after[1...]), Array(before[1...]), "the others' events")
+            try bench.equal(after[0].map(\.id), before[0].map(\.id), "ids")
+        },
+        ConformanceCase("bodies are forgotten again of a watch that was opened and ended again") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            try await bench.end(key)
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            try await bench.enqueue(key)
+            try await bench.end(key)
+            let whole = try await bench.events([key])[0]
+            try bench.equal(whole.count, 2, "events")
+            try bench.expect(!whole[0].hasBody && whole[1].hasBody, "bodies")
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            let faded = try await bench.events([key])[0]
+            try bench.equal(faded, whole.map(\.withoutBody), "events")
+            try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
+        },
+        ConformanceCase("a log that is folded is read from any place on") { bench in
+            let key = bench.key("1")
+            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            for _ in 0..<3 {
+                _ = try await bench.watches.commit([
+                    bench.look(try await bench.take(key), .next(after: .zero))
+                ])
+            }
+            try await bench.end(key)
+            let whole = try await bench.events([key])[0]
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            try await bench.enqueue(key)
+            try await bench.end(key)
+            let all = whole.map(\.withoutBody) + (try await bench.events([key])[0].suffix(1))
+            try bench.equal(all.count, 5, "events")
+            for seq in 0...5 {
+                let rest = try await bench.watches.events(of: key, after: seq, limit: 9)
+                try bench.equal(rest, Array(all.dropFirst(seq)), "events after \(seq)")
+                let next = try await bench.watches.events(of: key, after: seq, limit: 2)
+                try bench.equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
+            }
+            let home = bench.partition(of: key)
+            let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(told.map(\.event.id), all.map(\.id), "what the outbox tells of it")
+            let read = try await bench.watches.unacknowledged(
+                partition: home,
+                consumer: OwnerID(unchecked: "reader"),
+                idle: .seconds(5),
+                limit: 9
+            )
+            try bench.equal(read.map(\.event.id), all.map(\.id), "what a notifier reads of it")
+        },
+        ConformanceCase("of deliveries that ended well long ago only what was accepted is kept") {
+            bench in
+            let (done, dead, young) = (
+                try bench.mark("1"), try bench.mark("2"), try bench.mark("3")
+            )
+            var attempts: [[AttemptRecord]] = []
+            for (mark, reason) in [(done, ClosedReason.settled), (dead, .dead), (young, .settled)] {
+                if mark == young { try await bench.advance(ms: 8000) }
+                try await bench.deliveries.mark([mark])
+                let made = [bench.failure, .delivered].enumerated().map {
+                    bench.attempt($0.offset + 1, $0.element)
+                }
+                for (number, attempt) in made.enumerated() {
+                    let state = DeliveryState(dead: reason == .dead ? [1] : [])
+                    try await bench.end(
+                        try await bench.take(mark),
+                        number == 1 ? .close(reason) : .next(after: .zero),
+                        state: state,
+                        attempt: attempt
+                    )
+                }
+                attempts.append(made)
+            }
+            try await bench.advance(ms: 3000)
+            for partition in 0..<bench.deliveries.partitions {
+                let queue = bench.deliveries
+                while try await queue.fade(partition: partition, retention: .seconds(10)) {}
+            }
+            func kept(_ mark: DeliveryMark) async throws -> [AttemptRecord] {
+                let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+                return try await bench.deliveries.attempts(of: id)
+            }
+            try bench.equal(try await kept(done), attempts[0].compactMap(\.faded), "the old one")
+            try bench.equal(try await kept(dead), attempts[1], "what was given up")
+            try bench.equal(try await kept(young), attempts[2], "the young one")
+            // Opened again it goes on.
+            try await bench.deliveries.mark([done])
+            let third = bench.attempt(3, .delivered)
+            try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
+            let all = attempts[0].compactMap(\.faded) + [third]
+            try bench.equal(try await kept(done), all, "with what came after")
+        },
+        ConformanceCase("many watches that ended at once all lose their bodies") { bench in
+            let keys = bench.keys(0..<600)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            var ended = 0
+            while ended < keys.count {
+                let leases = try await bench.claim(in: home, limit: 200).leases
+                if leases.isEmpty { try await bench.advance(ms: 1000) }
+                _ = try await bench.watches.commit(leases.map { bench.look($0, .close(.settled)) })
+                ended += leases.count
+            }
+            try await bench.advance(ms: 20_000)
+            try await bench.fade(keys[0], after: .seconds(10))
+            let events = try await bench.events(keys)
+            try bench.equal(events.count { $0.first?.hasBody == false }, keys.count, "faded")
+        },
+    ]
+
+    /// Longer than what packs well, with everything that has to be escaped.
+    private static let largeObject =
+        #"{"id":"src_1","text":"\u0000\"\\ä€𝄞","list":["#
+        + (0..<400).map { "\($0 * 7919)" }.joined(separator: ",") + "]}"
+}
+
+extension ConformanceBench {
+    fileprivate func enqueueTold(_ key: WatchKey, _ metadata: String) async throws {
+        _ = try await watches.enqueue([try NewWatch(key: key, metadata: metadata)])
+    }
+
+    /// A look that has seen an object, and what it makes of the watch.
+    fileprivate func look(
+        _ lease: Lease<Watch>,
+        _ verdict: Verdict,
+        object: String = #"{"id":"src_1","owner":"Jenny"}"#
+    ) -> Commit<WatchChange> {
+        var state = lease.item.state
+        state.status = SourceStatus(unchecked: "consumed")
+        let event = Event(
+            lease.item,
+            status: state.status,
+            final: verdict == .close(.settled),
+            object: RawJSON(unchecked: object),
+            polledAt: lease.claimedAt
+        )
+        return Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: WatchChange(state: state, event: event, lastError: nil)
+        )
+    }
+
+    fileprivate func end(_ key: WatchKey) async throws {
+        let result = try await watches.commit([look(try await take(key), .close(.settled))])
+        try equal(result, [.done], "the end of \(key.source)")
+    }
+
+    fileprivate func fade(_ key: WatchKey, after retention: Duration) async throws {
+        while try await watches.fade(partition: partition(of: key), retention: retention) {}
+    }
+
+    fileprivate func events(_ keys: [WatchKey]) async throws -> [[Event]] {
+        var all: [[Event]] = []
+        for key in keys { all.append(try await watches.events(of: key, after: 0, limit: 9)) }
+        return all
+    }
+}
+
+extension Event {
+    fileprivate var hasBody: Bool { RawJSON(unchecked: json).member("object")?.isNull == false }
+}

@@ -1,0 +1,75 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// How far marking an event for many has come, and who may say so.
+    static let fanOut: [ConformanceCase] = [
+        ConformanceCase("who has lost an entry neither takes it back nor says how far it is") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            let position = FanOutPosition(partition: 1, endpoint: EndpointID(unchecked: "ep_b"))
+            _ = try await bench.hold([entries[0]], ConformanceBench.anna, at: position)
+            try await bench.advance(ms: 50)
+            var taken: [OutboxEntry] = []
+            try await eventually("another one takes them over") {
+                taken += try await bench.unacknowledged(
+                    home,
+                    ConformanceBench.bert,
+                    idle: .milliseconds(40)
+                )
+                return taken.count >= 2
+            }
+            let known = try await bench.positions(entries)
+            try bench.equal(known, [entries[0].id: position], "how far the first has come")
+            let further = FanOutPosition(partition: 3, endpoint: EndpointID(unchecked: "ep_a"))
+            let lost = try await bench.hold([entries[0]], ConformanceBench.bert, at: further)
+            try bench.equal(lost, [], "entries of the other that are lost")
+            let late = try await bench.hold(entries, ConformanceBench.anna, at: position)
+            try bench.equal(late, Set(entries.map(\.id)), "entries the first has lost")
+            let kept = try await bench.positions(entries)
+            try bench.equal(kept, [entries[0].id: further], "how far the other has come")
+            try bench.equal(
+                try await bench.hold(entries, ConformanceBench.bert),
+                [],
+                "entries the first has taken back"
+            )
+        },
+        ConformanceCase("how far marking an entry has come is forgotten when it is dealt with") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            let position = FanOutPosition(partition: 0, endpoint: EndpointID(unchecked: "ep_a b"))
+            _ = try await bench.hold(entries, ConformanceBench.anna, at: position)
+            try await bench.watches.acknowledge(partition: home, [entries[1].id])
+            let known = try await bench.positions(entries)
+            try bench.equal(known, [entries[0].id: position], "positions")
+            let none = try await bench.watches.positions(partition: home, of: [])
+            try bench.equal(none, [:], "positions of nothing")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Says that a consumer is at work on entries of one partition; those it has lost.
+    func hold(
+        _ entries: [OutboxEntry],
+        _ consumer: OwnerID,
+        at position: FanOutPosition? = nil
+    ) async throws -> Set<String> {
+        try await watches.hold(
+            partition: entries[0].partition,
+            consumer: consumer,
+            entries.map { PendingEntry($0.id, at: position) }
+        )
+    }
+
+    /// How far marking entries of one partition has come.
+    fileprivate func positions(_ entries: [OutboxEntry]) async throws -> [String: FanOutPosition] {
+        try await watches.positions(partition: entries[0].partition, of: entries.map(\.id))
+    }
+}

@@ -1,0 +1,180 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// The keys of the API.
+    static let accessKeys: [ConformanceCase] = [
+        ConformanceCase("a key is read as it was made, with the store's time") { bench in
+            try await bench.advance(ms: 1234)
+            let store = try bench.redis.keys
+            let wanted = try AccessKey(
+                id: KeyID(unchecked: "key_full"),
+                name: "shop \"1\" ä",
+                role: .operator,
+                allowed: [.charge, .readSecrets],
+                accounts: .some([.main, AccountID("acme")]),
+                expiresAt: Timestamp(ms: 9_999_999_999_999),
+                createdBy: "key_other"
+            )
+            let digest = KeyDigest(of: "plr_full")
+            guard case .created(let made) = try await store.create(wanted, digest: digest) else {
+                throw ConformanceFailure(message: "the key was not made")
+            }
+            try bench.equal(made, wanted.stored(at: made.createdAt), "what was made")
+            try bench.equal(made.createdAt.ms > 0, true, "the time is the store's")
+            let register = try await store.register()
+            try bench.equal(register.keys.map(\.key), [made], "what is read")
+            try bench.equal(register.keys.map(\.digest), [digest], "its digest")
+            try bench.equal(register.version, try await store.version(), "version")
+        },
+        ConformanceCase("the keys' version grows with every change, and stays when the last goes") {
+            bench in
+            let store = try bench.redis.keys
+            try bench.equal(try await store.version(), 0, "the version before there was a key")
+            var seen: [Int64] = []
+            for name in ["a", "b"] {
+                _ = try await store.create(bench.key(name), digest: KeyDigest(of: name))
+                seen.append(try await store.version())
+            }
+            for name in ["a", "b"] {
+                _ = try await store.revoke(KeyID(unchecked: "key_\(name)"), mayBeLast: true)
+                seen.append(try await store.version())
+            }
+            try bench.equal(seen, Array(Set(seen)).sorted(), "versions")
+            let register = try await store.register()
+            try bench.equal(register.keys.count, 0, "keys left")
+            try bench.equal(register.version, seen.last, "the version when all are gone")
+        },
+        ConformanceCase("the last lasting key of an admin stays") { bench in
+            let store = try bench.redis.keys
+            let others = [
+                try bench.key("viewer", role: .viewer),
+                try bench.key("bound", accounts: .some([.main])),
+                try bench.key("ending", expiresAt: Timestamp(ms: 9_999_999_999_999)),
+            ]
+            for key in others + [try bench.key("a"), try bench.key("b")] {
+                _ = try await store.create(key, digest: KeyDigest(of: key.id.description))
+            }
+            let (a, b) = (KeyID(unchecked: "key_a"), KeyID(unchecked: "key_b"))
+            guard case .revoked = try await store.revoke(a, mayBeLast: false) else {
+                throw ConformanceFailure(message: "one of two could not be revoked")
+            }
+            try bench.equal(try await store.revoke(a, mayBeLast: false), .unknown, "again")
+            let version = try await store.version()
+            try bench.equal(try await store.revoke(b, mayBeLast: false), .lastAdmin, "the last")
+            try bench.equal(try await store.version(), version, "the version of no change")
+            for key in others {
+                guard case .revoked = try await store.revoke(key.id, mayBeLast: false) else {
+                    throw ConformanceFailure(message: "\(key.id) could not be revoked")
+                }
+            }
+            guard case .revoked = try await store.revoke(b, mayBeLast: true) else {
+                throw ConformanceFailure(message: "the last could not be revoked at all")
+            }
+        },
+        ConformanceCase("a use is noted of keys that are there") { bench in
+            let store = try bench.redis.keys
+            _ = try await store.create(bench.key("a"), digest: KeyDigest(of: "a"))
+            let at = Timestamp(ms: 77)
+            let (a, gone) = (KeyID(unchecked: "key_a"), KeyID(unchecked: "key_gone"))
+            let version = try await store.version()
+            try await store.note(used: [a: at, gone: at])
+            let register = try await store.register()
+            try bench.equal(register.keys.map(\.key.lastUsedAt), [at], "last used")
+            try bench.equal(register.version, version, "the version of no change")
+            guard case .revoked(let last) = try await store.revoke(a, mayBeLast: true) else {
+                throw ConformanceFailure(message: "it could not be revoked")
+            }
+            try bench.equal(last.lastUsedAt, at, "when it was used, told at the end")
+        },
+        ConformanceCase("a key that is made again under its id takes the place of the first") {
+            bench in
+            let store = try bench.redis.keys
+            for number in 0..<RedisHarness.keysMax {
+                _ = try await store.create(
+                    bench.key("n\(number)"),
+                    digest: KeyDigest(of: "n\(number)")
+                )
+            }
+            let version = try await store.version()
+            let again = try await store.create(bench.key("n0"), digest: KeyDigest(of: "again"))
+            guard case .created = again else {
+                throw ConformanceFailure(message: "the same key needed room of its own")
+            }
+            let register = try await store.register()
+            try bench.equal(register.keys.count, RedisHarness.keysMax, "keys")
+            let digests = register.keys.map(\.digest)
+            try bench.equal(digests.contains(KeyDigest(of: "again")), true, "the new one opens")
+            try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first one opens")
+            try bench.equal(register.version > version, true, "it is a change")
+        },
+        ConformanceCase("of some accounts there are no more keys than their share") { bench in
+            let store = try bench.redis.keys
+            let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
+            let share = KeyShare(of: mine, countMax: 2)
+            func make(_ name: String, _ accounts: AccountSet) async throws -> KeyCreation {
+                let key = try bench.key(name, accounts: accounts)
+                return try await store.create(key, digest: KeyDigest(of: name), within: share)
+            }
+            // Those of others, and of theirs together with others', are not counted.
+            _ = try await make("all", .all)
+            _ = try await make("more", .some([try AccountID("a"), try AccountID("c")]))
+            _ = try await make("one", .some([try AccountID("a")]))
+            guard case .created = try await make("two", mine) else {
+                throw ConformanceFailure(message: "the second one has no place")
+            }
+            try bench.equal(try await make("three", mine), .tooManyOfAccounts(2), "the third one")
+            guard case .created = try await make("two", mine) else {
+                throw ConformanceFailure(message: "the same key needed room of its own")
+            }
+            let free = try await store.create(bench.key("free"), digest: KeyDigest(of: "free"))
+            guard case .created = free else {
+                throw ConformanceFailure(message: "a share bounds who has none")
+            }
+        },
+        ConformanceCase("there are no more keys than there may be") { bench in
+            let store = try bench.redis.keys
+            for number in 0..<RedisHarness.keysMax {
+                _ = try await store.create(
+                    bench.key("n\(number)"),
+                    digest: KeyDigest(of: "n\(number)")
+                )
+            }
+            let one = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
+            try bench.equal(one, .tooMany, "one more")
+            let n0 = KeyID(unchecked: "key_n0")
+            _ = try await store.revoke(n0, mayBeLast: false)
+            let now = try await store.register().keys.first?.key.createdAt ?? Timestamp(ms: 0)
+            let short = try bench.key("short", expiresAt: now + .seconds(60))
+            _ = try await store.create(short, digest: KeyDigest(of: "short"))
+            let before = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
+            try bench.equal(before, .tooMany, "one more beside one that will end")
+            try await bench.advance(ms: 120_000)
+            guard
+                case .created = try await store.create(
+                    bench.key("more"),
+                    digest: KeyDigest(of: "more")
+                )
+            else { throw ConformanceFailure(message: "one that had ended took the room") }
+            let ids = try await store.register().keys.map(\.key.id)
+            try bench.equal(ids.contains(short.id), false, "the one that had ended is there")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    fileprivate func key(
+        _ name: String,
+        role: KeyRole = .admin,
+        accounts: AccountSet = .all,
+        expiresAt: Timestamp? = nil
+    ) throws -> AccessKey {
+        try AccessKey(
+            id: KeyID(unchecked: "key_\(name)"),
+            role: role,
+            accounts: accounts,
+            expiresAt: expiresAt,
+            createdBy: "test"
+        )
+    }
+}

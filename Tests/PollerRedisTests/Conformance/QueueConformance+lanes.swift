@@ -1,0 +1,191 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let lanes: [ConformanceCase] = [
+        ConformanceCase("no window sees more claims than rate and burst allow") { bench in
+            let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
+            let times = try await bench.claimTimes(limit, steps: 300, stepMs: 17, perClaim: 5)
+            let origin = try bench.some(times.first, "claims at all")
+            let offsets = times.map { ($0 - origin).ms }
+            for first in offsets.indices {
+                for last in first..<offsets.count {
+                    let allowed = Int64(limit.burst) + (offsets[last] - offsets[first]) / 100
+                    let claims = Int64(last - first + 1)
+                    try bench.expect(
+                        claims <= allowed,
+                        "\(claims) claims from \(offsets[first]) to \(offsets[last]) ms"
+                    )
+                }
+            }
+        },
+        ConformanceCase("a busy lane is served at its full rate") { bench in
+            let limit = LaneLimit(ratePerSecond: 20, burst: 5, inFlightMax: 1000)
+            let times = try await bench.claimTimes(limit, steps: 401, stepMs: 5, perClaim: 50)
+            // Two seconds: the burst at once, then one every 50 ms.
+            try bench.equal(times.count, 45, "claims within 2 s")
+        },
+        ConformanceCase("a lane that paused may burst again, but not save up more") { bench in
+            let key = bench.key("1")
+            let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
+            let keys = (0..<12).map { bench.key("\($0)") }
+            _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            var counts: [Int] = []
+            for _ in 0..<3 {
+                let claim = try await bench.claim(
+                    in: bench.partition(of: key),
+                    lease: .seconds(3600),
+                    lane: limit
+                )
+                counts.append(claim.leases.count)
+                try await bench.advance(ms: 60_000)
+            }
+            try bench.equal(counts, [3, 3, 3], "claims after a minute each")
+        },
+        ConformanceCase("a claim tells when the rate allows the next") { bench in
+            let limit = LaneLimit(ratePerSecond: 4, burst: 2, inFlightMax: 1000)
+            let keys = (0..<5).map { bench.key("\($0)") }
+            _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            let home = bench.partition(of: keys[0])
+            let first = try await bench.claim(in: home, lane: limit)
+            try bench.equal(first.leases.count, 2, "the burst")
+            try bench.equal(first.nextReady, first.now + .milliseconds(250), "next ready")
+            try await bench.advance(ms: 249)
+            let early = try await bench.claim(in: home, lane: limit)
+            try bench.equal(early.leases.count, 0, "1 ms early")
+            try await bench.advance(ms: 1)
+            let second = try await bench.claim(in: home, lane: limit)
+            try bench.equal(second.leases.count, 1, "on time")
+        },
+        ConformanceCase("no lane holds more leases than it has slots") { bench in
+            let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
+            let keys = (0..<10).map { bench.key("\($0)") }
+            _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            let home = bench.partition(of: keys[0])
+            let early = try await bench.claim(in: home, limit: 2, lane: limit)
+            try bench.equal(early.fullLanes, [], "full lanes while a slot is left")
+            let last = try await bench.claim(in: home, lane: limit)
+            try bench.equal(last.fullLanes, [keys[0].lane], "full lanes after the last slot")
+            let (first, second) = (early.leases, last.leases)
+            let third = try await bench.claim(in: home, lane: limit)
+            let counts = [first.count, second.count, third.leases.count]
+            try bench.equal(counts, [2, 1, 0], "leases of each claim")
+            try bench.equal(
+                third.nextReady,
+                third.now + ConformanceBench.lease,
+                "next ready of a full lane"
+            )
+            _ = try await bench.commit(first[0], .next(after: .seconds(60)))
+            _ = try await bench.watches.release([first[1].ref])
+            _ = try await bench.commit(second[0], .close(.gone))
+            let again = try await bench.claim(in: home, lane: limit)
+            try bench.equal(again.leases.count, 3, "leases after commit, release and close")
+            try bench.equal(again.fullLanes, [keys[0].lane], "full lanes once more")
+        },
+        ConformanceCase("the slots of ended leases come back with their items") { bench in
+            let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 2)
+            let keys = (0..<8).map { bench.key("\($0)") }
+            _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            let home = bench.partition(of: keys[0])
+            // Three rounds: after that they are suspected of killing their holders.
+            for round in 0..<3 {
+                let claim = try await bench.claim(in: home, lane: limit)
+                try bench.equal(claim.leases.count, 2, "leases in round \(round)")
+                let full = try await bench.claim(in: home, lane: limit)
+                try bench.equal(full.leases.count, 0, "leases of a full lane in round \(round)")
+                try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            }
+        },
+        ConformanceCase("a wake comes when a slot of a full lane is given back") { bench in
+            let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            let keys = [bench.key("1"), bench.key("2")]
+            let home = bench.partition(of: keys[0])
+            let stream = bench.watches.wakes()
+            for key in keys { try await bench.enqueue(key) }
+            try await bench.hears(home, from: stream, "a wake") {
+                let claim = try await bench.claim(in: home, lane: limit)
+                for lease in claim.leases {
+                    _ = try await bench.commit(lease, .next(after: .milliseconds(1)))
+                }
+                try await bench.advance(ms: 1)
+            }
+        },
+        ConformanceCase("a lane at its limit blocks no other") { bench in
+            let limit = LaneLimit(ratePerSecond: 1, burst: 1, inFlightMax: 1)
+            let accounts = bench.accounts(4)
+            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            let crowd = try (0..<50).map {
+                try NewWatch(key: bench.key("\($0)", account: accounts[0]))
+            }
+            _ = try await bench.watches.enqueue(crowd)
+            try await bench.advance(ms: 10)
+            for account in accounts.dropFirst() {
+                try await bench.enqueue(bench.key("late", account: account))
+            }
+            let claim = try await bench.claim(in: home, lane: limit)
+            let lanes = Set(claim.leases.map(\.lane))
+            try bench.equal(lanes.count, 4, "lanes served")
+            try bench.equal(claim.leases.count, 4, "leases")
+        },
+        ConformanceCase("lanes that are overdue take turns") { bench in
+            let accounts = bench.accounts(3)
+            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            for account in accounts {
+                let watches = try (0..<40).map {
+                    try NewWatch(key: bench.key("\($0)", account: account))
+                }
+                _ = try await bench.watches.enqueue(watches)
+                try await bench.advance(ms: 100)
+            }
+            var served: Set<LaneID> = []
+            for _ in accounts {
+                let claim = try await bench.claim(in: home, limit: 10)
+                try bench.equal(claim.leases.count, 10, "leases of a claim")
+                served.formUnion(claim.leases.map(\.lane))
+                try await bench.advance(ms: 1)
+            }
+            try bench.equal(served.count, 3, "lanes served by as many claims")
+        },
+        ConformanceCase("everything overdue is claimed in the end, whatever the lane") { bench in
+            let accounts = bench.accounts(3)
+            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            var all: Set<WatchKey> = []
+            for (account, count) in zip(accounts, [60, 7, 1]) {
+                let keys = (0..<count).map { bench.key("\($0)", account: account) }
+                all.formUnion(keys)
+                _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            }
+            var taken: [WatchKey] = []
+            for _ in 0..<20 {
+                taken += try await bench.claim(in: home, limit: 7).leases.map(\.item.key)
+                try await bench.advance(ms: 1)
+            }
+            try bench.equal(taken.count, all.count, "leases")
+            try bench.equal(Set(taken), all, "watches")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// When each claim of an always crowded lane happened.
+    func claimTimes(
+        _ limit: LaneLimit,
+        steps: Int,
+        stepMs: Int,
+        perClaim: Int
+    ) async throws -> [Timestamp] {
+        let keys = (0..<40).map { key("\($0)") }
+        _ = try await watches.enqueue(keys.map { try NewWatch(key: $0) })
+        let home = partition(of: keys[0])
+        var times: [Timestamp] = []
+        for step in 0..<steps {
+            let claim = try await claim(in: home, limit: perClaim, lane: limit)
+            times += claim.leases.map(\.claimedAt)
+            if !claim.leases.isEmpty {
+                _ = try await watches.commit(claim.leases.map { poll($0, .next(after: .zero)) })
+            }
+            if step + 1 < steps { try await advance(ms: stepMs) }
+        }
+        return times
+    }
+}

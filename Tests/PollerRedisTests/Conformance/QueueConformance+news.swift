@@ -1,0 +1,223 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What becomes of news that a hint brings of an open watch: the look that ends it may have missed it.
+    static let news: [ConformanceCase] = [
+        ConformanceCase("news of money has a look of its own, where the one that ends saw none") {
+            bench in
+            for seesMoney in [true, false] {
+                let key = bench.key("\(seesMoney)")
+                let memory = try await bench.openPaid(key)
+                try bench.equal(try await bench.watches.hint(key, of: .money), true, "hint")
+                let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
+                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+                // An answer that got lost: the same once more.
+                try bench.equal(try await bench.watches.commit([last]), [.done], "repeated")
+                if !seesMoney {
+                    let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
+                    try bench.equal(lease.item.payment, memory, "what is remembered")
+                    try bench.equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
+                    try bench.equal(lease.due, lease.claimedAt, "due")
+                    _ = try await bench.commit(lease, .close(.settled))
+                }
+                try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+                try bench.equal(try await bench.snapshot(key).watch.seq, 2, "seq")
+                try bench.equal(try await bench.due(key), [], "due")
+            }
+        },
+        ConformanceCase("news that comes during the last look, or the review after it, has another")
+        { bench in
+            let key = bench.key("1")
+            _ = try await bench.openPaid(key)
+            for run in 1...3 {
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.run, run, "run")
+                try bench.equal(lease.item.isReview, run > 1, "review")
+                _ = try await bench.watches.hint(key, of: .money)
+                let last = bench.end(lease, tells: run == 1, seesMoney: true)
+                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+            }
+            _ = try await bench.commit(
+                try await bench.takeReview(key, run: 4, endedAs: .settled),
+                .close(.settled)
+            )
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+        },
+        ConformanceCase("what a hint would open is opened, when it came during the last look") {
+            bench in
+            // A hint during the look that reached the goal asks for another.
+            for reason in ClosedReason.allCases where reason != .reached {
+                for (news, isUnpaid) in [
+                    (HintNews.anything, false), (.outcome, false), (.outcome, true),
+                    (.money, false),
+                ] {
+                    let key = bench.key("\(reason.rawValue)-\(news)-\(isUnpaid)")
+                    let what = "\(reason) \(news) \(isUnpaid)"
+                    _ = try await bench.openPaid(key, isUnpaid: isUnpaid, timeout: .seconds(5))
+                    try await bench.advance(ms: 6000)
+                    let lease = try await bench.take(key)
+                    _ = try await bench.watches.hint(key, of: news)
+                    let last = bench.end(lease, reason, seesMoney: true)
+                    try bench.equal(try await bench.watches.commit([last]), [.done], what)
+                    let isAnswer = reason == .settled
+                    let isOpened =
+                        reason == .expired || reason == .gone && news != .anything
+                        || isAnswer && (news == .money || news == .outcome && isUnpaid)
+                    try bench.equal(
+                        try await bench.snapshot(key).closed,
+                        isOpened ? nil : reason,
+                        what
+                    )
+                    guard isOpened else { continue }
+                    let again = try await bench.takeReview(
+                        key,
+                        run: 2,
+                        endedAs: isAnswer ? reason : nil
+                    )
+                    try bench.equal(
+                        again.item.deadline - again.item.createdAt,
+                        .seconds(5),
+                        "span"
+                    )
+                    _ = try await bench.commit(again, .close(reason))
+                    try bench.equal(try await bench.snapshot(key).closed, reason, what)
+                }
+            }
+        },
+        ConformanceCase("news outlives whoever holds the watch, and has its look by the next") {
+            bench in
+            for seesMoney in [true, false] {
+                let key = bench.key("\(seesMoney)")
+                _ = try await bench.openPaid(key)
+                let dead = try await bench.take(key)
+                _ = try await bench.watches.hint(key, of: .money)
+                // Less than money says nothing that the news did not.
+                _ = try await bench.watches.hint(key, of: .anything)
+                try await bench.harness.advance(by: dead.endsAt - dead.claimedAt)
+                let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
+                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+                if !seesMoney {
+                    let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
+                    _ = try await bench.commit(lease, .close(.settled))
+                }
+                try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            }
+        },
+        ConformanceCase("news of what ended without an answer stays news until there is one") {
+            bench in
+            let key = bench.key("1")
+            let memory = try await bench.openPaid(key)
+            _ = try await bench.commit(try await bench.take(key), .close(.gone))
+            _ = try await bench.watches.hint(key, of: .money)
+            let found = bench.end(try await bench.take(key), memory: memory)
+            try bench.equal(try await bench.watches.commit([found]), [.done], "the end")
+            let lease = try await bench.takeReview(key, run: 3, endedAs: .settled)
+            _ = try await bench.commit(lease, .close(.settled))
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+        },
+        ConformanceCase(
+            "news is shown with the lease until a look has seen it that was begun after"
+        ) { bench in
+            let key = bench.key("1")
+            _ = try await bench.openPaid(key)
+            var lease = try await bench.take(key)
+            try bench.equal(lease.item.news, nil, "at first")
+            for (news, shown) in [
+                (HintNews.anything, HintNews.anything), (.outcome, .outcome), (.money, .money),
+                (.outcome, .money), (.anything, .money),
+            ] {
+                _ = try await bench.watches.hint(key, of: news)
+                // It was begun before.
+                let early = bench.end(lease, goesOn: true, seesMoney: true)
+                try bench.equal(try await bench.watches.commit([early]), [.done], "\(news)")
+                lease = try await bench.take(key)
+                try bench.equal(lease.item.news, shown, "after \(news)")
+            }
+            let blind = bench.end(lease, tells: false, goesOn: true)
+            try bench.equal(try await bench.watches.commit([blind]), [.done], "a blind look")
+            lease = try await bench.take(key)
+            try bench.equal(lease.item.news, .money, "after a blind look")
+            let clear = bench.end(lease, tells: false, goesOn: true, seesMoney: true)
+            try bench.equal(try await bench.watches.commit([clear]), [.done], "a look")
+            try bench.equal(try await bench.snapshot(key).watch.news, nil, "as it is read")
+            // An answer that got lost comes after other news.
+            _ = try await bench.watches.hint(key, of: .money)
+            _ = try await bench.watches.commit([clear])
+            lease = try await bench.take(key)
+            try bench.equal(lease.item.news, .money, "after what was repeated")
+            _ = try await bench.watches.commit([bench.end(lease, seesMoney: true)])
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+        },
+        ConformanceCase("news is of the run that it came in") { bench in
+            let key = bench.key("1")
+            let memory = try await bench.openPaid(key)
+            _ = try await bench.watches.hint(key, of: .money)
+            _ = try await bench.watches.cancel(key)
+            try await bench.enqueue(key)
+            var last = bench.end(try await bench.take(key), memory: memory)
+            try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "begun anew")
+
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.watches.hint(key, of: .money)
+            _ = try await bench.commit(lease, .close(.dead))
+            try bench.equal(try await bench.watches.redrive(key), true, "redriven")
+            last = bench.end(try await bench.take(key), memory: memory)
+            try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "redriven")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Begins a watch of which one look has told a payment, that is there or only known.
+    fileprivate func openPaid(
+        _ key: WatchKey,
+        isUnpaid: Bool = false,
+        timeout: Duration = .seconds(3600)
+    ) async throws -> PaymentMemory {
+        try await enqueue(key, timeout: timeout)
+        let memory =
+            isUnpaid
+            ? PaymentMemory(payment: "k3f9a2", step: "abcdef")
+            : PaymentMemory(payment: "k3f9a2", money: money)
+        let first = news(try await take(key), [.status], .next(after: .zero), memory)
+        try equal(try await watches.commit([first]), [.done], "the first look")
+        return memory
+    }
+
+    /// The commit of a look that ends a watch.
+    fileprivate func end(
+        _ lease: Lease<Watch>,
+        _ reason: ClosedReason = .settled,
+        tells: Bool = true,
+        goesOn: Bool = false,
+        memory: PaymentMemory? = nil,
+        seesMoney: Bool = false
+    ) -> Commit<WatchChange> {
+        let commit = news(
+            lease,
+            tells ? [.status] : [],
+            goesOn ? .next(after: .zero) : .close(reason),
+            memory ?? lease.item.payment
+        )
+        var change = commit.change
+        change.seesMoney = seesMoney
+        return Commit(ref: commit.ref, verdict: commit.verdict, change: change)
+    }
+
+    /// Takes a watch that was opened again at once, for a look at what was missed.
+    fileprivate func takeReview(
+        _ key: WatchKey,
+        run: Int,
+        endedAs reason: ClosedReason?
+    ) async throws -> Lease<Watch> {
+        let lease = try await take(key)
+        try equal(lease.item.run, run, "run")
+        try equal(lease.item.endedAs, reason, "how it had ended")
+        try equal(lease.item.reopenedSeq, lease.item.seq, "seq when it was opened")
+        return lease
+    }
+}

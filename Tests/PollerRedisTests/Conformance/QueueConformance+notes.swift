@@ -1,0 +1,70 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What is noted beside a watch.
+    static let notes: [ConformanceCase] = [
+        ConformanceCase("a note is read as it was kept, with the store's time, and moves nothing") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let before = try await bench.snapshot(key)
+            let notes = [
+                WatchNote(.hint, "charge.\"ä\"", by: WatchNote.webhook),
+                WatchNote(.visit, "page"),
+                WatchNote(.deed, "pollWatch", by: "shop", isOfAccount: true),
+            ]
+            for note in notes { try await bench.watches.note(note, of: key) }
+            let kept = try await bench.watches.notes(of: key)
+            try bench.equal(kept.map(\.note), notes, "what is read")
+            try bench.equal(kept.allSatisfy { $0.at.ms > 0 }, true, "the time is the store's")
+            try bench.equal(try await bench.snapshot(key), before, "the watch")
+        },
+        ConformanceCase("of what nobody watches nothing is noted") { bench in
+            let key = bench.key("1")
+            try await bench.watches.note(WatchNote(.visit, "page"), of: key)
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.watches.notes(of: key), [], "notes")
+        },
+        ConformanceCase("the same is noted once a minute, whatever comes between") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            for ms in [0, 30_000, 29_000, 2000, 61_000] {
+                try await bench.advance(ms: ms)
+                try await bench.watches.note(WatchNote(.visit, "page"), of: key)
+                try await bench.watches.note(WatchNote(.hint, "charge.\(ms)"), of: key)
+            }
+            let kept = try await bench.watches.notes(of: key)
+            try bench.equal(kept.count { $0.note.kind == .visit }, 3, "visits")
+            try bench.equal(kept.count { $0.note.kind == .hint }, 5, "hints")
+        },
+        ConformanceCase("the newest notes are kept, over the end of a run") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            for number in 1...WatchNote.countMax {
+                try await bench.watches.note(WatchNote(.hint, "\(number)"), of: key)
+            }
+            _ = try await bench.watches.cancel(key)
+            try await bench.watches.note(WatchNote(.deed, "cancelWatch", by: "ann"), of: key)
+            try await bench.enqueue(key)
+            let kept = try await bench.watches.notes(of: key)
+            try bench.equal(kept.count, WatchNote.countMax, "notes")
+            try bench.equal(kept.first?.note.what, "2", "the oldest")
+            try bench.equal(kept.last?.note.by, "ann", "the newest")
+        },
+        ConformanceCase("notes are forgotten with their watch") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.watches.note(WatchNote(.visit, "page"), of: key)
+            _ = try await bench.watches.cancel(key)
+            try await bench.advance(ms: 10_000)
+            _ = try await bench.watches.purge(
+                partition: bench.partition(of: key),
+                retention: .seconds(5),
+                afterlife: .zero
+            )
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.watches.notes(of: key), [], "notes")
+        },
+    ]
+}

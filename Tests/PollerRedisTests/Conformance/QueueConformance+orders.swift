@@ -1,0 +1,257 @@
+import Poller
+import PollerRedis
+import PollerTesting
+
+extension QueueConformance {
+    /// The order that a watch pays.
+    static let paidOrders: [ConformanceCase] = [
+        ConformanceCase("the order that is paid goes to the worker, the reader and each event") {
+            bench in
+            let key = bench.key("1")
+            let order = OrderID(unchecked: String(repeating: "A", count: OrderID.lengthMax))
+            let secret = ClientSecret(unchecked: "src_1_client_secret_x")
+            let new = try NewWatch(key: key, clientSecret: secret, charge: .whole, order: order)
+            _ = try await bench.watches.enqueue([new])
+            try bench.equal(try await bench.snapshot(key).watch.order, order, "as it is read")
+            let lease = try await bench.take(key)
+            try bench.equal(lease.item.order, order, "with the lease")
+            try bench.equal(lease.item.clientSecret, secret, "the secret beside it")
+            try bench.equal(lease.item.charge, .whole, "the order to charge beside it")
+            _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
+            _ = try await bench.watches.cancel(key)
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.order), [order, order], "in the events")
+        },
+        ConformanceCase("the first order that is paid holds, whoever joins, until a restart") {
+            bench in
+            let key = bench.key("1")
+            let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.order, nil, "at first")
+            for order in [first, second, nil] {
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
+                try bench.equal(try await bench.snapshot(key).watch.order, first, "after a join")
+            }
+            for order in [second, nil] {
+                _ = try await bench.watches.cancel(key)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
+                let watch = try await bench.snapshot(key).watch
+                try bench.equal(watch.order, order, "after a restart")
+            }
+        },
+        ConformanceCase("a watch that a hint opens again pays the same order") { bench in
+            let key = bench.key("1")
+            let order = OrderID(unchecked: "A77")
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
+            _ = try await bench.commit(try await bench.take(key), .close(.expired))
+            try bench.expect(try await bench.watches.hint(key), "it opens")
+            try bench.equal(try await bench.take(key).item.order, order, "the order")
+        },
+    ]
+
+    /// The order store.
+    static let orders: [ConformanceCase] = [
+        ConformanceCase("an order is kept as it was stored, once for each version") { bench in
+            let key = bench.order("A77")
+            try bench.equal(try await bench.redis.store.order(key), nil, "at first")
+            var order = Order(key: key)
+            _ = order.note(bench.key("1"), seq: 3, bench.payment(.failed))
+            _ = order.take(bench.key("1"), seq: 3)
+            try bench.expect(try await bench.store(order, over: 0), "the first")
+            let known = try bench.some(try await bench.redis.store.order(key), "the order")
+            try bench.equal(known.members, order.members, "members")
+            try bench.equal(known.right, order.right, "the right")
+            try bench.equal(known.version, 2, "version")
+            try bench.expect(known.createdAt != nil, "when it became known")
+            try bench.expect(!(try await bench.store(order, over: 0)), "an older version")
+            var later = known
+            _ = later.note(bench.key("2"), seq: 1, bench.payment(.paid))
+            try bench.expect(try await bench.store(later, over: 2), "the next")
+            var other = known
+            _ = other.note(bench.key("3"), seq: 1, bench.payment(.paid))
+            try bench.expect(!(try await bench.store(other, over: 2)), "two of the same")
+            try bench.equal(try await bench.redis.store.order(key), later, "what holds")
+            let closed = try await bench.watches.stats().closed
+            try bench.equal(closed, 0, "closed watches, of which it is none")
+        },
+        ConformanceCase("what is told of an order is recorded with it, once and in order") {
+            bench in
+            let book = OrderBook(try bench.redis.store)
+            let key = bench.order("A77")
+            let paid = bench.told(.paid, by: bench.key("1"), seq: 1)
+            let first = try await book.note(paid)
+            try bench.equal(first.map(\.type), ["order.paid"], "the first")
+            try bench.equal(try await book.note(paid).count, 0, "the first once more")
+            let second = try await book.note(bench.told(.paid, by: bench.key("2"), seq: 4))
+            try bench.equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
+            let told = (first + second).map(\.json)
+            let log = try await bench.watches.events(of: key.watch, after: 0, limit: 10)
+            try bench.equal(log.map(\.json), told, "log")
+            try bench.equal(log.map(\.seq), [1, 2, 3], "seq")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key.watch),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), told, "outbox")
+            let order = try bench.some(try await bench.redis.store.order(key), "the order")
+            try bench.equal(order.seq, 3, "the order's seq")
+            try bench.equal(order.createdAt, paid.polledAt, "since when it is known")
+            try await bench.outOfOrder("event 1 after 3") {
+                _ = try await bench.redis.store.store(order, over: order.version, telling: first)
+            }
+        },
+        ConformanceCase("of two that ask for the right to charge one gets it") { bench in
+            let book = OrderBook(try bench.redis.store)
+            let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
+            try bench.equal(try await book.take(watches[0]), .granted(1), "the first")
+            let other = try await book.take(watches[1])
+            try bench.equal(other, .refused(watches[0].key), "the second")
+            _ = try await book.note(bench.told(.failed, by: watches[0].key, seq: 1))
+            try bench.equal(try await book.take(watches[1]), .granted(2), "after a failure")
+            let elsewhere = try await book.take(bench.watch("1", of: "B78"))
+            try bench.equal(elsewhere, .granted(1), "of another order")
+        },
+        ConformanceCase("of many that ask at the same time one may charge") { bench in
+            let book = OrderBook(try bench.redis.store)
+            var granted: [WatchKey] = []
+            try await withThrowingTaskGroup(of: WatchKey?.self) { group in
+                for number in 0..<12 {
+                    let watch = bench.watch("\(number)", of: "A77")
+                    group.addTask {
+                        try await book.take(watch) == .granted(1) ? watch.key : nil
+                    }
+                }
+                for try await key in group { granted += [key].compactMap(\.self) }
+            }
+            try bench.equal(granted.count, 1, "those that may: \(granted.map(\.source))")
+            let order = try await bench.redis.store.order(bench.order("A77"))
+            try bench.equal(order?.right?.holder, granted.first, "who has it")
+        },
+        ConformanceCase("an order is no watch: never due, listed or opened") { bench in
+            let key = bench.order("A77")
+            _ = try await OrderBook(bench.redis.store).take(bench.watch("1", of: "A77"))
+            try bench.equal(try await bench.due(key.watch), [], "due")
+            let page = try await bench.watches.list(ListQuery())
+            try bench.equal(page.items.map(\.watch.key), [], "the watches")
+            try bench.expect(!(try await bench.watches.hint(key.watch)), "a hint opens nothing")
+            try bench.expect(!(try await bench.watches.cancel(key.watch)), "nothing to cancel")
+            try bench.expect(!(try await bench.watches.redrive(key.watch)), "nor to redrive")
+        },
+        ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
+            let book = OrderBook(try bench.redis.store)
+            for name in ["A1", "A2", "A3", "A4", "A5"] {
+                _ = try await book.take(bench.watch(name, of: name))
+                try await bench.advance(ms: 10)
+            }
+            _ = try await book.take(bench.watch("1", of: "B1", account: "acct_b"))
+            let paid = bench.told(.paid, by: bench.key("A2"), seq: 1, of: "A2")
+            _ = try await book.note(paid)
+            var names: [String] = []
+            var cursor: String?
+            let account = bench.key("1").account
+            repeat {
+                let query = OrderQuery(account: account, limit: 2, cursor: cursor)
+                let page = try await bench.redis.store.orders(query)
+                names += page.items.map(\.key.order.description)
+                cursor = page.next
+            } while cursor != nil && names.count < 9
+            try bench.equal(names, ["A5", "A4", "A3", "A2", "A1"], "the orders")
+            let query = OrderQuery(account: account, state: .paid)
+            let found = try await bench.redis.store.orders(query).items
+            try bench.equal(found.map(\.key.order.description), ["A2"], "those that are paid")
+        },
+        ConformanceCase("orders that several tries have paid are listed alone") { bench in
+            let book = OrderBook(try bench.redis.store)
+            for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
+                _ = try await book.take(bench.watch("0\(order)", of: order))
+                for name in tries {
+                    _ = try await book.note(
+                        bench.told(.paid, by: bench.key(name), seq: 1, of: order)
+                    )
+                }
+                try await bench.advance(ms: 10)
+            }
+            let query = OrderQuery(account: bench.key("1").account, isPaidTwice: true)
+            let found = try await bench.redis.store.orders(query).items
+            try bench.equal(found.map(\.key.order.description), ["A2"], "those paid twice")
+        },
+        ConformanceCase("an order is forgotten like a closed watch, after its last change") {
+            bench in
+            let book = OrderBook(try bench.redis.store)
+            let key = bench.order("A77")
+            let home = bench.partition(of: key.watch)
+            _ = try await book.take(bench.watch("1", of: "A77"))
+            for isKept in [true, false] {
+                if isKept { _ = try await book.note(bench.told(.paid, by: bench.key("2"), seq: 1)) }
+                try await bench.advance(ms: 3000)
+                _ = try await bench.claim(in: home)
+                let retention = Duration.seconds(isKept ? 4 : 2)
+                while try await bench.watches.purge(partition: home, retention: retention) {}
+                try bench.equal(
+                    try await bench.redis.store.order(key) != nil,
+                    isKept,
+                    "whether known"
+                )
+            }
+            let query = OrderQuery(account: key.account)
+            try bench.equal(try await bench.redis.store.orders(query).items.count, 0, "listed")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    func order(_ name: String, account: String = "acct_a") -> OrderKey {
+        OrderKey(
+            account: AccountID(unchecked: account),
+            order: OrderID(unchecked: name)
+        )
+    }
+
+    func payment(_ state: PaymentState) -> Payment {
+        Payment(
+            state: state,
+            amount: 1099,
+            amountReceived: state.wasPaid ? 1099 : 0,
+            currency: "eur",
+            paidAt: state.wasPaid ? Timestamp(ms: 1_795_165_200_125) : nil
+        )
+    }
+
+    /// A watch that pays an order.
+    func watch(
+        _ source: String,
+        of order: String,
+        account: String = "acct_a",
+        seq: Int = 0
+    ) -> Watch {
+        let start = Timestamp(ms: 1_795_165_200_125)
+        return Watch(
+            key(source, account: account),
+            createdAt: start,
+            deadline: start + .seconds(60),
+            seq: seq,
+            order: OrderID(unchecked: order)
+        )
+    }
+
+    /// The event with which a watch has told of its payment.
+    func told(
+        _ state: PaymentState,
+        by key: WatchKey,
+        seq: Int,
+        of order: String = "A77"
+    ) -> Event {
+        let name = String(key.source.description.dropFirst(4))
+        return Event(
+            watch(name, of: order, account: key.account.description, seq: seq - 1),
+            of: .payment(state),
+            payment: payment(state),
+            polledAt: Timestamp(ms: 1_795_165_300_125)
+        )
+    }
+
+    func store(_ order: Order, over version: Int) async throws -> Bool {
+        try await redis.store.store(order, over: version, telling: [])
+    }
+}

@@ -1,0 +1,301 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    static let outbox: [ConformanceCase] = [
+        ConformanceCase("events stand in the outbox in the order they were recorded") { bench in
+            let keys = ["1", "2", "3"].map { bench.key($0) }
+            let home = bench.partition(of: keys[0])
+            for key in keys { try await bench.enqueue(key) }
+            var wanted: [EventID] = []
+            for round in 0..<3 {
+                for lease in try await bench.claim(in: home).leases {
+                    let commit = bench.poll(lease, .next(after: .zero), status: "s\(round)")
+                    wanted += [commit.change.event?.id].compactMap(\.self)
+                    _ = try await bench.watches.commit([commit])
+                }
+                try await bench.advance(ms: round)
+            }
+            let entries = try await bench.watches.entries(partition: home, after: "0", limit: 99)
+            try bench.equal(entries.map(\.event.id), wanted, "events")
+            try bench.equal(Set(entries.map(\.id)).count, 9, "different ids")
+            try bench.expect(entries.allSatisfy { $0.partition == home }, "wrong partition")
+        },
+        ConformanceCase("a batch is put in the outbox in its own order") { bench in
+            let keys = (0..<5).map { bench.key("\($0)") }
+            for key in keys { try await bench.enqueue(key) }
+            let home = bench.partition(of: keys[0])
+            let commits = try await bench.claim(in: home).leases.map {
+                bench.poll($0, .next(after: .zero), status: "pending")
+            }
+            _ = try await bench.watches.commit(commits)
+            let entries = try await bench.watches.entries(partition: home, after: "0", limit: 99)
+            try bench.equal(
+                entries.map(\.event.id),
+                commits.compactMap(\.change.event?.id),
+                "events"
+            )
+        },
+        ConformanceCase("a position reads on behind its entry, without gap or repeat") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, (0..<7).map { "s\($0)" })
+            var position = "0"
+            var seqs: [Int] = []
+            for _ in 0..<4 {
+                let page = try await bench.watches.entries(
+                    partition: home,
+                    after: position,
+                    limit: 3
+                )
+                seqs += page.map(\.event.seq)
+                position = page.last?.id ?? position
+            }
+            try bench.equal(seqs, Array(1...7), "seq")
+        },
+        ConformanceCase("each entry is handed to one of the consumers") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b", "c", "d"])
+            let first = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 3)
+            let second = try await bench.unacknowledged(home, ConformanceBench.bert)
+            try bench.equal(first.map(\.event.seq), [1, 2, 3], "the first consumer's")
+            try bench.equal(second.map(\.event.seq), [4], "the second consumer's")
+            let third = try await bench.unacknowledged(home, ConformanceBench.bert)
+            try bench.equal(third.map(\.event.seq), [], "what is left")
+        },
+        ConformanceCase("the first reader finds what was recorded before it came") { bench in
+            let key = bench.key("1")
+            try await bench.record(key, ["a", "b"], notify: ["https://a.example/"])
+            let entries = try await bench.unacknowledged(
+                bench.partition(of: key),
+                ConformanceBench.anna
+            )
+            try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
+            try bench.equal(entries.first?.notify.count, 1, "where to tell it")
+        },
+        ConformanceCase("an entry is handed out once, abandoned at once or not") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna, idle: .zero)
+            try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
+            let twice = (entries + entries).map(\.id)
+            let positions = try await bench.watches.positions(partition: home, of: twice)
+            try bench.equal(positions, [:], "positions of what is named twice")
+        },
+        ConformanceCase("entries a consumer sits on for too long go to another") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let dead = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try bench.equal(dead.count, 2, "entries of the first consumer")
+            let early = try await bench.unacknowledged(home, ConformanceBench.bert)
+            try bench.equal(early.count, 0, "entries while the first is at work")
+            // A store may measure idleness by a clock that no test can move.
+            var late: [OutboxEntry] = []
+            try await bench.advance(ms: 50)
+            try await eventually("abandoned entries are handed on") {
+                late += try await bench.unacknowledged(
+                    home,
+                    ConformanceBench.bert,
+                    idle: .milliseconds(40)
+                )
+                return late.count >= 2
+            }
+            try bench.equal(Set(late.map(\.event.seq)), [1, 2], "seq")
+        },
+        ConformanceCase("entries a consumer is still at work on go to nobody else") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.advance(ms: 60_000)
+            let lost = try await bench.hold(entries, ConformanceBench.anna)
+            try bench.equal(lost, [], "entries it has lost")
+            let other = try await bench.unacknowledged(
+                home,
+                ConformanceBench.bert,
+                idle: .seconds(30)
+            )
+            try bench.equal(other.count, 0, "entries of the other")
+            try await bench.watches.acknowledge(partition: home, entries.map(\.id))
+            let gone = try await bench.hold(entries, ConformanceBench.anna)
+            try bench.equal(gone, Set(entries.map(\.id)), "entries that are dealt with")
+            try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
+        },
+        ConformanceCase("all before the oldest unacknowledged entry is settled") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let empty = try await bench.watches.settled(partition: home)
+            try await bench.record(key, ["a", "b"])
+            let first = try bench.some(
+                try await bench.watches.entries(partition: home, after: "0", limit: 1).first,
+                "an entry"
+            )
+            let oldest = try bench.some(Int64(first.id.prefix { $0 != "-" }), "its ms")
+            for what in ["unread", "handed out"] {
+                let settled = try await bench.watches.settled(partition: home)
+                try bench.expect(settled.ms <= oldest, "\(what): \(settled.ms) > \(oldest)")
+                _ = try await bench.unacknowledged(home, ConformanceBench.anna)
+            }
+            let all = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.watches.acknowledge(partition: home, [all[0].id])
+            let half = try await bench.watches.settled(partition: home)
+            let newest = try bench.some(Int64(all[1].id.prefix { $0 != "-" }), "its ms")
+            try bench.expect(half.ms <= newest, "half: \(half.ms) > \(newest)")
+            try await bench.watches.acknowledge(partition: home, [all[1].id])
+            // A store's entries may go by a clock that no test can move.
+            try await bench.advance(ms: 3_600_000)
+            let done = try await bench.watches.settled(partition: home)
+            try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
+        },
+        ConformanceCase("acknowledged entries are handed to nobody again, but stay") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b", "c"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            let done = [entries[0].id, entries[2].id]
+            for _ in 0..<2 { try await bench.watches.acknowledge(partition: home, done) }
+            try bench.equal(try await bench.watches.stats().undelivered, 1, "undelivered")
+            try await bench.advance(ms: 50)
+            var late: [OutboxEntry] = []
+            try await eventually("the abandoned entry is handed on") {
+                late += try await bench.unacknowledged(
+                    home,
+                    ConformanceBench.bert,
+                    idle: .milliseconds(40)
+                )
+                return !late.isEmpty
+            }
+            try bench.equal(Set(late.map(\.event.seq)), [2], "handed on")
+            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(kept.map(\.event.seq), [1, 2, 3], "kept")
+        },
+        ConformanceCase("trimming drops what is old and acknowledged") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b", "c"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.watches.acknowledge(partition: home, entries.map(\.id))
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            let young = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(young.count, 3, "young entries")
+            try await bench.advance(ms: 7_200_000)
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            let old = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(old.count, 0, "old entries")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.count, 3, "the watch's own log")
+        },
+        ConformanceCase("trimming keeps what nobody has acknowledged, and all behind it") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b", "c", "d"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 3)
+            let done = [entries[0].id, entries[2].id]
+            try await bench.watches.acknowledge(partition: home, done)
+            try await bench.advance(ms: 7_200_000)
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.expect(
+                Set(kept.map(\.event.seq)).isSuperset(of: [2, 4]),
+                "lost one of 2 (handed out) and 4 (never read): \(kept.map(\.event.seq))"
+            )
+            try bench.equal(try await bench.watches.stats().undelivered, 2, "undelivered")
+        },
+        ConformanceCase("trimming an outbox nobody reads keeps everything") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            try await bench.advance(ms: 7_200_000)
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(kept.count, 2, "entries")
+        },
+        ConformanceCase("an empty outbox has its bounds at zero") { bench in
+            let bounds = try await bench.watches.bounds()
+            try bench.equal(bounds.count, bench.watches.partitions, "partitions")
+            let zero = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
+            try bench.expect(bounds.allSatisfy { $0 == zero }, "not zero: \(bounds)")
+        },
+        ConformanceCase("bounds tell the oldest, the newest and the newest trimmed entry") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let old = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.advance(ms: 7_200_000)
+            try bench.equal(
+                try await bench.watches.bounds()[home],
+                OutboxBounds(oldest: old[0].id, newest: old[1].id, trimmed: "0-0"),
+                "bounds before"
+            )
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .next(after: .zero), status: "c")
+            try await bench.watches.acknowledge(partition: home, old.map(\.id))
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            let young = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(young.map(\.event.seq), [3], "kept")
+            try bench.equal(
+                try await bench.watches.bounds()[home],
+                OutboxBounds(oldest: young[0].id, newest: young[0].id, trimmed: old[1].id),
+                "bounds after"
+            )
+        },
+        ConformanceCase("bounds of a stream trimmed bare remember its newest entry") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let old = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.watches.acknowledge(partition: home, old.map(\.id))
+            try await bench.advance(ms: 7_200_000)
+            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            try bench.equal(
+                try await bench.watches.bounds()[home],
+                OutboxBounds(oldest: "0-0", newest: old[1].id, trimmed: old[1].id),
+                "bounds"
+            )
+        },
+        ConformanceCase("what is of a kind that only another release knows is carried as it is") {
+            bench in
+            let key = bench.key("1", kind: .other("invoice"))
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["open", "paid"], notify: ["https://a.example/"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try bench.equal(entries.map(\.event.key), [key, key], "keys in the outbox")
+            try bench.equal(entries.map(\.notify.count), [1, 1], "where to tell it")
+            let log = try await bench.watches.events(of: key, after: 1, limit: 9)
+            try bench.equal(log, [entries[1].event], "the log")
+            let mark = DeliveryMark(url: entries[0].notify[0], watch: key)
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.watch, key, "the delivery's watch")
+        },
+        ConformanceCase("an arrival comes when an event is recorded") { bench in
+            let stream = bench.watches.arrivals()
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.hears(bench.partition(of: key), from: stream, "an arrival") {
+                let lease = try await bench.take(key)
+                _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
+            }
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// What a consumer is handed.
+    func unacknowledged(
+        _ partition: Int,
+        _ consumer: OwnerID,
+        idle: Duration = .seconds(3600),
+        limit: Int = 100
+    ) async throws -> [OutboxEntry] {
+        try await watches.unacknowledged(
+            partition: partition,
+            consumer: consumer,
+            idle: idle,
+            limit: limit
+        )
+    }
+}

@@ -1,0 +1,355 @@
+import Poller
+import PollerTesting
+
+/// What becomes of deliveries: their attempts, their circuits, what was given up.
+extension QueueConformance {
+    static let outcomes: [ConformanceCase] = [
+        ConformanceCase("the newest twenty attempts of a delivery are kept, whole") { bench in
+            let mark = try bench.mark("1")
+            let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+            try bench.equal(try await bench.deliveries.attempts(of: id), [], "before the first")
+            try await bench.deliveries.mark([mark])
+            var written: [AttemptRecord] = []
+            for number in 1...23 {
+                let lease = try await bench.take(mark)
+                let results: [AttemptResult] = [
+                    .delivered, bench.failure, .skipped("the recipient is suppressed"),
+                    .rejected("answered 410", .gone, code: 410),
+                ]
+                let attempt = bench.attempt(number, results[number % results.count])
+                written.append(attempt)
+                try await bench.end(lease, .next(after: .zero), attempt: attempt)
+            }
+            let kept = try await bench.deliveries.attempts(of: id)
+            try bench.equal(kept, Array(written.suffix(20)), "attempts")
+            let other = bench.deliveries.id(of: mark.endpoint, bench.key("none"))
+            let last = try await bench.deliveries.lastAttempts(of: [other, id])
+            try bench.equal(
+                last,
+                [id: written.map(\.at).max()].compactMapValues(\.self),
+                "the last of each"
+            )
+        },
+        ConformanceCase("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            for _ in 0..<9 { try await bench.fail(mark) }
+            var holds: [Int64] = []
+            for _ in 0..<7 {
+                try await bench.fail(mark)
+                let claim = try await bench.claim(mark)
+                try bench.equal(claim.leases.count, 0, "leases while it is open")
+                let until = try bench.some(claim.nextReady, "the end of the hold")
+                holds.append((until - claim.now).ms / 1000)
+                try await bench.advance(ms: Int((until - claim.now).ms))
+            }
+            try bench.equal(holds, [30, 60, 120, 240, 480, 900, 900], "holds")
+        },
+        ConformanceCase("a claim tells since when an endpoint fails, until it accepts") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let first = try await bench.take(mark)
+            try bench.equal(first.trouble, nil, "trouble before the first attempt")
+            try await bench.end(first, .next(after: .seconds(1)), .failing)
+            let began = first.claimedAt
+            try await bench.advance(ms: 1000)
+            try await bench.end(try await bench.take(mark), .next(after: .zero), .hold(.zero))
+            try await bench.fail(mark)
+            let third = try await bench.take(mark)
+            try bench.equal(third.trouble, LaneTrouble(failures: 2, since: began), "trouble")
+            try await bench.end(third, .next(after: .zero))
+            try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
+        },
+        ConformanceCase("a hold without failures is trouble, a hold of nothing is none") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let first = try await bench.take(mark)
+            try await bench.end(first, .next(after: .zero), .hold(.zero))
+            let second = try await bench.take(mark)
+            try bench.equal(second.trouble, nil, "trouble")
+            try await bench.end(second, .next(after: .zero), .hold(.seconds(2)))
+            try await bench.advance(ms: 2000)
+            let third = try await bench.take(mark)
+            try bench.equal(
+                third.trouble,
+                LaneTrouble(failures: 0, since: second.claimedAt),
+                "trouble after a Retry-After"
+            )
+        },
+        ConformanceCase("what is set aside is listed as dead until it is marked") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let state = DeliveryState(cursor: 1, attempts: 13, dead: [1])
+            let lease = try await bench.take(mark)
+            try await bench.end(lease, .setAside, state: state, error: "answered 500")
+            let dead = try await bench.list(.dead)
+            try bench.equal(dead.map(\.delivery.state), [state], "dead")
+            try bench.equal(dead.map(\.state), [.dead], "its state")
+            try bench.equal(dead.first?.lastError, "answered 500", "its error")
+            try bench.equal(dead.first?.givenUpAt, lease.claimedAt, "since when")
+            try bench.equal(try await bench.deliveries.stats().quarantined, 1, "quarantined")
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.deliveries.stats().quarantined, 0, "after a mark")
+            let again = try await bench.list(.dead)
+            try bench.equal(again.map(\.givenUpAt), [nil], "while it goes on")
+            try bench.equal(try await bench.take(mark).item.state, state, "state")
+        },
+        ConformanceCase("what was given up keeps its reason until it is accepted after all") {
+            bench in
+            let mark = try bench.mark("1")
+            let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+            try await bench.deliveries.mark([mark])
+            let given = DeliveryState(cursor: 1, attempts: 1, dead: [1])
+            let lease = try await bench.take(mark)
+            try await bench.end(lease, .next(after: .zero), state: given, error: "answered 400")
+            // What follows is passed over, or accepted.
+            let next = DeliveryState(cursor: 2, attempts: 2, dead: [1])
+            try await bench.end(try await bench.take(mark), .next(after: .zero), state: next)
+            try await bench.end(try await bench.take(mark), .setAside, state: next)
+            let dead = try await bench.deliveries.delivery(id)
+            try bench.equal(dead?.lastError, "answered 400", "its error")
+            try await bench.deliveries.mark([mark])
+            let accepted = DeliveryState(cursor: 2, attempts: 3)
+            try await bench.end(try await bench.take(mark), .rest, state: accepted)
+            let rested = try await bench.deliveries.delivery(id)
+            try bench.equal(rested?.lastError, nil, "its error once it is accepted")
+        },
+        ConformanceCase("a mark during the lease wins over setting aside") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let lease = try await bench.take(mark)
+            try await bench.deliveries.mark([mark])
+            try await bench.end(lease, .setAside, state: DeliveryState(cursor: 1, dead: [1]))
+            try bench.equal(try await bench.take(mark).item.state.dead, [1], "dead")
+        },
+        ConformanceCase("a revision changes what rests and makes it due, once") { bench in
+            let mark = try bench.mark("1")
+            let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+            try await bench.deliveries.mark([mark])
+            let old = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            try await bench.end(try await bench.take(mark), .setAside, state: old)
+            var new = old
+            new.revive()
+            let revision = DeliveryRevision(id: id, from: old, to: new)
+            let results = try await bench.deliveries.revise(
+                [revision, revision],
+                endingHolds: false
+            )
+            try bench.equal(results, [.done, .busy], "results")
+            let lease = try await bench.take(mark)
+            try bench.equal(lease.item.state, new, "state")
+            let busy = DeliveryRevision(id: id, from: new, to: old)
+            let held = try await bench.deliveries.revise([busy], endingHolds: false)
+            try bench.equal(held, [.busy], "while it is leased")
+            try await bench.end(lease, .rest, state: new)
+            let other = try bench.mark("2")
+            let missing = bench.deliveries.id(of: mark.endpoint, other.watch)
+            let none = DeliveryRevision(id: missing, from: old, to: new)
+            let gone = try await bench.deliveries.revise([none], endingHolds: true)
+            try bench.equal(gone, [.missing], "one that is not there")
+        },
+        ConformanceCase("what is dismissed is no longer among the dead, and nothing is due for it")
+        {
+            bench in
+            let marks = [try bench.mark("1"), try bench.mark("2")]
+            let ids = marks.map { bench.deliveries.id(of: $0.endpoint, $0.watch) }
+            try await bench.deliveries.mark([marks[0]])
+            let old = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            let later = DeliveryState(cursor: 1, failures: 1, attempts: 3, dead: [1])
+            try await bench.end(try await bench.take(marks[0]), .setAside, state: old)
+            try await bench.deliveries.mark([marks[1]])
+            let open = try await bench.take(marks[1])
+            try await bench.end(open, .next(after: .seconds(60)), state: later)
+            var (none, goesOn) = (old, later)
+            none.dismiss()
+            goesOn.dismiss()
+            let first = DeliveryRevision(id: ids[0], from: old, to: none)
+            let second = DeliveryRevision(id: ids[1], from: later, to: goesOn)
+            for (revision, wanted) in [
+                (first, RevisionResult.done), (first, .busy), (second, .done),
+            ] {
+                let results = try await bench.deliveries.dismiss([revision])
+                try bench.equal(results, [wanted], "the result")
+            }
+            try bench.equal(try await bench.list(.dead).count, 0, "dead ones")
+            try bench.equal(try await bench.deliveries.stats().quarantined, 0, "counted")
+            try bench.equal(try await bench.deliveries.stats().overdue, 0, "due")
+            let rested = try bench.some(try await bench.deliveries.delivery(ids[0]), "the first")
+            try bench.equal(rested.state, .done, "the one that rests")
+            try bench.equal(rested.delivery.state.cursor, 2, "its cursor")
+            let waits = try bench.some(try await bench.deliveries.delivery(ids[1]), "the second")
+            try bench.equal(waits.state, .failing, "the one that is tried again")
+            try await bench.deliveries.mark([marks[0]])
+            try bench.equal(try await bench.take(marks[0]).item.state, none, "marked again")
+        },
+        ConformanceCase("a revision may end the hold of an open circuit, for one probe") { bench in
+            let mark = try bench.mark("1")
+            let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+            try await bench.deliveries.mark([mark])
+            for _ in 0..<10 { try await bench.fail(mark) }
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "while it is open")
+            let state = DeliveryState(failures: 1)
+            let revision = DeliveryRevision(id: id, from: state, to: state)
+            _ = try await bench.deliveries.revise([revision], endingHolds: false)
+            try bench.equal(try await bench.claim(mark).leases.count, 0, "with the hold")
+            _ = try await bench.deliveries.revise([revision], endingHolds: true)
+            let probe = try await bench.take(mark)
+            try bench.equal(probe.trouble?.isProbed, true, "a probe")
+        },
+        ConformanceCase("a mark may name an event that is sent in any case, once") { bench in
+            let watch = bench.key("1")
+            let endpoint = EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA")
+            func mark(_ seq: Int?) -> DeliveryMark {
+                DeliveryMark(endpoint: endpoint, watch: watch, telling: seq)
+            }
+            for _ in 0..<2 { try await bench.deliveries.mark([mark(3)]) }
+            let first = try await bench.take(mark(nil))
+            try bench.equal(first.item.state, DeliveryState(again: [3]), "a new one")
+            do {
+                try await bench.deliveries.mark([mark(4)])
+                try bench.expect(false, "a mark got lost while the delivery was leased")
+            } catch StoreError.unavailable {}
+            let state = DeliveryState(cursor: 5, attempts: 2, dead: [1], again: [3])
+            try await bench.end(first, .next(after: .seconds(9)), state: state)
+            try await bench.deliveries.mark([mark(4)])
+            let second = try await bench.take(mark(nil))
+            let wanted = DeliveryState(cursor: 5, attempts: 2, dead: [1], again: [3, 4])
+            try bench.equal(second.item.state, wanted, "one that waits")
+            try await bench.end(second, .rest, state: DeliveryState(cursor: 5))
+            try await bench.deliveries.mark([mark(2)])
+            let third = try await bench.take(mark(nil))
+            try bench.equal(
+                third.item.state,
+                DeliveryState(cursor: 5, again: [2]),
+                "one that rests"
+            )
+        },
+        ConformanceCase("lists tell each delivery once, by endpoint and state") { bench in
+            let marks = try (0..<30).map { try bench.mark("\($0)", "\($0 % 3).example") }
+            try await bench.deliveries.mark(marks)
+            let leases = try await bench.claimAll()
+            for (number, lease) in leases.enumerated() {
+                switch number % 4 {
+                case 0: try await bench.end(lease, .rest, state: DeliveryState(cursor: 1))
+                case 1:
+                    let state = DeliveryState(cursor: 1, dead: [1])
+                    try await bench.end(lease, .setAside, state: state)
+                case 2:
+                    let state = DeliveryState(failures: 1)
+                    try await bench.end(lease, .next(after: .seconds(9)), state: state)
+                default: break
+                }
+            }
+            let all = try await bench.list(nil)
+            try bench.equal(all.count, 30, "all")
+            try bench.equal(Set(all.map(\.id)).count, 30, "different ones")
+            for state in DeliverySnapshot.State.allCases {
+                let some = try await bench.list(state)
+                let wanted = Set(all.filter { $0.state == state }.map(\.id))
+                try bench.equal(Set(some.map(\.id)), wanted, "\(state)")
+                try bench.equal(some.count, wanted.count, "\(state), once each")
+            }
+            let endpoint = marks[0].endpoint
+            let own = try await bench.list(nil, of: endpoint)
+            try bench.equal(own.count, 10, "of an endpoint")
+            try bench.equal(Set(own.map(\.delivery.endpoint)), [endpoint], "its endpoint")
+            let one = try bench.some(own.first, "a delivery")
+            try bench.equal(try await bench.deliveries.delivery(one.id), one, "read alone")
+            try await bench.refuses {
+                _ = try await bench.deliveries.deliveries(DeliveryQuery(cursor: "?"))
+            }
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// An attempt that failed, with everything that can be known of one.
+    var failure: AttemptResult {
+        var result = AttemptResult.failed("answered 503 | later", .serverError, code: 503)
+        result.address = "192.0.2.1:443"
+        result.phases = AttemptPhases(resolveMs: 1, connectMs: nil, firstByteMs: 3, totalMs: 9)
+        result.excerpt = "a|b\n{\"c\":1}"
+        return result
+    }
+
+    /// The record of an attempt.
+    func attempt(_ number: Int, _ result: AttemptResult) -> AttemptRecord {
+        var record = AttemptRecord(
+            at: Timestamp(ms: 1_000_000 + Int64(number)),
+            event: EventID(unchecked: "evt_\(number)"),
+            seq: number,
+            number: 1,
+            outcome: result.outcome,
+            kind: result.kind,
+            code: result.code,
+            address: result.address,
+            phases: result.phases,
+            // A bar separates the parts of a line.
+            reason: result.reason.replacing("|", with: "/"),
+            excerpt: result.excerpt
+        )
+        // Every second attempt has a digest of its message.
+        record.digest = number.isMultiple(of: 2) ? "aB-_\(1000 + number)" : nil
+        return record
+    }
+
+    /// Ends a turn of a delivery.
+    func end(
+        _ lease: Lease<Delivery>,
+        _ verdict: Verdict,
+        _ signal: LaneSignal = .fine,
+        state: DeliveryState? = nil,
+        error: String? = nil,
+        attempt: AttemptRecord? = nil
+    ) async throws {
+        let change = DeliveryChange(
+            state: state ?? lease.item.state,
+            lastError: error,
+            attempt: attempt
+        )
+        let commit = Commit(ref: lease.ref, verdict: verdict, change: change, signal: signal)
+        try equal(try await deliveries.commit([commit]), [.done], "the commit")
+    }
+
+    /// Lets one attempt fail; the delivery is due again at once.
+    func fail(_ mark: DeliveryMark) async throws {
+        let lease = try await take(mark)
+        try await end(lease, .next(after: .zero), .failing, state: DeliveryState(failures: 1))
+    }
+
+    /// Takes every due delivery of every partition.
+    func claimAll() async throws -> [Lease<Delivery>] {
+        var leases: [Lease<Delivery>] = []
+        for partition in 0..<deliveries.partitions {
+            leases += try await deliveries.claim(
+                ClaimRequest(partition: partition, owner: Self.anna, lease: Self.lease)
+            ).leases
+        }
+        return leases
+    }
+
+    /// All deliveries of a state, in pages of seven.
+    func list(
+        _ state: DeliverySnapshot.State?,
+        of endpoint: EndpointID? = nil
+    ) async throws -> [DeliverySnapshot] {
+        var items: [DeliverySnapshot] = []
+        var cursor: String?
+        repeat {
+            let page = try await deliveries.deliveries(
+                DeliveryQuery(endpoint: endpoint, state: state, limit: 7, cursor: cursor)
+            )
+            items += page.items
+            cursor = page.next
+        } while cursor != nil
+        return items
+    }
+
+    /// Fails unless a cursor is refused.
+    func refuses(_ operation: () async throws -> Void) async throws {
+        do {
+            try await operation()
+        } catch StoreError.unknownCursor { return }
+        throw ConformanceFailure(message: "a foreign cursor was not refused")
+    }
+}

@@ -1,0 +1,216 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What a look tells and remembers of a payment, beside the status.
+    static let payments: [ConformanceCase] = [
+        ConformanceCase("all events of a commit are told, in order, and once") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, notify: ["https://a.example/"])
+            let lease = try await bench.take(key)
+            let commit = bench.news(lease, [.payment(.paid), .nextStep, .status])
+            let told = commit.change.events
+            try bench.equal(told.map(\.seq), [1, 2, 3], "seq")
+            _ = try await bench.watches.commit([commit])
+            // An answer that got lost: the same once more.
+            try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.json), told.map(\.json), "log")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), told.map(\.json), "outbox")
+            try bench.equal(entries.map(\.notify.count), [1, 1, 1], "where to tell them")
+            try bench.equal(try await bench.snapshot(key).lastEvent?.id, told.last?.id, "last")
+            let next = bench.poll(try await bench.take(key), .next(after: .zero), status: "b")
+            try bench.equal(next.change.event?.seq, 4, "the next one")
+            try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
+        },
+        ConformanceCase("each event repeats the metadata of its watch") { bench in
+            let key = bench.key("1")
+            let metadata = #"{"order":"A \"77\"","n":"Grüße"}"#
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
+            let commit = bench.news(try await bench.take(key), [.payment(.paid), .status])
+            _ = try await bench.watches.commit([commit])
+            _ = try await bench.watches.cancel(key)
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.metadata), [metadata, metadata, metadata], "log")
+            try bench.equal(log.prefix(2).map(\.id), commit.change.events.map(\.id), "ids")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
+        },
+        ConformanceCase("of events that do not follow none is told") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            let commit = bench.news(lease, [.payment(.paid), .status])
+            _ = try await bench.commit(lease, .next(after: .zero), status: "a")
+            let again = try await bench.take(key)
+            let late = Commit(ref: again.ref, verdict: .next(after: .zero), change: commit.change)
+            try await bench.outOfOrder("event 1 after 1") {
+                _ = try await bench.watches.commit([late])
+            }
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.seq), [1], "log")
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "remembered")
+        },
+        ConformanceCase("what is remembered of a payment stays until another look says otherwise") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "at first")
+            let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: bench.money)
+            let lease = try await bench.take(key)
+            _ = try await bench.watches.commit([
+                bench.news(lease, [.status], .next(after: .zero), memory)
+            ])
+            let again = try await bench.take(key)
+            try bench.equal(again.item.payment, memory, "with the lease")
+            // Without events, with an error, and without anything to say.
+            var other = memory
+            other.object = "def"
+            _ = try await bench.watches.commit([bench.news(again, [], .next(after: .zero), other)])
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .next(after: .zero),
+                error: "no answer"
+            )
+            _ = try await bench.commit(try await bench.take(key), .close(.expired))
+            try bench.equal(try await bench.snapshot(key).watch.payment, other, "as it is read")
+            _ = try await bench.watches.hint(key)
+            let hinted = try await bench.take(key)
+            try bench.equal(hinted.item.payment, other, "after a hint")
+            _ = try await bench.commit(hinted, .close(.settled))
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
+        },
+        ConformanceCase(
+            "a secret that a poll has seen is kept, and one that was handed in is before it"
+        ) {
+            bench in
+            for (name, form) in [
+                ("1", "src_client_secret_aB3"), ("2", "ID_secret_aB3"), ("3", "of-another-form"),
+            ] {
+                let key = bench.key(name)
+                let text = form.replacing("ID", with: "\(key.source)")
+                let learned = ClientSecret(unchecked: text)
+                try await bench.enqueue(key)
+                let lease = try await bench.take(key)
+                _ = try await bench.watches.commit([
+                    bench.news(lease, [.status], .next(after: .zero), secret: learned)
+                ])
+                let again = try await bench.take(key)
+                try bench.equal(again.item.clientSecret, learned, "with the lease")
+                _ = try await bench.watches.commit([
+                    bench.news(
+                        again,
+                        [.status],
+                        .next(after: .seconds(60)),
+                        secret: ClientSecret(unchecked: "another")
+                    )
+                ])
+                let kept = try await bench.snapshot(key).watch.clientSecret
+                try bench.equal(kept, learned, "the first one, as it is read")
+                let given = ClientSecret(unchecked: "given")
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, clientSecret: given)])
+                let joined = try await bench.take(key)
+                try bench.equal(joined.item.clientSecret, given, "the one handed in")
+                _ = try await bench.commit(joined, .close(.settled))
+                try await bench.enqueue(key)
+                let anew = try await bench.snapshot(key).watch.clientSecret
+                try bench.equal(anew, nil, "in a new run")
+                _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            }
+        },
+        ConformanceCase("news of its money opens what has ended with an answer, once each") {
+            bench in
+            let paid = PaymentMemory(payment: "k3f9a2", money: bench.money)
+            let unpaid = PaymentMemory(payment: "k3f9a2", step: "abcdef")
+            for reason in [ClosedReason.settled, .reached] {
+                for (name, memory, opening) in [
+                    ("paid", paid, [HintNews.money]), ("unpaid", unpaid, [.outcome, .money]),
+                    ("unknown", nil, []),
+                ] {
+                    let key = bench.key("\(name)-\(reason.rawValue)")
+                    try await bench.enqueue(key)
+                    _ = try await bench.watches.commit([
+                        bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                    ])
+                    for (run, news) in zip(2..., opening) {
+                        let what = "\(name) \(reason) \(news)"
+                        try bench.equal(try await bench.watches.hint(key, of: news), true, what)
+                        let lease = try await bench.take(key)
+                        try bench.equal(lease.item.run, run, "run")
+                        try bench.equal(lease.item.endedAs, reason, "how it had ended")
+                        try bench.expect(lease.item.isOnlyLooking, "it only looks")
+                        try bench.equal(lease.item.payment, memory, "what is remembered")
+                        _ = try await bench.commit(lease, .close(reason))
+                        try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+                    }
+                    for news in HintNews.allCases where !opening.contains(news) {
+                        let what = "\(name) \(reason) \(news)"
+                        try bench.equal(try await bench.watches.hint(key, of: news), false, what)
+                    }
+                    try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
+                }
+            }
+        },
+        ConformanceCase("what somebody has stopped stays closed, whatever its money does") {
+            bench in
+            for reason in [ClosedReason.cancelled, .dead] {
+                let key = bench.key(reason.rawValue)
+                try await bench.enqueue(key)
+                let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
+                _ = try await bench.watches.commit([
+                    bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                ])
+                for news in HintNews.allCases {
+                    try bench.equal(try await bench.watches.hint(key, of: news), false, "\(reason)")
+                }
+            }
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// What proves that 10.99 has arrived.
+    var money: ChargeFacts {
+        var money = ChargeFacts(status: .succeeded)
+        money.captured = 1099
+        money.paidAt = Timestamp(ms: 1_795_165_200_125)
+        return money
+    }
+
+    /// The commit of a look that tells so many things, and goes on at once unless it says otherwise.
+    func news(
+        _ lease: Lease<Watch>,
+        _ subjects: [EventSubject],
+        _ verdict: Verdict = .next(after: .zero),
+        _ memory: PaymentMemory? = nil,
+        secret: ClientSecret? = nil
+    ) -> Commit<WatchChange> {
+        var state = lease.item.state
+        state.attempts += 1
+        let events = subjects.enumerated().map { place, subject in
+            Event(
+                lease.item,
+                of: subject,
+                at: place,
+                status: SourceStatus(unchecked: "a"),
+                payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+                polledAt: lease.claimedAt
+            )
+        }
+        return Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: WatchChange(state: state, payment: memory, secret: secret, events: events)
+        )
+    }
+}

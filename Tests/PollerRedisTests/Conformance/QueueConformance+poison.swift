@@ -1,0 +1,269 @@
+import Poller
+import PollerTesting
+
+/// Items that end their holders: found, kept apart, and put before a person.
+extension QueueConformance {
+    static let poison: [ConformanceCase] = [
+        ConformanceCase("a lease tells how many in a row ended by themselves before it") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            var crashes: [Int] = []
+            for _ in 0..<4 {
+                let claim = try await bench.claim(in: bench.partition(of: key))
+                crashes += claim.leases.map(\.crashes)
+                try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            }
+            try bench.equal(crashes, [0, 1, 2, 3], "crashes")
+        },
+        ConformanceCase("a claim tells how many leases it has put back") { bench in
+            let keys = bench.keys(0..<70)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            let first = try await bench.claim(in: home)
+            try bench.equal(first.recovered, 0, "recovered by the first")
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            let second = try await bench.claim(in: home, limit: 1)
+            try bench.equal(second.recovered, 70, "recovered by the second, however few it takes")
+        },
+        ConformanceCase("a commit clears the count, a release leaves it") { bench in
+            let keys = bench.keys(0..<2)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            try await bench.crash(home, times: 1)
+            let leases = try await bench.claim(in: home).leases
+            _ = try await bench.watches.release([leases[0].ref])
+            _ = try await bench.commit(leases[1], .next(after: .zero))
+            let counts = try await bench.claim(in: home).leases.map { ($0.item.key, $0.crashes) }
+            let crashes = Dictionary(uniqueKeysWithValues: counts)
+            try bench.equal(crashes[leases[0].item.key], 1, "crashes of the released one")
+            try bench.equal(crashes[leases[1].item.key], 0, "crashes of the committed one")
+        },
+        ConformanceCase("hints and joins leave the count, a new run begins without") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.crash(bench.partition(of: key), times: 1)
+            _ = try await bench.claim(in: bench.partition(of: key))
+            try await bench.enqueue(key)
+            _ = try await bench.watches.hint(key)
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            try bench.equal(try await bench.take(key).crashes, 2, "crashes")
+            _ = try await bench.watches.cancel(key)
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.take(key).crashes, 0, "crashes of the next run")
+        },
+        ConformanceCase("twice suspected, items come in claims of eight at most") { bench in
+            let keys = bench.keys(0..<20)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            try await bench.crash(home, times: 2)
+            var counts: [Int] = []
+            for _ in 0..<4 { counts.append(try await bench.claim(in: home).leases.count) }
+            try bench.equal(counts, [8, 8, 4, 0], "leases of each claim")
+        },
+        ConformanceCase("three times suspected, an item comes alone") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            try await bench.crash(home, times: 3)
+            try await bench.enqueue(bench.keys(10..<15))
+            var sizes: [[Int]] = []
+            for _ in 0..<4 {
+                let leases = try await bench.claim(in: home).leases
+                sizes.append(leases.map(\.crashes))
+            }
+            try bench.equal(sizes, [[3], [3], [3], [0, 0, 0, 0, 0]], "crashes in each claim")
+        },
+        ConformanceCase("a suspect behind others waits for a claim that begins with it") { bench in
+            let accounts = bench.accounts(2)
+            let suspect = bench.key("s", account: accounts[0])
+            let home = bench.partition(of: suspect)
+            try await bench.enqueue(suspect)
+            try await bench.crash(home, times: 3)
+            for lease in try await bench.claim(in: home).leases {
+                // It is due again after the others, still uncleared.
+                _ = try await bench.watches.release([lease.ref])
+            }
+            try await bench.enqueue(bench.keys(0..<5, account: accounts[1]))
+            var company: Int?
+            for _ in 0..<10 where company == nil {
+                let leases = try await bench.claim(in: home).leases
+                if leases.contains(where: { $0.item.key == suspect }) { company = leases.count }
+            }
+            try bench.equal(company, 1, "the size of the claim with the suspect")
+        },
+        ConformanceCase("suspects are found although others are always ready") { bench in
+            let accounts = bench.accounts(3)
+            let alone = bench.key("r0", account: accounts[0])
+            let home = bench.partition(of: alone)
+            try await bench.enqueueRest([alone])
+            try await bench.crash(home, times: 3)
+            let urgent = accounts.flatMap { bench.keys(0..<10, "u", account: $0) }
+            var found = false
+            for _ in 0..<60 where !found {
+                try await bench.enqueue(urgent)
+                let leases = try await bench.claim(in: home, limit: 6).leases
+                found = leases.contains { $0.item.key == alone }
+                if found { try bench.equal(leases.count, 1, "the size of its claim") }
+                for lease in leases where lease.item.key != alone {
+                    _ = try await bench.commit(lease, .next(after: .zero), isUrgent: true)
+                }
+                try await bench.advance(ms: 1)
+            }
+            try bench.expect(found, "the suspect was not claimed in sixty claims")
+        },
+        ConformanceCase("after five crashes an item is still handed out, for its holder to close") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.crash(bench.partition(of: key), times: 6)
+            let lease = try await bench.take(key)
+            try bench.equal(lease.crashes, 6, "crashes")
+            _ = try await bench.commit(lease, .close(.dead), status: "dead")
+            try bench.equal(try await bench.snapshot(key).closed, .dead, "closed")
+        },
+    ]
+
+    static let quarantine: [ConformanceCase] = [
+        ConformanceCase("what is closed as dead is in quarantine, that which was closed last first")
+        { bench in
+            let keys = bench.keys(0..<5)
+            try await bench.quarantine([keys[3], keys[0], keys[4]])
+            try await bench.enqueue([keys[1], keys[2]])
+            _ = try await bench.watches.cancel(keys[1])
+            for limit in [1, 2, 50] {
+                let listed = try await bench.list(ListQuery(state: .quarantined, limit: limit))
+                let found = listed.map(\.watch.key)
+                try bench.equal(found, [keys[4], keys[0], keys[3]], "in pages of \(limit)")
+            }
+            let closed = try await bench.list(ListQuery(state: .closed)).map(\.watch.key)
+            try bench.equal(Set(closed), [keys[0], keys[1], keys[3], keys[4]], "closed")
+        },
+        ConformanceCase("redriving opens a dead watch again with all it was asked for") { bench in
+            let key = bench.key("1")
+            let secret = ClientSecret(unchecked: "src_1_client_secret_x")
+            let new = try NewWatch(
+                key: key,
+                policy: .patient,
+                timeout: .seconds(900),
+                notify: [try NotifyURL("https://a.example/")],
+                clientSecret: secret,
+                metadata: #"{"order":"6735"}"#
+            )
+            _ = try await bench.watches.enqueue([new])
+            _ = try await bench.watches.hint(key)
+            try await bench.advance(ms: 5000)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .close(.dead), status: "odd", error: "no sense")
+            try await bench.advance(ms: 100_000)
+            try bench.equal(try await bench.watches.redrive(key), true, "redrive")
+            let place = try await bench.waiting(key)
+            try bench.equal(place.isUrgent, true, "urgency")
+            let again = try await bench.take(key)
+            try bench.equal(again.due, again.claimedAt, "due")
+            try bench.equal(again.crashes, 0, "crashes")
+            let wanted = Watch(
+                key: key,
+                policy: .patient,
+                createdAt: again.claimedAt,
+                deadline: again.claimedAt + .seconds(900),
+                run: 2,
+                seq: 1,
+                hintedAt: nil,
+                clientSecret: secret
+            )
+            try bench.equal(again.item, wanted, "the watch")
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.closed, nil, "closed")
+            try bench.equal(snapshot.lastError, nil, "last error")
+            try bench.equal(snapshot.notify, new.notify, "endpoints")
+            try bench.equal(snapshot.metadata, new.metadata, "metadata")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.seq), [1], "events")
+            let listed = try await bench.list(ListQuery(state: .quarantined))
+            try bench.equal(listed.count, 0, "left in quarantine")
+            _ = try await bench.commit(again, .next(after: .zero), status: "pending")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 2, "seq goes on")
+        },
+        ConformanceCase("only what is in quarantine is redriven, and once") { bench in
+            let keys = bench.keys(0..<3)
+            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an unknown one")
+            try await bench.enqueue([keys[0], keys[1]])
+            _ = try await bench.watches.cancel(keys[1])
+            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an open one")
+            try bench.equal(try await bench.watches.redrive(keys[1]), false, "a cancelled one")
+            _ = try await bench.watches.cancel(keys[0])
+            try await bench.quarantine([keys[2]])
+            try bench.equal(try await bench.watches.redrive(keys[2]), true, "a dead one")
+            try bench.equal(try await bench.watches.redrive(keys[2]), false, "the same again")
+            try bench.equal(try await bench.watches.stats().pending, 1, "waiting")
+        },
+        ConformanceCase("what is dismissed leaves the quarantine, closed and told to nobody") {
+            bench in
+            let keys = bench.keys(0..<3)
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an unknown one")
+            try await bench.enqueue(keys[0])
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an open one")
+            _ = try await bench.watches.cancel(keys[0])
+            try await bench.quarantine([keys[1], keys[2]])
+            let before = try await bench.snapshot(keys[1])
+            try bench.equal(try await bench.watches.dismiss(keys[1]), true, "a dead one")
+            try bench.equal(try await bench.watches.dismiss(keys[1]), false, "the same again")
+            let after = try await bench.snapshot(keys[1])
+            try bench.equal(after.closed, .cancelled, "closed")
+            try bench.equal(after.watch.seq, before.watch.seq, "events")
+            let listed = try await bench.list(ListQuery(state: .quarantined)).map(\.watch.key)
+            try bench.equal(listed, [keys[2]], "in quarantine")
+            try bench.equal(try await bench.watches.stats().quarantined, 1, "counted")
+            let closed = try await bench.list(ListQuery(state: .closed)).map(\.watch.key)
+            try bench.equal(Set(closed), Set(keys), "closed ones")
+            try bench.equal(try await bench.watches.redrive(keys[1]), false, "redrive")
+            try bench.equal(try await bench.watches.hint(keys[1]), false, "a hint")
+            try bench.equal(try await bench.enqueue(keys[1]).outcome, .restarted, "enqueued again")
+        },
+        ConformanceCase("a dead watch that is enqueued again leaves the quarantine") { bench in
+            let key = bench.key("1")
+            try await bench.quarantine([key])
+            try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
+            let listed = try await bench.list(ListQuery(state: .quarantined))
+            try bench.equal(listed.count, 0, "in quarantine")
+            try bench.equal(try await bench.watches.redrive(key), false, "redrive")
+        },
+        ConformanceCase("what is in quarantine is forgotten like all that is closed") { bench in
+            let keys = bench.keys(0..<2)
+            try await bench.quarantine([keys[0]])
+            try await bench.advance(ms: 60_000)
+            try await bench.quarantine([keys[1]])
+            let home = bench.partition(of: keys[0])
+            while try await bench.watches.purge(partition: home, retention: .seconds(30)) {}
+            let listed = try await bench.list(ListQuery(state: .quarantined)).map(\.watch.key)
+            try bench.equal(listed, [keys[1]], "in quarantine")
+            try bench.equal(try await bench.watches.redrive(keys[0]), false, "redrive")
+        },
+        ConformanceCase("a redriven watch may die and be redriven again, with the same span") {
+            bench in
+            let key = bench.key("1")
+            try await bench.quarantine([key])
+            for run in 2..<5 {
+                try await bench.advance(ms: 1_000_000)
+                try bench.equal(try await bench.watches.redrive(key), true, "redrive")
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.run, run, "run")
+                let span = lease.item.deadline - lease.item.createdAt
+                try bench.equal(span, .seconds(3600), "span")
+                _ = try await bench.commit(lease, .close(.dead))
+            }
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Enqueues watches one after the other and closes each as dead; nothing else may be due.
+    func quarantine(_ keys: [WatchKey]) async throws {
+        for key in keys {
+            try await enqueue(key)
+            let result = try await commit(try await take(key), .close(.dead))
+            try equal(result, .done, "the close as dead")
+            try await advance(ms: 1)
+        }
+    }
+}

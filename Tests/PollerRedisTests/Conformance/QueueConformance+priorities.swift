@@ -1,0 +1,177 @@
+import Poller
+import PollerTesting
+
+/// Two priorities: the urgent before the rest, four to one.
+extension QueueConformance {
+    static let priorities: [ConformanceCase] = [
+        ConformanceCase("a new watch is served before those that were looked at already") { bench in
+            let rest = bench.keys(0..<3, "r")
+            try await bench.enqueueRest(rest)
+            let new = bench.key("u")
+            try await bench.enqueue(new)
+            let claim = try await bench.claim(in: bench.partition(of: new), limit: 1)
+            try bench.equal(claim.leases.map(\.item.key), [new], "the first to be served")
+        },
+        ConformanceCase("an urgent commit is served before the rest, another with the rest") {
+            bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            for lease in try await bench.claim(in: home).leases {
+                _ = try await bench.commit(
+                    lease,
+                    .next(after: .milliseconds(lease.item.key == keys[2] ? 2 : 1)),
+                    isUrgent: lease.item.key == keys[2]
+                )
+            }
+            let urgency = try await [
+                bench.waiting(keys[0]).isUrgent, bench.waiting(keys[2]).isUrgent,
+            ]
+            try bench.equal(urgency, [false, true], "urgency")
+            try await bench.advance(ms: 2)
+            let first = try await bench.claim(in: home, limit: 1).leases.map(\.item.key)
+            try bench.equal(first, [keys[2]], "the first to be served, though due last")
+        },
+        ConformanceCase("a hint makes urgent, due now or when it was due already") { bench in
+            let keys = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(keys)
+            let overdue = try await bench.waiting(keys[0])
+            try bench.equal(overdue.isUrgent, false, "urgency before the hint")
+            _ = try await bench.watches.hint(keys[0])
+            let hinted = try await bench.waiting(keys[0])
+            try bench.equal(hinted.isUrgent, true, "urgency of one that was due")
+            try bench.equal(hinted.due, overdue.due, "due time of one that was due")
+            let claim = try await bench.claim(in: bench.partition(of: keys[1]))
+            for lease in claim.leases {
+                _ = try await bench.commit(lease, .next(after: .seconds(60)))
+            }
+            try await bench.advance(ms: 5)
+            _ = try await bench.watches.hint(keys[1])
+            let later = try await bench.waiting(keys[1])
+            try bench.equal(later.isUrgent, true, "urgency of one that was due later")
+            try bench.equal(later.due, claim.now + .milliseconds(5), "its due time")
+        },
+        ConformanceCase("joining makes urgent what was due later, and leaves what is due") {
+            bench in
+            let keys = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(keys)
+            try await bench.enqueue(keys[0])
+            let joined = try await bench.waiting(keys[0])
+            try bench.equal(joined.isUrgent, false, "urgency of one that was due")
+            let home = bench.partition(of: keys[1])
+            for lease in try await bench.claim(in: home).leases {
+                _ = try await bench.commit(lease, .next(after: .seconds(60)))
+            }
+            let before = try await bench.waiting(keys[1])
+            try bench.equal(before.isUrgent, false, "urgency before")
+            try await bench.enqueue(keys[1])
+            let after = try await bench.waiting(keys[1])
+            try bench.equal(after.isUrgent, true, "urgency after")
+            try bench.equal(after.due, before.due + .seconds(-60), "due")
+        },
+        ConformanceCase("a hint, a join or a mark during the lease makes the next look urgent") {
+            bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            let leases = try await bench.claim(in: bench.partition(of: keys[0])).leases
+            _ = try await bench.watches.hint(keys[0])
+            try await bench.enqueue(keys[1])
+            for lease in leases {
+                _ = try await bench.commit(lease, .next(after: .seconds(60)))
+            }
+            var urgency: [Bool] = []
+            for key in keys { urgency.append(try await bench.waiting(key).isUrgent) }
+            try bench.equal(urgency, [true, true, false], "urgency")
+        },
+        ConformanceCase("release and recovery put a watch back where it came from") { bench in
+            let keys = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(keys)
+            let home = bench.partition(of: keys[0])
+            let due = try await [bench.waiting(keys[0]).due, bench.waiting(keys[1]).due]
+            let leases = try await bench.claim(in: home).leases
+            let first = try bench.some(leases.first { $0.item.key == keys[0] }, "a lease")
+            _ = try await bench.watches.release([first.ref])
+            let released = try await bench.waiting(keys[0])
+            try bench.equal(released.isUrgent, false, "urgency of the released one")
+            try bench.equal(released.due, due[0], "due time of the released one")
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            _ = try await bench.harness.lanes.pause(keys[0].lane)
+            try bench.equal(try await bench.claim(in: home).recovered, 1, "recovered")
+            let recovered = try await bench.waiting(keys[1])
+            try bench.equal(recovered.isUrgent, false, "urgency of the recovered one")
+            try bench.equal(recovered.due, due[1], "due time of the recovered one")
+        },
+        ConformanceCase("a lease that ends after a hint puts the watch back as urgent") { bench in
+            let keys = bench.keys(0..<2, "r")
+            try await bench.enqueueRest(keys)
+            let home = bench.partition(of: keys[0])
+            let leases = try await bench.claim(in: home).leases
+            let first = try bench.some(leases.first { $0.item.key == keys[0] }, "a lease")
+            for key in keys { _ = try await bench.watches.hint(key) }
+            _ = try await bench.watches.release([first.ref])
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            _ = try await bench.harness.lanes.pause(keys[0].lane)
+            _ = try await bench.claim(in: home)
+            for key in keys {
+                let place = try await bench.waiting(key)
+                try bench.equal(place.isUrgent, true, "urgency of \(key.source)")
+                let lease = leases.first { $0.item.key == key }
+                try bench.equal(place.due, try bench.some(lease, "a lease").due, "due")
+            }
+            // The hint has had its effect: the next lease is an ordinary one.
+            try await bench.harness.lanes.resume(keys[0].lane)
+            for lease in try await bench.claim(in: home).leases {
+                _ = try await bench.commit(lease, .next(after: .seconds(60)))
+            }
+            try bench.equal(try await bench.waiting(keys[0]).isUrgent, false, "urgency")
+        },
+        ConformanceCase("a claim of ten takes eight urgent and two of the rest") { bench in
+            let home = try await bench.crowd(urgent: 60, rest: 60)
+            for _ in 0..<6 {
+                let got = try await bench.counts(home, limit: 10)
+                try bench.equal([got.urgent, got.rest], [8, 2], "urgent and rest")
+            }
+        },
+        ConformanceCase("claims of one and of three serve four urgent to one of the rest") {
+            bench in
+            let home = try await bench.crowd(urgent: 100, rest: 100)
+            for (limit, claims) in [(1, 50), (3, 20)] {
+                var rest = 0
+                for _ in 0..<claims { rest += try await bench.counts(home, limit: limit).rest }
+                try bench.equal(rest, limit * claims / 5, "of the rest in claims of \(limit)")
+            }
+        },
+        ConformanceCase("what one list does not use the other gets") { bench in
+            let home = try await bench.crowd(urgent: 3, rest: 18)
+            let first = try await bench.counts(home, limit: 20)
+            try bench.equal([first.urgent, first.rest], [3, 17], "few urgent")
+            try await bench.enqueue(bench.keys(100..<120, "u"))
+            let second = try await bench.counts(home, limit: 10)
+            try bench.equal([second.urgent, second.rest], [9, 1], "few of the rest")
+        },
+        ConformanceCase("a lane with one slot serves its rest too") { bench in
+            let home = try await bench.crowd(urgent: 1, rest: 5)
+            let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            var rest = 0
+            for _ in 0..<20 {
+                let claim = try await bench.claim(in: home, limit: 32, lane: one)
+                let lease = try bench.some(claim.leases.first, "a lease")
+                let isUrgent = lease.item.key.source.description.hasPrefix("src_u")
+                if !isUrgent { rest += 1 }
+                let next = Verdict.next(after: .zero)
+                _ = try await bench.commit(lease, next, isUrgent: isUrgent)
+            }
+            try bench.equal(rest, 4, "of the rest in twenty claims")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// Makes a lane with so many urgent and so many other watches, all due; returns its partition.
+    func crowd(urgent: Int, rest: Int) async throws -> Int {
+        let others = keys(0..<rest, "r")
+        try await enqueueRest(others)
+        try await enqueue(keys(0..<urgent, "u"))
+        return partition(of: others[0])
+    }
+}

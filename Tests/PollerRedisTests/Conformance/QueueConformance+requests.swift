@@ -1,0 +1,114 @@
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// Requests that their clients have named.
+    static let namedRequests: [ConformanceCase] = [
+        ConformanceCase("of many that claim a named request at once one has it") { bench in
+            let requests = bench.harness.requests
+            let claims = try await withThrowingTaskGroup(of: RequestClaim.self) { group in
+                for number in 0..<16 {
+                    group.addTask {
+                        try await requests.claim(.named("a"), owner: "owner\(number)")
+                    }
+                }
+                return try await group.reduce(into: [RequestClaim]()) { $0.append($1) }
+            }
+            let granted = claims.count { if case .granted = $0 { true } else { false } }
+            try bench.equal(granted, 1, "granted")
+            let waiting = claims.count { $0 == .inUse(for: NamedRequest.lease) }
+            try bench.equal(waiting, 15, "told for how long somebody has it")
+        },
+        ConformanceCase("what was answered is told to each repeat, byte by byte, for a day") {
+            bench in
+            let requests = bench.harness.requests
+            // Whatever a sealed answer may hold.
+            let answer: [UInt8] = Array(0...255) + Array("k c 1\n\r\n".utf8)
+            let claim = try await requests.claim(.named("a"), owner: "one")
+            try bench.equal(claim, .granted(seed: "one"), "the first")
+            try bench.equal(
+                try await requests.keep(answer, of: "a", owner: "one"),
+                true,
+                "it is kept"
+            )
+            try await bench.advance(ms: Int(NamedRequest.span.ms) - 60_000)
+            for owner in ["one", "two"] {
+                let repeated = try await requests.claim(.named("a"), owner: owner)
+                try bench.equal(repeated, .kept(answer), "a repeat")
+            }
+            try bench.equal(
+                try await requests.keep([1], of: "a", owner: "one"),
+                false,
+                "another answer is kept"
+            )
+            try await requests.release("a", owner: "one", forgets: true)
+            let repeated = try await requests.claim(.named("a"), owner: "three")
+            try bench.equal(repeated, .kept(answer), "a repeat after a release that came late")
+        },
+        ConformanceCase("a name that was given to something else is refused, answered or not") {
+            bench in
+            let requests = bench.harness.requests
+            let other = NamedRequest.named("a", for: "other")
+            _ = try await requests.claim(.named("a"), owner: "one")
+            try bench.equal(try await requests.claim(other, owner: "two"), .reused, "claimed")
+            _ = try await requests.keep([], of: "a", owner: "one")
+            try bench.equal(try await requests.claim(other, owner: "two"), .reused, "answered")
+            try bench.equal(try await requests.claim(.named("a"), owner: "two"), .kept([]), "same")
+            let free = try await requests.claim(.named("b", for: "other"), owner: "two")
+            try bench.equal(free, .granted(seed: "two"), "another name")
+        },
+        ConformanceCase("a claim whose lease has ended is another's, under the same seed") {
+            bench in
+            let requests = bench.harness.requests
+            _ = try await requests.claim(.named("a"), owner: "one")
+            try await bench.advance(ms: Int(NamedRequest.lease.ms) - 1)
+            let early = try await requests.claim(.named("a"), owner: "two")
+            try bench.equal(early, .inUse(for: .milliseconds(1)), "just before the end")
+            try await bench.advance(ms: 1)
+            let later = try await requests.claim(.named("a"), owner: "two")
+            try bench.equal(later, .granted(seed: "one"), "after the end")
+            try bench.equal(
+                try await requests.keep([1], of: "a", owner: "one"),
+                false,
+                "an answer of who has lost it is kept"
+            )
+            try await requests.release("a", owner: "one", forgets: true)
+            let still = try await requests.claim(.named("a"), owner: "three")
+            try bench.equal(still, .inUse(for: NamedRequest.lease), "a release of who has lost it")
+            try bench.equal(
+                try await requests.keep([2], of: "a", owner: "two"),
+                true,
+                "the answer of who has it is kept"
+            )
+            try bench.equal(
+                try await requests.claim(.named("a"), owner: "x"),
+                .kept([2]),
+                "in the end"
+            )
+        },
+        ConformanceCase("what was refused is forgotten, what is in doubt keeps its seed") { bench in
+            let requests = bench.harness.requests
+            let other = NamedRequest.named("a", for: "other")
+            _ = try await requests.claim(.named("a"), owner: "one")
+            try await requests.release("a", owner: "one", forgets: true)
+            let fresh = try await requests.claim(other, owner: "two")
+            try bench.equal(fresh, .granted(seed: "two"), "a name that was refused")
+            try await requests.release("a", owner: "two", forgets: false)
+            let again = try await requests.claim(other, owner: "three")
+            try bench.equal(again, .granted(seed: "two"), "one in doubt, at once")
+            // Of the first nobody knows what it has done, so the second forgets nothing.
+            try await requests.release("a", owner: "three", forgets: true)
+            let last = try await requests.claim(other, owner: "four")
+            try bench.equal(last, .granted(seed: "two"), "one that was refused after a doubt")
+            let first = try await requests.claim(.named("a"), owner: "five")
+            try bench.equal(first, .reused, "something else under that name")
+        },
+    ]
+}
+
+extension NamedRequest {
+    /// A request of a name, for something.
+    fileprivate static func named(_ name: String, for wish: String = "wish") -> NamedRequest {
+        NamedRequest(name: name, fingerprint: wish, isTakenWhenFull: false)
+    }
+}

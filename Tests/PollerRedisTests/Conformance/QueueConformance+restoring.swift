@@ -1,0 +1,201 @@
+import JSONText
+import Poller
+import PollerTesting
+
+extension QueueConformance {
+    /// What comes back from an archive.
+    static let restoring: [ConformanceCase] = [
+        ConformanceCase("a watch of an archive is there as it was, closed, and is found") { bench in
+            let key = bench.key("1", account: "acct_r")
+            let archived = try bench.archived(key, seqs: 1...3)
+            try bench.equal(
+                try await bench.watches.restore([archived]),
+                [true],
+                "what was restored"
+            )
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.closed, .settled, "why it is closed")
+            try bench.equal(snapshot.watch, archived.watch, "the watch")
+            try bench.equal(snapshot.lastError, archived.lastError, "its last error")
+            try bench.equal(snapshot.notify, archived.notify, "where it was told")
+            try bench.equal(snapshot.metadata, archived.metadata, "its metadata")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
+            try bench.equal(snapshot.lastEvent?.json, log.last?.json, "the newest")
+            for text in ["order=A77", "customer=c_1"] {
+                let search = try SearchQuery(
+                    text,
+                    metadata: [],
+                    keys: bench.watches.searchKeys,
+                    now: Timestamp(ms: 0)
+                )
+                let found = try await bench.watches.list(ListQuery().searching(for: search))
+                try bench.equal(found.items.map(\.watch.key), [key], "what \(text) finds")
+            }
+            let closed = try await bench.watches.list(ListQuery(state: .closed))
+            try bench.equal(closed.items.map(\.watch.key), [key], "what is closed")
+        },
+        ConformanceCase("of what is restored nobody is told, and nothing is polled") { bench in
+            let key = bench.key("1")
+            let dead = bench.key("2")
+            _ = try await bench.watches.restore([
+                try bench.archived(key, seqs: 1...3),
+                try bench.archived(dead, seqs: 1...1, closed: .dead),
+            ])
+            try await bench.advance(ms: 90_000_000)
+            for home in Set([bench.partition(of: key), bench.partition(of: dead)]) {
+                let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+                try bench.equal(told.map(\.event.id), [], "what is in the outbox")
+                let claim = try await bench.claim(in: home)
+                try bench.equal(claim.leases.map(\.item.key), [], "what is due")
+            }
+            let aside = try await bench.watches.list(ListQuery(state: .quarantined))
+            try bench.equal(aside.items.map(\.watch.key), [], "what is in quarantine")
+            try bench.equal(
+                try await bench.snapshot(dead).closed,
+                .cancelled,
+                "why what was dead is closed"
+            )
+        },
+        ConformanceCase("what is there already stays as it is, open or closed") { bench in
+            let (open, closed, new) = (bench.key("1"), bench.key("2"), bench.key("3"))
+            try await bench.record(closed, ["pending"])
+            _ = try await bench.watches.cancel(closed)
+            try await bench.enqueue(open)
+            let before = [try await bench.snapshot(open), try await bench.snapshot(closed)]
+            let archived = try [open, closed, new, new].map { try bench.archived($0, seqs: 1...3) }
+            let first = try await bench.watches.restore(archived)
+            try bench.equal(first, [false, false, true, false], "what was restored")
+            let after = [try await bench.snapshot(open), try await bench.snapshot(closed)]
+            try bench.equal(after, before, "what was there")
+            let again = try await bench.watches.restore(archived)
+            try bench.equal(
+                again,
+                [false, false, false, false],
+                "what was restored the second time"
+            )
+        },
+        ConformanceCase("a restored watch whose log was forgotten goes on counting") { bench in
+            let (none, some) = (bench.key("1"), bench.key("2"))
+            _ = try await bench.watches.restore([
+                try bench.archived(none, seqs: 8..<8), try bench.archived(some, seqs: 5...7),
+            ])
+            for (key, count) in [(none, 0), (some, 3)] {
+                try await bench.enqueue(key)
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.seq, 7, "its seq")
+                try bench.equal(lease.item.run, 3, "its run")
+                let result = try await bench.commit(lease, .close(.settled), status: "failed")
+                try bench.equal(result, .done, "the next event")
+                let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+                try bench.equal(log.map(\.seq).last, 8, "the number of the next event")
+                try bench.equal(log.count, count + 1, "events")
+            }
+        },
+        ConformanceCase("news of its money opens a restored watch") { bench in
+            let (paid, unknown) = (bench.key("1"), bench.key("2"))
+            let money = "9d2k1a|k3f9a2||un||||lxyz12ab"
+            _ = try await bench.watches.restore([
+                try bench.archived(paid, seqs: 1...3, payment: PaymentMemory(packed: money)),
+                try bench.archived(unknown, seqs: 1...3),
+            ])
+            try bench.expect(
+                try await bench.watches.hint(paid, of: .money),
+                "news of its money did not open it"
+            )
+            try bench.expect(
+                try await !bench.watches.hint(unknown, of: .money),
+                "one without a payment was opened"
+            )
+            let lease = try await bench.take(paid)
+            try bench.equal(lease.item.payment?.packed, money, "what is remembered")
+        },
+        ConformanceCase("of a restored watch it is known, also without bodies, that all was told") {
+            bench in
+            let key = bench.key("1")
+            let archived = try bench.archived(key, seqs: 1...3)
+            _ = try await bench.watches.restore([archived])
+            let whole = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(whole, archived.events, "its events")
+            try await bench.advance(ms: 11_000)
+            while try await bench.watches.fade(
+                partition: bench.partition(of: key),
+                retention: .seconds(10)
+            ) {}
+            let faded = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(faded, archived.events.map(\.withoutBody), "without bodies")
+            try bench.expect(faded.allSatisfy(\.isRestored), "they are told again")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .close(.settled),
+                status: "failed"
+            )
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.isRestored), [true, true, true, false], "what is to be told")
+        },
+        ConformanceCase("events of an archive that have no bodies are kept as they are") { bench in
+            let key = bench.key("1")
+            let archived = try bench.archived(key, seqs: 1...3, isFaded: true)
+            _ = try await bench.watches.restore([archived])
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// A payment of an archive that has ended, with events of these numbers.
+    fileprivate func archived(
+        _ key: WatchKey,
+        seqs: some Collection<Int>,
+        closed: ClosedReason = .settled,
+        payment: PaymentMemory? = nil,
+        isFaded: Bool = false
+    ) throws -> ArchivedWatch {
+        let began = Timestamp(ms: 1_780_000_000_000)
+        let metadata = #"{"customer":"c_1"}"#
+        func watch(seq: Int) -> Watch {
+            Watch(
+                key: key,
+                policy: .patient,
+                goal: .final,
+                createdAt: began,
+                deadline: began + .seconds(3600),
+                run: 2,
+                seq: seq,
+                acts: DeadlineActs(authorisation: .cancel),
+                order: OrderID(unchecked: "A77"),
+                state: WatchState(
+                    status: SourceStatus(unchecked: "consumed"),
+                    detail: "d1",
+                    attempts: 9,
+                    lastPolledAt: began + .seconds(60),
+                    charge: .succeeded(ChargeID(unchecked: "ch_1"))
+                ),
+                payment: payment
+            )
+        }
+        let last = max(seqs.max() ?? 7, 0)
+        let events = seqs.map { seq in
+            let event = Event(
+                watch: watch(seq: seq - 1),
+                status: SourceStatus(unchecked: "consumed"),
+                final: seq == last,
+                object: RawJSON(unchecked: #"{"id":"src_1","text":"\n ä"}"#),
+                polledAt: began + .seconds(60),
+                lag: .zero
+            )
+            .carrying(metadata: metadata)
+            return isFaded ? event.withoutBody : event
+        }
+        return try ArchivedWatch(
+            watch(seq: last),
+            closed: closed,
+            lastError: "refused",
+            notify: [try NotifyURL("https://a.example/hook")],
+            metadata: metadata,
+            events: events
+        )
+    }
+}

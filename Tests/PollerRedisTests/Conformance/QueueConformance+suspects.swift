@@ -1,0 +1,200 @@
+import Poller
+import PollerTesting
+
+/// Stored entries that end the processes that read them: their deaths are counted, and they are set aside.
+extension QueueConformance {
+    static let suspects: [ConformanceCase] = [
+        ConformanceCase(
+            "a mark that is left is one death for each process that handles the entry alone"
+        ) {
+            bench in
+            let suspect = bench.suspect("1")
+            try bench.equal(try await bench.begin([suspect]), [.fresh], "the first process")
+            try bench.equal(try await bench.deaths(suspect), 1, "deaths before the second")
+            // Reporting counts nothing.
+            try bench.equal(try await bench.deaths(suspect), 1, "deaths before it is handled")
+            try bench.equal(try await bench.deaths(suspect, isAlone: true), 1, "the second one")
+            try bench.equal(try await bench.deaths(suspect, isAlone: true), 2, "the third one")
+            try await bench.watches.finish([suspect])
+            try bench.equal(try await bench.begin([suspect]), [.fresh], "after one has survived")
+        },
+        ConformanceCase("entries are counted for themselves") { bench in
+            let suspects = ["1", "2", "3"].map { bench.suspect($0) }
+            _ = try await bench.begin([suspects[1]])
+            let standings = try await bench.begin(suspects)
+            try bench.equal(standings[0], .fresh, "the first")
+            try bench.expect(standings[1] != .fresh, "the second was left by a process")
+            try bench.equal(standings[2], .fresh, "the third")
+            try await bench.watches.finish([suspects[0]])
+            try bench.equal(try await bench.begin([suspects[0]]), [.fresh], "the first again")
+            try bench.equal(try await bench.deaths(suspects[2]), 1, "deaths of the third")
+        },
+        ConformanceCase("a mark that is younger than its reader's span may be of a live process") {
+            bench in
+            let suspect = bench.suspect("1", .retention)
+            _ = try await bench.begin([suspect])
+            try bench.equal(try await bench.begin([suspect]), [.held], "at once")
+            try bench.equal(try await bench.begin([suspect], isAlone: true), [.held], "alone")
+            try await bench.advance(ms: 60_000)
+            try bench.equal(try await bench.deaths(suspect, isAlone: true), 1, "after the span")
+            try bench.equal(try await bench.begin([suspect]), [.held], "the next one's span")
+        },
+        ConformanceCase("the standing says when the first process began") { bench in
+            let suspect = bench.suspect("1")
+            _ = try await bench.begin([suspect])
+            try await bench.advance(ms: 4000)
+            _ = try await bench.begin([suspect], isAlone: true)
+            try await bench.advance(ms: 5000)
+            guard case .suspected(_, let first, let now)? = try await bench.begin([suspect]).first
+            else { throw ConformanceFailure(message: "it is not suspected") }
+            try bench.equal(now - first, .seconds(9), "since the first")
+        },
+        ConformanceCase("an entry that is set aside is listed until it is redriven or dismissed") {
+            bench in
+            let suspects = [bench.suspect("1", .hint), bench.suspect("2", .replay)]
+            for suspect in suspects {
+                _ = try await bench.begin([suspect])
+                try bench.expect(try await bench.setAside(suspect), "it is taken")
+                try bench.equal(try await bench.begin([suspect]), [.setAside], "its standing")
+                try await bench.advance(ms: 1000)
+            }
+            let entries = try await bench.watches.setAsideEntries()
+            try bench.equal(entries.map(\.id), suspects.map(\.id), "the list, of one instant by ID")
+            try bench.equal(entries.map(\.deaths), [3, 3], "deaths")
+            try bench.equal(entries.map(\.about), ["src_1", "src_2"], "what they are about")
+            try bench.equal(entries[0].hintedWatch, bench.key("1"), "the watch of the hint")
+            for (suspect, isRedriven) in zip(suspects, [true, false]) {
+                let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
+                try bench.equal(ended?.id, suspect.id, "what was ended")
+                let again = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
+                try bench.equal(again, nil, "ended again")
+                try bench.equal(try await bench.begin([suspect]), [.fresh], "its standing after")
+            }
+            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list after")
+        },
+        ConformanceCase("an outbox entry that is set aside leaves the outbox, and the others stay")
+        {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b", "c"])
+            let before = try await bench.watches.bounds()[home]
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            // The newest one: readers that have come to it must not be ahead of the outbox.
+            let suspect = Suspect(.outbox, partition: home, name: entries[2].id)
+            _ = try await bench.begin([suspect])
+            try bench.expect(try await bench.setAside(suspect), "it is taken")
+            try bench.expect(try await bench.setAside(suspect), "taken again by another notifier")
+            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
+            try bench.equal(kept.map(\.event.seq), [1, 2], "the outbox")
+            try bench.equal(try await bench.watches.bounds()[home].newest, before.newest, "newest")
+            try bench.equal(try await bench.watches.stats().undelivered, 2, "undelivered")
+            let found = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(found.map(\.seq), [1, 2, 3], "the log of the watch")
+            let entry = try bench.some(try await bench.watches.setAsideEntries().first, "an entry")
+            try bench.equal(entry.about, "src_1", "what it is about")
+            try bench.equal(entry.account, key.account, "its account")
+            let older = Suspect(.outbox, partition: home, name: entries[1].id)
+            try bench.expect(try await bench.setAside(older), "another one is taken")
+            let newest = try await bench.watches.bounds()[home].newest
+            try bench.equal(newest, before.newest, "newest after an older one")
+        },
+        ConformanceCase("an outbox entry that is redriven is new and comes to the notifiers") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"], notify: ["https://a.example/hook"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
+            try bench.expect(try await bench.setAside(suspect), "it is taken")
+            let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: true)
+            try bench.equal(ended?.id, suspect.id, "what was redriven")
+            let read = try await bench.watches.read(
+                partition: home,
+                consumer: ConformanceBench.bert,
+                idle: .seconds(3600),
+                limit: 10
+            )
+            try bench.equal(read.fresh.map(\.event), [entries[0].event], "the new entry")
+            try bench.equal(read.fresh.map(\.notify), [entries[0].notify], "its URLs")
+            try bench.expect(read.fresh[0].id != entries[0].id, "it has another id")
+            try bench.equal(read.abandoned, [], "abandoned")
+        },
+        ConformanceCase("an outbox entry that is dismissed does not come back") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
+            try bench.expect(try await bench.setAside(suspect), "it is taken")
+            _ = try await bench.watches.endSetAside(suspect.id, isRedriven: false)
+            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
+            try bench.equal(kept, [], "the outbox")
+            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list")
+        },
+        ConformanceCase("abandoned entries come as ids behind the new ones") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a"])
+            let first = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.record(key, ["b"])
+            var abandoned: [String] = []
+            var fresh: [OutboxEntry] = []
+            // Redis goes by its own clock here.
+            for _ in 0..<100 where abandoned.isEmpty {
+                try await bench.harness.advance(by: .milliseconds(50))
+                let read = try await bench.watches.read(
+                    partition: home,
+                    consumer: ConformanceBench.bert,
+                    idle: .milliseconds(1),
+                    limit: 10
+                )
+                abandoned += read.abandoned.filter { id in first.contains { $0.id == id } }
+                fresh += read.fresh
+            }
+            try bench.equal(abandoned, first.map(\.id), "abandoned")
+            let read = try await bench.watches.handedOver(partition: home, abandoned)
+            try bench.equal(read, first, "the abandoned one, decoded")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// An entry of a reader that is about a source.
+    fileprivate func suspect(_ source: String, _ reader: SuspectReader = .sweep) -> Suspect {
+        Suspect(
+            reader,
+            partition: 1,
+            name: "entry \(source)",
+            account: key(source).account,
+            about: key(source).source.description
+        )
+    }
+
+    fileprivate func begin(
+        _ suspects: [Suspect],
+        isAlone: Bool = false
+    ) async throws -> [SuspectStanding] {
+        try await watches.begin(suspects, isAlone: isAlone)
+    }
+
+    /// The deaths that a process finds when it begins; nil where there are none.
+    fileprivate func deaths(_ suspect: Suspect, isAlone: Bool = false) async throws -> Int? {
+        guard
+            case .suspected(let deaths, _, _)? = try await begin([suspect], isAlone: isAlone).first
+        else { return nil }
+        return deaths
+    }
+
+    fileprivate func setAside(_ suspect: Suspect) async throws -> Bool {
+        guard case .suspected(_, let first, let now)? = try await begin([suspect]).first else {
+            let zero = Timestamp(ms: 0)
+            return try await watches.setAside(
+                SetAsideEntry(suspect, deaths: 3, firstAt: zero, at: zero)
+            )
+        }
+        return try await watches.setAside(
+            SetAsideEntry(suspect, deaths: 3, firstAt: first, at: now)
+        )
+    }
+}
