@@ -58,10 +58,10 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
     console = Console(front.cluster.api.url, front.cluster.logs)
     try:
         console.browser.open(front.cluster.api.url + "/")
-        console.says("Every tab of this browser is signed in")
+        console.says("You are signed in in every tab of this browser")
         console.fill(key="no-key-of-this-server-000")
         console.answer("Open the console")
-        console.says("The server does not know this key")
+        console.says("This key is unknown or has expired")
         console.fill(key=front.keys["viewer"])
         console.answer("Open the console")
         console.ready()
@@ -79,11 +79,11 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
         console.says("You are still signed in, in every tab. Too many requests.")
         console.js("window.fetch = window.kept; 0")
         console.click("Sign out", within="#nav")
-        console.says("Every tab of this browser is signed in")
+        console.says("You are signed in in every tab of this browser")
         console.browser.open("about:blank")
         console.wait(lambda: console.js("location.href") == "about:blank", "the page before is gone")
         console.browser.open(front.cluster.api.url + "/")
-        console.says("Every tab of this browser is signed in")
+        console.says("You are signed in in every tab of this browser")
     finally:
         console.close()
 
@@ -94,10 +94,10 @@ def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, 
     console.js("document.querySelector('#q').value = 'PAID-1'")
     console.press("Enter")
     console.says("Payment of PAID-1")
-    for told in ["€45.00", "Paid", "The money has arrived.", "The shop asked for this payment to be watched.",
-                 "Waits for the customer to pay €45.00 by iDEAL.", "The customer has approved €45.00 by iDEAL.",
+    for told in ["€45.00", "Paid", "The money has arrived.", "The shop started watching this payment.",
+                 "Waiting for the customer to pay €45.00 by iDEAL.", "The customer has approved €45.00 by iDEAL.",
                  "Paid: €45.00 has arrived by iDEAL.", "“Paid” was delivered to jane@example.com.",
-                 "What happens next", "It could not be delivered to", "Jane Doe"]:
+                 "Next steps", "Delivery to", "Jane Doe"]:
         console.says(told)
     entries = console.js("[...document.querySelectorAll('.timeline .entry > time')].map((one) => one.dateTime)")
     assert len(entries) >= 5 and entries == sorted(entries)
@@ -110,17 +110,17 @@ def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, 
 def test_an_order_with_two_tries_is_one_story_of_both(look, front):
     console = look("viewer").open("#/payments?q=TWICE-1&go=1")
     console.wait(lambda: console.place.startswith("#/orders/TWICE-1"), "the order is opened")
-    console.says("2 tries to pay it")
+    console.says("2 payment attempts")
     for source in front.shop.twice:
         console.says(source)
-    assert "try 1" in console.text and "try 2" in console.text
+    assert "payment attempt 1" in console.text and "payment attempt 2" in console.text
     sandbox = front.cluster.sandbox
     for source in front.shop.twice:
         sandbox.authorise(source)
         front.shop.until(source, lambda watch: watch["status"] == "chargeable")
         sandbox.charge(source, 990)
-    for told in ["Paid twice", "€19.80 arrived for €9.90: €9.90 has to go back.", "pays the order", "to refund",
-                 "The order is paid more than once.", "jane@example.com", "Jane Doe"]:
+    for told in ["Paid twice", "€19.80 received for €9.90. Refund €9.90.", "Paid the order", "To refund",
+                 "The order was paid more than once.", "jane@example.com", "Jane Doe"]:
         console.says(told)
 
 
@@ -145,20 +145,20 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, fro
     console.open("#/payments/BANK-1")
     console.says("It is in quarantine: not understood 5 times")
     console.open("#/payments/src_nobody_knows")
-    console.says("was never watched, or it is forgotten")
+    console.says("was never watched, or its record has expired")
 
 
 def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_it(look, front):
     console = look("viewer").open("#/payments")
     heads = console.js("[...document.querySelectorAll('#main th')].map((one) => one.innerText)")
-    assert heads == ["Order", "Amount", "Payment", "Customer", "Method", "Account", "Source", "Looked at", "Age"]
+    assert heads == ["Order", "Amount", "Payment", "Customer", "Method", "Account", "Source", "Last polled", "Age"]
     console.says("€45.00")
     console.click("Failed")
     console.wait(lambda: "FAILED-1" in console.text and "PAID-1" not in console.text, "the failed ones alone")
     console.open("#/payments?q=amount%3E%3D4500%20method%3Dideal")
     console.wait(lambda: "PAID-1" in console.text and "FAILED-1" not in console.text, "the dear ones alone")
     console.open("#/payments?q=nothing_is_called_so")
-    console.says("No payment is like that.")
+    console.says("No payments match this search.")
     console.says("beginnings of words")
     console.open("#/payments?q=amount%3D45")
     console.click("amount=45.00")
@@ -166,7 +166,7 @@ def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_i
     # Whoever opens one of them comes back to what was found.
     console.click("PAID-1")
     console.says("Payment of PAID-1")
-    console.click("‹ What was found")
+    console.click("‹ Search results")
     console.wait(lambda: console.place == "#/payments?q=amount%3D45.00", "the search again")
 
 
@@ -176,17 +176,17 @@ def test_whoever_may_only_look_is_offered_nothing_else(look, front):
     pages = [*PAGES[:-1], "#/payments?q=state%3Dopen", f"#/payments/{shop.open}", f"#/endpoints/{shop.endpoints['bad']}"]
     for page in pages:
         console.open(page)
-        told = set(console.buttons()) - {"Copy", "Look", "Check again", "All lanes", "Next page", "Download CSV", "Health checks", "Read"}
-        links = {"Endpoints", "Given up", "Failing", "Lanes", "Quarantine", "Details", "Processes"}
+        told = set(console.buttons()) - {"Copy", "Check", "Check again", "All lanes", "Next page", "Download CSV", "Health checks", "View"}
+        links = {"Endpoints", "Dead letters", "Failing", "Lanes", "Quarantine", "Details", "Processes"}
         assert told <= links, f"{page}: {told}"
     assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
 
 
 def test_whoever_supports_may_look_again_and_send_again_and_no_more(look, front):
     console = look("support").open(f"#/payments/{front.shop.open}")
-    assert "Look now" in console.buttons() and "Stop watching" not in console.buttons()
+    assert "Poll now" in console.buttons() and "Cancel watch" not in console.buttons()
     console.open(f"#/endpoints/{front.shop.endpoints['bad']}")
-    assert set(console.buttons()) <= {"Copy", "Send again", "Dismiss"}
+    assert set(console.buttons()) <= {"Copy", "Retry", "Dismiss"}
     console.open("#/lanes")
     assert not console.buttons()
 
@@ -198,16 +198,16 @@ def test_a_key_of_one_account_sees_that_account_alone(look, front):
     names = console.js("[...document.querySelectorAll('#nav li')].map((one) => one.innerText)")
     assert "Processes" not in names and "Mail" not in names and "Keys" in names
     console.open("#/")
-    console.says("Only acme")
-    assert "All is well" not in console.text
+    console.says("Accounts: acme")
+    assert "All systems operational" not in console.text
     console.open(f"#/payments/{front.shop.open}")
-    console.says("was never watched, or it is forgotten")
+    console.says("was never watched, or its record has expired")
 
 
 def test_a_key_of_one_account_is_not_told_that_all_is_calm_while_one_of_its_payments_is_not_known(look, front):
     console = look("bank").open()
     console.says("1 payment is in quarantine")
-    assert "Nothing of these accounts is held up" not in console.text
+    assert "No issues in these accounts" not in console.text
     assert console.js("document.querySelector('#verdict').className") == "verdict careful"
 
 
@@ -229,7 +229,7 @@ def test_the_keyboard_does_what_the_mouse_does(look, front):
     console.press("Enter")
     console.wait(lambda: console.place.startswith("#/payments/"), "the row is opened")
     console.press("?")
-    console.says("The next row, the one before")
+    console.says("Next row, previous row")
     console.press("Escape")
     console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
 
@@ -276,7 +276,7 @@ def test_the_overview_draws_what_was_done(look, front):
     console.says("History")
     console.says("each point is a minute")
     drawn = console.js("[...document.querySelectorAll('.chart svg')].map((one) => one.getAttribute('aria-label'))")
-    assert len(drawn) == 5 and drawn[0].startswith("Polls, 24 hours: ") and "at most" in drawn[0], drawn
+    assert len(drawn) == 5 and drawn[0].startswith("Polls, 24 hours: ") and "max " in drawn[0], drawn
     console.click("90 d")
     console.says("each point is an hour")
     console.click("1 h")
@@ -285,4 +285,4 @@ def test_the_overview_draws_what_was_done(look, front):
 
 def test_no_key_of_its_own_is_not_a_server_that_is_open(look, front):
     console = look("admin").open("#/keys")
-    console.says("No key was made here; those of the server's file are not listed.")
+    console.says("Keys created here or with pollerctl key create appear here.")

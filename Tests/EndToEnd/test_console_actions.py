@@ -45,13 +45,13 @@ def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, c
     console.open("#/endpoints")
     console.click("New endpoint")
     console.fill(url=shop.receivers.url + "/ok", types="payment.paid")
-    console.answer("Register it")
-    console.says("The signing secret")
+    console.answer("Add endpoint")
+    console.says("Signing secret")
     assert console.js("document.querySelector('dialog .primary').disabled"), "nobody has read it yet"
     console.press("Escape", "Escape")
-    console.says("The signing secret")
+    console.says("Signing secret")
     assert console.js("document.querySelector('dialog code').innerText").startswith("whsec_")
-    console.answer("I have it")
+    console.answer("I have saved it")
     console.says("/ok")
     [made] = [one for one in shop.call("GET", "/v1/endpoints")["data"] if one["url"].endswith("/ok")]
     assert made["types"] == ["payment.paid"]
@@ -62,26 +62,26 @@ def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, c
     console.answer("Cancel")
     assert shop.call("GET", f"/v1/endpoints/{made['id']}")["state"] == "enabled", "it asks before"
     console.click("Disable")
-    console.answer("Disable it")
-    console.says("It is told nothing.")
+    console.answer("Disable endpoint")
+    console.says("Endpoint disabled.")
     assert shop.call("GET", f"/v1/endpoints/{made['id']}")["state"] == "disabled"
     console.click("Enable")
-    console.says("It is told again")
+    console.says("Endpoint enabled.")
     console.click("Rotate secret …")
-    console.answer("Rotate it")
-    console.says("The new secret")
-    console.answer("I have it")
+    console.answer("Rotate secret")
+    console.says("New secret")
+    console.answer("I have saved it")
     assert len(shop.call("GET", f"/v1/endpoints/{made['id']}")["secrets"]) == 2
-    console.click("Change …")
+    console.click("Edit …")
     console.fill(types="payment.paid, payment.failed")
     console.answer("Save")
     console.says("payment.failed")
     console.click("Remove")
     console.fill(word="something else")
-    console.answer("Remove it")
+    console.answer("Remove endpoint")
     console.says("Type remove.")
     console.fill(word="remove")
-    console.answer("Remove it")
+    console.answer("Remove endpoint")
     console.wait(lambda: console.place == "#/endpoints", "back at the list")
     assert made["id"] not in [one["id"] for one in shop.call("GET", "/v1/endpoints")["data"]]
 
@@ -99,25 +99,25 @@ def test_what_was_given_up_is_sent_again_alone_and_all_together_after_a_count(sh
     sources = [shop.pays(f"AGAIN-{n}", 1000 + n) for n in range(3)]
     wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 3, 20, "all are given up")
     console.open("#/")
-    console.says("have given up at least one event")
-    assert "All is well" not in console.text
+    console.says("have dead letters")
+    assert "All systems operational" not in console.text
     console.open("#/deliveries?state=dead")
     console.js("document.querySelector('#main summary').click()")
     console.says("attempt 1: answered 400")
     shop.receivers.mended.add("/bad")
     console.open(f"#/payments/{sources[0]}")
-    console.says("Given up")
-    console.click("Send again")
-    console.says("It is sent now.")
+    console.says("Dead letter")
+    console.click("Retry")
+    console.says("Retry started.")
     wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 2, 20, "one is sent")
     console.wait(lambda: re.search(r"“Paid” was delivered to \S+ and \S+\.", console.text), "both were sent it")
     console.open(f"#/endpoints/{endpoint}")
-    console.click("Send again …")
-    console.answer("Count them")
-    console.says("2 events of 2 payments go to")
+    console.click("Replay …")
+    console.answer("Count")
+    console.says("2 events of 2 payments will be sent to")
     assert len(deliveries(shop, endpoint, "dead")) == 2, "counting sends nothing"
-    console.answer("Send 2 events")
-    console.says("2 events are sent again")
+    console.answer("Replay 2 events")
+    console.says("2 events scheduled for replay")
     wait_until(lambda: not deliveries(shop, endpoint, "dead"), 20, "all are sent")
     shop.call("DELETE", f"/v1/endpoints/{endpoint}")
 
@@ -126,14 +126,14 @@ def test_a_lane_is_paused_limited_and_resumed(shop, console):
     shop.watches("LANE-1")
     console.open("#/lanes")
     console.click("Pause")
-    console.answer("Pause it")
+    console.answer("Pause lane")
     console.says("default/sources is paused.")
     assert shop.call("GET", "/v1/lanes/default%2Fsources")["paused"]
     console.open("#/")
     console.says("Lane default/sources is paused")
     console.open("#/lanes")
     console.click("Resume")
-    console.says("default/sources goes on.")
+    console.says("default/sources is resumed.")
     console.click("Limit …")
     console.fill(rate="7")
     console.answer("Save")
@@ -146,24 +146,24 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     source = shop.watches("STOP-1", policy="patient")
     attempts = shop.call("GET", f"/v1/watches/{source}")["attempts"]
     console.open(f"#/payments/{source}")
-    console.click("Look now")
-    console.says("It is looked at as soon as a worker is free.")
+    console.click("Poll now")
+    console.says("Poll requested. It runs as soon as a worker is free.")
     shop.until(source, lambda watch: watch["attempts"] > attempts)
     shop.call("POST", "/v1/lanes/default%2Fsources/pause")
     try:
-        console.click("Look now")
-        console.says("It is due now and waits: its lane default/sources is paused")
+        console.click("Poll now")
+        console.says("The poll has to wait: its lane default/sources is paused")
     finally:
         shop.call("POST", "/v1/lanes/default%2Fsources/resume")
-    console.click("Stop watching")
+    console.click("Cancel watch")
     console.answer("Cancel")
     assert shop.call("GET", f"/v1/watches/{source}")["state"] == "open", "it asks before"
-    console.click("Stop watching")
-    console.answer("Stop watching")
-    console.says("Somebody has stopped the watching")
+    console.click("Cancel watch")
+    console.answer("Cancel watch")
+    console.says("The watch was cancelled")
     assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
     # A look that was begun before may still be drawn.
-    console.wait(lambda: "Look now" not in console.buttons(), "nothing more to look at")
+    console.wait(lambda: "Poll now" not in console.buttons(), "nothing more to look at")
     console.open("#/payments?q=STOP-1")
     console.says("Waiting · not watched")
 
@@ -175,8 +175,8 @@ def test_a_paid_payment_is_looked_at_once_for_what_went_back(shop, console):
     [charge] = [one["id"] for one in charges if (one.get("source") or {}).get("id") == source]
     shop.cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
     console.open(f"#/payments/{source}")
-    console.click("Look now")
-    console.says("It is looked at as soon as a worker is free.")
+    console.click("Poll now")
+    console.says("Poll requested. It runs as soon as a worker is free.")
     shop.until(source, lambda watch: watch["payment"]["state"] == "refunded" and watch["state"] == "closed")
 
 
@@ -184,12 +184,12 @@ def test_quarantine_says_why_and_lets_go(shop, console):
     source = shop.quarantines("DEAD-9")
     console.open("#/")
     console.says("in quarantine")
-    assert "All is well" not in console.text
+    assert "All systems operational" not in console.text
     console.open("#/quarantine")
     console.says("not understood 5 times")
     console.click("Redrive")
-    console.says("DEAD-9 is watched again.")
-    console.says("It is empty, as it should be.")
+    console.says("DEAD-9 is polled again.")
+    console.says("No payments in quarantine.")
     shop.until(source, lambda watch: watch["state"] == "open" and watch["status"] == "pending")
 
 
@@ -199,14 +199,14 @@ def test_what_is_not_worth_another_look_is_dismissed(shop, console):
     console.says("DEAD-10")
     console.click("Dismiss")
     console.answer("Dismiss")
-    console.says("DEAD-10 is out of quarantine.")
-    console.says("It is empty, as it should be.")
+    console.says("DEAD-10 is dismissed.")
+    console.says("No payments in quarantine.")
     assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
     console.open("#/")
     console.says("Latest changes")
     assert "in quarantine" not in console.text
     console.open(f"#/payments/{source}")
-    console.says("took it out of quarantine for good")
+    console.says("dismissed it from quarantine")
     assert "Redrive" not in console.buttons()
 
 
@@ -215,15 +215,15 @@ def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console
     other = shop.watches("OTHER-1", 1)
     console.open("#/payments?q=amount%3D4242")
     console.says("BULK-3")
-    console.click("Act on all of these …")
+    console.click("Bulk action …")
     console.fill(action="cancel")
-    console.answer("Count them")
-    console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 payments are found"), "the count")
+    console.answer("Count")
+    console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 payments are selected"), "the count")
     assert all(shop.call("GET", f"/v1/watches/{one}")["state"] == "open" for one in sources), "counting does nothing"
     console.fill(word="4")
-    console.says("Nobody will be told what becomes of them.")
-    console.answer("Stop watching 4 payments")
-    console.says("4 payments are not watched any more.")
+    console.says("Recipients get no further events.")
+    console.answer("Cancel 4 payments")
+    console.says("4 payments cancelled.")
     assert all(shop.call("GET", f"/v1/watches/{one}")["closed_reason"] == "cancelled" for one in sources)
     assert shop.call("GET", f"/v1/watches/{other}")["state"] == "open"
 
@@ -232,12 +232,12 @@ def test_whether_somebody_is_sent_mails_and_that_they_are_again(shop, console):
     shop.call("POST", "/v1/mail/bounces", recipient="gone@example.com", type="hard_bounce")
     console.open("#/mail")
     console.js("document.querySelector('#recipient').value = 'gone@example.com'")
-    console.click("Look")
-    console.says("Gets no mail")
-    console.click("Send mails again")
-    console.answer("Send again")
-    console.says("gone@example.com is sent mails again.")
-    console.says("Gets mails")
+    console.click("Check")
+    console.says("gone@example.com: hard bounce")
+    console.click("Remove suppression")
+    console.answer("Remove suppression")
+    console.says("gone@example.com receives email again.")
+    console.says("Not suppressed")
     assert not shop.call("GET", "/v1/mail/suppressions/gone@example.com")["suppressed"]
 
 
@@ -257,28 +257,28 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
     console = Console(cluster.api.url, cluster.logs)
     try:
         console.open("#/keys")
-        console.says("There is no key")
+        console.says("No keys yet")
         console.click("New key")
         console.fill(name="boss", role="admin")
-        console.answer("Make it")
-        console.says("The new key")
+        console.answer("Create key")
+        console.says("Only its hash is stored")
         key = console.js("document.querySelector('dialog code').innerText")
-        console.answer("I have it")
-        console.says("Every tab of this browser is signed in")
+        console.answer("I have saved it")
+        console.says("You are signed in in every tab of this browser")
         console.fill(key=key)
         console.answer("Open the console")
         console.says("boss")
         console.click("New key")
         console.fill(name="desk <b>", role="support", expires="90d")
-        console.answer("Make it")
-        console.answer("I have it")
+        console.answer("Create key")
+        console.answer("I have saved it")
         console.says("desk <b>")
         console.click("Revoke")
-        console.answer("Revoke it")
-        console.says("It opens nothing any more.")
+        console.answer("Revoke key")
+        console.says("Key revoked.")
         console.wait(lambda: "desk <b>" not in console.text, "it is gone")
         console.click("Revoke")
-        console.answer("Revoke it")
+        console.answer("Revoke key")
         console.says("the last key of an admin")
         # Whose key ends sees nothing more of what it has shown.
         boss = Shop(cluster, key)
@@ -288,7 +288,7 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
         other = Shop(cluster, other)
         other.call("DELETE", f"/v1/keys/{own['id']}")
         other.close()
-        console.says("Your key was revoked or has ended.", 20)
+        console.says("Your key was revoked or has expired.", 20)
         assert "boss" not in console.text
         assert not console.browser.complaints, console.browser.complaints
     finally:

@@ -64,7 +64,7 @@ def columns_fit(console: Console) -> bool:
 
 def test_which_payments_are_late_and_why(front, console):
     console.open("#/late")
-    console.says("No payment is late")
+    console.says("No late payments")
     front.shop.call("POST", f"{LANE}/pause")
     try:
         source = front.cluster.sandbox.create_source("ideal", 1300)
@@ -74,11 +74,11 @@ def test_which_payments_are_late_and_why(front, console):
         # The lane for which it waits is one step away.
         console.open("#/lanes")
         console.click("Resume")
-        console.says("default/sources goes on.")
+        console.says("default/sources is resumed.")
     finally:
         front.shop.call("POST", f"{LANE}/resume")
     console.open("#/late")
-    console.wait(lambda: "No payment is late" in console.text, "it was polled", 20)
+    console.wait(lambda: "No late payments" in console.text, "it was polled", 20)
 
 
 def test_payments_whose_polls_fail_are_listed_with_the_error(front, console):
@@ -138,11 +138,11 @@ def test_which_endpoint_fails_since_when(front, console):
         assert [row[column] for row in rows if "/ok" in row[0]] == ["–"]
         # After the repair waiting deliveries are sent again.
         console.open("#/deliveries?state=failing")
-        console.says("Send again")
+        console.says("Retry")
         # Only now, or the next attempt of its own may come first.
         front.shop.receivers.mended.add("/down")
-        console.click("Send again")
-        console.says("It is sent now.")
+        console.click("Retry")
+        console.says("Retry started.")
         console.wait(lambda: "DOWN-1" not in console.text, "the page follows: it fails no longer", 15)
     finally:
         front.shop.receivers.mended.discard("/down")
@@ -156,9 +156,9 @@ def test_the_page_follows_an_endpoint_that_is_enabled(front, console):
         console.open(f"#/endpoints/{endpoint}")
         console.says("Disabled")
         console.click("Enable")
-        console.says("what waited is sent now")
+        console.says("Pending events are sent now")
         console.wait(lambda: "Enabled" in console.js("document.querySelector('.outcome').innerText"), "it is enabled", 5)
-        assert "Held" not in console.text and "Paused" not in console.text
+        assert "Unavailable" not in console.text and "Paused" not in console.text
     finally:
         front.shop.call("DELETE", f"/v1/endpoints/{endpoint}")
 
@@ -204,7 +204,7 @@ def test_what_was_paid_twice(front, console):
     console.says("€9.90")
     assert console.js("[...document.querySelectorAll('#main a.row')].map((one) => one.innerText)") == ["DOUBLE-1"]
     console.click("DOUBLE-1")
-    console.says("€19.80 arrived for €9.90: €9.90 has to go back.")
+    console.says("€19.80 received for €9.90. Refund €9.90.")
 
 
 def test_disputes_with_their_deadline(front, console):
@@ -245,7 +245,7 @@ def test_a_range_of_dates_and_everything_found_as_a_table(front, console):
         console.js(f"{field % name}.value = '{day}'; {field % name}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
         console.wait(lambda name=name, day=day: console.js(f"{field % name}?.value") == day, f"{name} is kept")
         console.ready()
-    console.says("No payment is like that.")
+    console.says("No payments match this search.")
     asked = console.js("decodeURIComponent(location.hash.replaceAll('+', ' '))")
     assert re.search(r"q=order=DATES-1 created>=2020-0[12]-\d\dT[\d:]+Z created<2020-0[23]-\d\dT[\d:]+Z$", asked), asked
     console.js(f"{field % 'from'}.value = ''; {field % 'from'}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
@@ -265,9 +265,9 @@ def test_suppressed_addresses_are_listed_and_lifted(front, console):
     console.open("#/mail")
     console.says("m…g@example.com")
     console.says("Hard bounce")
-    console.click("Lift")
-    console.answer("Send again")
-    console.says("The recipient is sent mails again.")
+    console.click("Remove")
+    console.answer("Remove suppression")
+    console.says("The recipient receives email again.")
     console.wait(lambda: "m…g@example.com" not in console.text, "it is in the list no more")
     assert not front.shop.call("GET", "/v1/mail/suppressions/missing@example.com")["suppressed"]
 
@@ -282,12 +282,12 @@ def test_an_order_with_many_tries_stays_readable(front, console):
                20, "the order knows of all")
     console.browser.requests.clear()
     console.open("#/orders/MANY-1")
-    console.says("the 4 tries that matter of 14")
-    console.says("other tries")
+    console.says("4 of 14 payment attempts")
+    console.says("other attempts")
     shown = console.js("[...document.querySelectorAll('.tries > li')].filter((one) => one.checkVisibility()).length")
     assert shown < 8, shown
     # The attempt that may still be paid is among them, with its next step.
-    console.says("Try 14")
+    console.says("Attempt 14")
     assert len({one for one in console.browser.requests if one.endswith("/timeline")}) == 4
     console.js("document.querySelector('details[data-key=tries] summary').click()")
     assert console.js("[...document.querySelectorAll('.tries > li')].filter((one) => one.checkVisibility()).length") == 14

@@ -27,17 +27,17 @@ def test_all_is_well_is_said_only_while_it_is(chaos):
     console = Console(cluster.api.url, cluster.logs)
     try:
         console.open()
-        console.wait(lambda: "All is well." in verdict(console), f"all is well, not {verdict(console)}")
+        console.wait(lambda: "All systems operational" in verdict(console), f"all is well, not {verdict(console)}")
         endpoint = shop.endpoint("gone", "/gone", types=["payment.paid"])
         shop.pays("WELL-1", 900)
         wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 20, "it is disabled")
         console.wait(lambda: "1 endpoint is disabled" in verdict(console), "the disabled endpoint", 20)
-        assert "All is well" not in verdict(console)
+        assert "All systems operational" not in verdict(console)
         shop.call("DELETE", f"/v1/endpoints/{endpoint}")
         down = shop.endpoint("down", "/down", types=["payment.paid"])
         shop.pays("WELL-2", 900)
-        console.wait(lambda: "is tried again" in verdict(console) or "fails now" in verdict(console), "the failing endpoint", 20)
-        assert "All is well" not in verdict(console)
+        console.wait(lambda: "will be retried" in verdict(console) or "is failing" in verdict(console), "the failing endpoint", 20)
+        assert "All systems operational" not in verdict(console)
         shop.call("DELETE", f"/v1/endpoints/{down}")
         assert not console.browser.complaints, console.browser.complaints
     finally:
@@ -53,14 +53,14 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
     try:
         console.open()
         cluster.notifiers[0].terminate()
-        console.wait(lambda: "No notifier is alive" in verdict(console), "no notifier", 30)
+        console.wait(lambda: "No notifier is running" in verdict(console), "no notifier", 30)
         cluster.workers[0].terminate()
-        console.wait(lambda: "No worker is alive: 1 payment is not looked at" in verdict(console), "no worker", 30)
+        console.wait(lambda: "No worker is running: 1 payment is not polled" in verdict(console), "no worker", 30)
         console.press("g", "l")
         console.wait(lambda: "No worker" in console.text, "nothing flows without a worker", 30)
         console.press("g", "r")
-        console.says("No worker and no notifier is alive", 30)
-        console.says("Departed in the last 24 hours")
+        console.says("No worker and no notifier is running", 30)
+        console.says("Ended in the last 24 hours")
         console.says("Shut down")
         console.press("g", "o")
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
@@ -69,7 +69,7 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
-        assert "All is well" not in console.text
+        assert "All systems operational" not in console.text
         # What the page knows the badge beside it knows, too.
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
         # A read that fails takes seconds, and is no reason to look less often.
@@ -78,7 +78,7 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.wait(lambda: "Redis cannot be reached" not in console.text, "it is seen that Redis is back", 20)
         cluster.role("worker9", "worker").start().wait_ready()
         cluster.role("notifier9", "notifier").start().wait_ready()
-        console.wait(lambda: verdict(console) and "alive" not in verdict(console), "all are back", 40)
+        console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all are back", 40)
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live again", 40)
         cluster.api_process.kill9()
         console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
@@ -110,7 +110,7 @@ def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
         key = "The upstream refuses the key of account default (401)"
         console.wait(lambda: stands(key, "1 endpoint is disabled"), "each in its place", 30)
         cluster.notifiers[0].terminate()
-        console.wait(lambda: stands(key, "No notifier is alive", "1 endpoint is disabled"), "each in its place", 30)
+        console.wait(lambda: stands(key, "No notifier is running", "1 endpoint is disabled"), "each in its place", 30)
         assert console.js(lines)[0].startswith(key)
         # Neither the lane nor the doctor's check of the key repeats it.
         assert not [line for line in console.js(lines) if line.startswith(("Lane default/sources", "Stripe api key", "Credentials"))]
@@ -134,13 +134,13 @@ def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
     })()"""
     try:
         console.open()
-        console.wait(lambda: "alive" not in verdict(console), "all are alive")
+        console.wait(lambda: "is running" not in verdict(console), "all are alive")
         # Read twice, that quick reads are known.
         time.sleep(7)
         console.js(slow)
         console.wait(lambda: console.js("window.slow"), "a read takes long")
         cluster.workers[0].terminate()
-        console.wait(lambda: "No worker is alive" in verdict(console), "no worker", 25)
+        console.wait(lambda: "No worker is running" in verdict(console), "no worker", 25)
     finally:
         console.close()
 
@@ -153,7 +153,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         # Mails are of what becomes of a payment: of one that waits there is none.
         source = shop.watches("UNSEEN-1")
         console.open(f"#/payments/{source}")
-        console.says("Nothing to deliver yet")
+        console.says("No events yet")
         assert "Notified" not in console.js("[...document.querySelectorAll('.aside .badge')].map((one) => one.innerText).join()")
         console.says("The customer has not paid yet.")
 
@@ -161,7 +161,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         shop.until(source, lambda watch: watch.get("last_error"))
         console.open(f"#/payments/{source}")
         console.says("As of ")
-        console.says("Whether that is still so we cannot see, the last look failed: Credentials refused:")
+        console.says("This may have changed since, because the last poll failed: Credentials refused:")
         console.open("#/payments")
         console.says("failed")
 
@@ -169,12 +169,12 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         cluster.sandbox.fault("status", f"/v1/sources/{blind}", status=403)
         cluster.enqueue(blind, order="UNSEEN-2", policy="interactive", timeout="5s", notify=[])
         shop.until(blind, lambda watch: watch.get("closed_reason") == "expired", 40)
-        told = "We could not find out whether it was paid: every look was refused ("
+        told = "We could not find out whether it was paid: every poll was refused ("
         [closed] = [entry for entry in shop.call("GET", f"/v1/watches/{blind}/timeline")["data"] if told in entry["text"]]
         assert closed["tone"] == "bad" and "tried again" not in closed["text"]
         console.open(f"#/payments/{blind}")
         console.says(told)
-        assert "Nobody has paid" not in console.text and "Look now" in console.buttons()
+        assert "did not pay" not in console.text and "Poll now" in console.buttons()
         # A number of an order, where an id is wanted.
         console.open("#/payments/UNSEEN-1")
         console.says("UNSEEN-1 is an order")
@@ -209,12 +209,12 @@ def test_ten_thousand_payments_are_a_list_like_any_other(chaos):
         console.click("First page")
         console.wait(lambda: console.js(rows) == first, "the first again")
         console.open("#/payments?q=state%3Dopen")
-        console.click("Act on all of these …")
-        console.answer("Count them")
-        console.answer("Look at about 10,000 payments")
-        console.answer("Stop here")
-        console.wait(lambda: "Stopped: " in console.whole, "it stops")
-        done = int(re.search(r"Stopped: ([\d,]+) payments? (?:is|are) looked at, the rest not", console.whole)[1].replace(",", ""))
+        console.click("Bulk action …")
+        console.answer("Count")
+        console.answer("Poll about 10,000 payments")
+        console.answer("Stop")
+        console.wait(lambda: "Stopped. " in console.whole, "it stops")
+        done = int(re.search(r"Stopped\. ([\d,]+) payments? scheduled for a poll", console.whole)[1].replace(",", ""))
         assert done < MANY, "some are left"
         assert not console.browser.complaints, console.browser.complaints
     finally:

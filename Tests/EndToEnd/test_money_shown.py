@@ -93,13 +93,13 @@ def test_the_console_says_what_has_become_of_the_money(calm: Cluster):
     try:
         console.open(f"#/payments/{source}")
         changes = "[...document.querySelectorAll('.timeline .change p:first-child')].map((one) => one.innerText)"
-        waits = "Waits for the customer to pay €10.99 by iDEAL."
+        waits = "Waiting for the customer to pay €10.99 by iDEAL."
         console.wait(lambda: console.js(changes) == [waits], "the beginning is there")
         calm.sandbox.authorise(source)
         calm.wait_status(source, "chargeable")
         calm.sandbox.charge(source)
         whole = [waits, "The customer has approved €10.99 by iDEAL.", "Paid: €10.99 has arrived by iDEAL."]
-        console.wait(lambda: [one.removesuffix(" It is not polled any more; refunds and disputes are still told.") for one in console.js(changes)]
+        console.wait(lambda: [one.removesuffix(" Polling has stopped. Refunds and disputes are still reported.") for one in console.js(changes)]
                      == whole, "all that followed", 20)
         assert not console.browser.complaints, console.browser.complaints
     finally:

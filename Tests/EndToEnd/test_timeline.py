@@ -35,22 +35,22 @@ def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
     calm.sandbox.authorise(source)
     calm.wait_status(source, "chargeable")
     calm.sandbox.charge(source)
-    wait_until(lambda: "was told: “Paid”" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
+    wait_until(lambda: "“Paid” was delivered to" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
                20, "the payment was delivered")
     entries = story(calm, source)
     assert [entry["at"] for entry in entries] == sorted(entry["at"] for entry in entries)
     texts = [entry["text"] for entry in entries]
-    assert texts[0] == "The shop asked for this payment to be watched."
-    assert "open asked for a look." in texts
+    assert texts[0] == "The shop started watching this payment."
+    assert "open requested a poll." in texts
     place = calm.webhook.url.removeprefix("http://") + "/told"
     waits, approved, paid = (
         next(at for at, text in enumerate(texts) if text.startswith(beginning))
-        for beginning in ("Waits for the customer to pay €10.99 by iDEAL.", "The customer has approved €10.99",
+        for beginning in ("Waiting for the customer to pay €10.99 by iDEAL.", "The customer has approved €10.99",
                           "Paid: €10.99 has arrived by iDEAL.")
     )
     assert waits < approved < paid
     assert entries[paid]["tone"] == "good"
-    assert any(text == f"{place} was told: “Paid”." for text in texts), texts
+    assert any(text == f"“Paid” was delivered to {place}." for text in texts), texts
     deed = next(entry for entry in entries if entry["kind"] == "deed")
     assert deed["by"] == "open"
 
@@ -91,7 +91,7 @@ def test_attempts_that_failed_are_told_as_one_with_what_came_of_each(calm: Clust
     wait_until(failures, 30, "two attempts have failed")
     [failed] = failures()
     place = nowhere.removeprefix("http://").removesuffix("?secret=1")
-    assert failed["text"] == f"{place} could not be told: “Waiting” ({len(failed['attempts'])} attempts)."
+    assert failed["text"] == f"Delivery of “Waiting” to {place} failed ({len(failed['attempts'])} attempts)."
     assert failed["tone"] == "careful" and failed["kind"] == "delivery"
     assert failed["at"] == failed["attempts"][0]["at"] and failed["until"] == failed["attempts"][-1]["at"]
     assert {attempt["class"] for attempt in failed["attempts"]} == {"connect"}
@@ -112,10 +112,10 @@ def test_what_the_upstream_told_and_what_the_customer_did_are_in_it(chaos):
     wait_until(lambda: "hint" in kinds(story(cluster, source)), 20, "the hint is told")
     entries = story(cluster, source)
     hint = next(entry for entry in entries if entry["kind"] == "hint")
-    assert hint["text"] == "The upstream told of “source.chargeable”, so it was looked at."
-    assert hint["detail"] == "found in its list of events"
+    assert hint["text"] == "The upstream event “source.chargeable” triggered a poll."
+    assert hint["detail"] == "found in the upstream's event list"
     # Three loads within a minute are one visit.
-    assert [entry["text"] for entry in entries if entry["kind"] == "visit"] == ["The customer looked at the return page."]
+    assert [entry["text"] for entry in entries if entry["kind"] == "visit"] == ["The customer opened the return page."]
 
 
 def test_of_what_nobody_watches_there_is_no_story(calm: Cluster):

@@ -1,22 +1,22 @@
-// Everything that is asked of the server, and the key it is asked with.
+// Requests to the server, and the API key they use.
 //
-// Paths are relative to the page: below which path of its host a proxy publishes it is the browser's to know.
+// Paths are relative to the page, so the console works behind a proxy that publishes it under a path.
 //
-// The key is in a cookie that no script can read (ConsoleSessions.swift), so that a new tab is signed in. If a browser
-// keeps no such cookie, as over plain HTTP to another machine, the key stays in the storage of this tab.
+// The key is in a cookie that scripts cannot read (ConsoleSessions.swift), so that new tabs are signed in. When the
+// browser rejects the cookie, for example over plain HTTP to another machine, the key stays in this tab's storage.
 
 import { askForKey } from "./dialogs.js";
 
 const KEPT = "poller.key";
 const CALLER = "v1/caller";
 const SESSION = "v1/session";
-/** What requests of the console have: without it the cookie does not count. */
+/** A header of every request: without it the server ignores the cookie. */
 const MARK = { "Poller-Console": "1" };
-/** Who asks at a server without keys. */
+/** The caller's name at a server without keys. */
 const ANYONE = "anonymous";
-const PATIENCE_MS = 60000;
+const TIMEOUT_MS = 60000;
 
-/** What the server says of a request that failed. */
+/** An error response of the server. */
 export class Refused extends Error {
   constructor(status, body) {
     super([body.title, body.detail].filter(Boolean).join(" ") || `The server answered ${status}.`);
@@ -30,14 +30,14 @@ export class Refused extends Error {
 export class Silent extends Error {}
 
 const key = () => sessionStorage.getItem(KEPT);
-/** Stands for the key in the cookie. */
+/** Represents the key in the cookie. */
 const COOKIE = {};
-/** Whether the browser has shown a cookie that counts. */
+/** Whether the server has accepted the browser's cookie. */
 let isSignedIn = false;
 
-/** Forgets the key, in every tab; the next request asks for one. Throws when the cookie stays. */
+/** Signs out in every tab; the next request asks for a key. Throws when the cookie was not removed. */
 export async function forgetKey() {
-  const answer = await send(SESSION, { method: "DELETE", headers: MARK, signal: AbortSignal.timeout(PATIENCE_MS) });
+  const answer = await send(SESSION, { method: "DELETE", headers: MARK, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
   sessionStorage.removeItem(KEPT);
   isSignedIn = false;
@@ -45,21 +45,21 @@ export async function forgetKey() {
 
 export const hasKey = () => Boolean(key()) || isSignedIn;
 
-/** Puts a key into the cookie; it stays in the tab's storage where the browser keeps no cookie. */
+/** Stores a key in the cookie, or in the tab's storage when the browser rejects the cookie. */
 async function keep(text) {
   sessionStorage.setItem(KEPT, text);
   try {
     const made = await fetch(SESSION, { method: "POST", headers: { ...MARK, Authorization: `Bearer ${text}` } });
     if (!made.ok) return;
-    const seen = await fetch(CALLER, { headers: MARK });
-    if (seen.ok) sessionStorage.removeItem(KEPT);
+    const checked = await fetch(CALLER, { headers: MARK });
+    if (checked.ok) sessionStorage.removeItem(KEPT);
   } catch {
     // The next request reports that the server does not answer.
   }
 }
 
-/** The key that was good last, or that the cookie's was. */
-let good = null;
+/** The last key that the server accepted, or `COOKIE`. */
+let accepted = null;
 
 async function send(path, options) {
   try {
@@ -71,10 +71,10 @@ async function send(path, options) {
 }
 
 /**
- * Sends a request and gives the answer's JSON.
+ * Sends a request and returns the JSON of its response.
  *
- * Asks for a key when the server wants one. Throws `Refused` with what the server says, and `Silent`
- * when nothing does.
+ * Asks the user for a key when the server requires one. Throws `Refused` for an error response and `Silent`
+ * without a response.
  */
 export async function api(path, { method = "GET", body, stop } = {}) {
   for (;;) {
@@ -82,36 +82,36 @@ export async function api(path, { method = "GET", body, stop } = {}) {
     const used = shown ?? (isSignedIn ? COOKIE : null);
     const headers = { ...MARK, ...(shown ? { Authorization: `Bearer ${shown}` } : {}) };
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    const signals = [AbortSignal.timeout(PATIENCE_MS), stop].filter(Boolean);
+    const signals = [AbortSignal.timeout(TIMEOUT_MS), stop].filter(Boolean);
     const answer = await send(path, {
       method, headers, stop, signal: AbortSignal.any(signals),
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     if (answer.status === 401) {
-      // Another request may have got a better key meanwhile.
+      // Another request may have received a new key meanwhile.
       if (shown === key()) {
-        const hasEnded = used !== null && used === good;
+        const hasEnded = used !== null && used === accepted;
         isSignedIn = false;
         await keep(await askForKey(used !== null, hasEnded));
       }
       if (path === CALLER) continue;
-      // Another key may do something else: everything begins anew.
+      // Another key may have other scopes, so the console starts again.
       location.reload();
       return new Promise(() => {});
     }
-    good = used;
-    const told = await answer.json().catch((error) => {
+    accepted = used;
+    const content = await answer.json().catch((error) => {
       if (stop?.aborted) throw error;
       return {};
     });
-    if (!answer.ok) throw new Refused(answer.status, told);
-    return told;
+    if (!answer.ok) throw new Refused(answer.status, content);
+    return content;
   }
 }
 
 export const post = (path, body, stop) => api(path, { method: "POST", body, stop });
 
-/** Has the browser save what a path answers, such as a table as CSV. */
+/** Saves the response of a path as a file, such as a CSV table. */
 export async function download(path, name) {
   const shown = key();
   const answer = await send(path, { headers: { ...MARK, ...(shown ? { Authorization: `Bearer ${shown}` } : {}) } });
@@ -120,17 +120,17 @@ export async function download(path, name) {
   const link = document.createElement("a");
   [link.href, link.download] = [url, name];
   link.click();
-  // By then the browser has begun to read it.
+  // The browser has started reading it by then.
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Whether a failure only says that this server has no such thing. */
+/** Whether an error says that the resource or parameter does not exist. */
 function isMissing(error) {
   return error instanceof Refused &&
     (error.status === 404 || error.status === 405 || error.code === "unknown_parameter");
 }
 
-/** The answer, or `otherwise` when the server has no such thing or the key may not see it. */
+/** The response, or `otherwise` when the resource does not exist or the key may not read it. */
 export async function maybe(path, otherwise = null) {
   try {
     return await api(path);
@@ -140,57 +140,57 @@ export async function maybe(path, otherwise = null) {
   }
 }
 
-/** A path with a query; what is nothing is left out. */
+/** A path with a query; empty values are omitted. */
 export function at(path, query = {}) {
   const parts = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  // A blank as %20: `+` is one in forms alone.
+  // A space is %20: `+` means a space in forms only.
   const text = parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   return text ? `${path}?${text}` : path;
 }
 
 /**
- * Pages of a list until there are `want` items that `keep`s, for lists whose pages may be empty; `stop` ends
- * it when nobody wants the list any more.
+ * Reads pages of a list until `want` items pass `keep`, at most `rounds` pages. Pages of filtered lists may be
+ * empty. `stop` cancels the requests.
  */
 export async function collect(path, query, { want = 50, rounds = 40, keep = () => true, stop } = {}) {
   const found = [];
-  let [cursor, looked, told] = [query.cursor, 0, {}];
+  let [cursor, looked, page] = [query.cursor, 0, {}];
   for (let round = 0; round < rounds; round += 1) {
-    told = await api(at(path, { ...query, cursor }), { stop });
-    looked += told.looked ?? 0;
-    found.push(...told.data.filter(keep));
-    cursor = told.next;
-    if (!told.has_more || !cursor || found.length >= want) break;
+    page = await api(at(path, { ...query, cursor }), { stop });
+    looked += page.looked ?? 0;
+    found.push(...page.data.filter(keep));
+    cursor = page.next;
+    if (!page.has_more || !cursor || found.length >= want) break;
   }
-  return { data: found, next: told.has_more ? cursor : null, looked };
+  return { data: found, next: page.has_more ? cursor : null, looked };
 }
 
-// Who asks, and what they may do.
+// The caller and its scopes.
 
 let caller = { name: null, scopes: null, accounts: null };
 
-/** Asks who the key's holder is; a server that cannot say lets the buttons be. */
+/** Reads the caller of the key. When the server cannot tell, all buttons are shown. */
 export async function learnCaller() {
   caller = await maybe(CALLER, { name: null, scopes: null, accounts: null });
   isSignedIn = !key() && Boolean(caller.name) && caller.name !== ANYONE;
-  if (isSignedIn) good = COOKIE;
+  if (isSignedIn) accepted = COOKIE;
   return caller;
 }
 
 export const me = () => caller;
 
-/** Whether the key's holder may do this. */
+/** Whether the caller has a scope. */
 export const may = (scope) => caller.scopes === null || caller.scopes === undefined || caller.scopes.includes(scope);
 
-/** What the holder of a key that is bound to accounts sees of the list of accounts; null for all. */
+/** The accounts that the key is bound to; null for all. */
 export const accounts = () => caller.accounts ?? null;
 
-// Where things are.
+// Links.
 
 const prefixes = { src: "source", pi: "payment_intent", seti: "setup_intent", ch: "charge", py: "charge" };
 const inferred = (source) => prefixes[source.split("_")[0]] ?? "http";
 
-/** The query that names a watch beside its source. */
+/** The query that identifies a watch in addition to its source. */
 export function named({ source, account, kind }) {
   return {
     account: account === "default" ? undefined : account,
@@ -198,7 +198,7 @@ export function named({ source, account, kind }) {
   };
 }
 
-/** The path of a watch, or of something of it: `poll`, `events`, `explain`. */
+/** The path of a watch or of one of its parts: `poll`, `events`, `explain`. */
 export function watchPath(watch, part) {
   const path = `v1/watches/${encodeURIComponent(watch.source)}${part ? `/${part}` : ""}`;
   return at(path, named(watch));

@@ -1,9 +1,9 @@
-// The console: which page is shown, and what keys lead where.
+// The console's router, refresh loop and keyboard shortcuts.
 
 import { Silent, accounts, forgetKey, hasKey, learnCaller, may, maybe, me } from "./api.js";
 import { dialog, toast } from "./dialogs.js";
 import { find, h, isBusy, pause, show, visible } from "./dom.js";
-import { INTERRUPTED, NO_REDIS, follow, hearing, interrupt, listen, resume } from "./live.js";
+import { INTERRUPTED, NO_REDIS, connection, follow, interrupt, listen, resume } from "./live.js";
 import { failure } from "./parts.js";
 import { timeOfDay } from "./words.js";
 import { auditPage } from "./audit.js";
@@ -26,12 +26,12 @@ import { processesPage } from "./processes.js";
 import { quarantinePage } from "./quarantine.js";
 
 const REFRESH_MS = 5000;
-/** Events come in bursts: a page looks again at most so often. */
+/** Events come in bursts: the shortest time between two refreshes caused by events. */
 const SETTLE_MS = 700;
-/** What takes long to read each time is read the less often: a tenth of the time, and once in five minutes at least. */
+/** A slow page is read less often: it pauses ten times as long as a read takes, at most five minutes. */
 const [REST, REST_MAX_MS] = [10, 300000];
 
-// What there is: the path, what it is called, the key after `g`, what it takes, what makes it.
+// The pages: path, name, key after `g`, required scope, and the functions that build the list and a single item.
 const pages = [
   { path: "", name: "Overview", key: "o", make: overviewPage },
   { path: "payments", name: "Payments", key: "p", scope: "watches:read", make: paymentsPage, one: paymentPage },
@@ -52,17 +52,17 @@ const pages = [
 
 const isShown = (page) => page.name && (!page.scope || may(page.scope)) && !page.hides;
 let current = null;
-/** The look that waits for a burst of events to be over. */
+/** The timer of a refresh that waits for the end of a burst of events. */
 let settling = null;
-/** Where each address was scrolled to when it was left. */
-const places = new Map();
-/** Since when the server or Redis does not answer. */
+/** The scroll position of each address when it was left. */
+const scrollPositions = new Map();
+/** Since when the server or Redis is unreachable. */
 let silentSince = null;
 
-/** How long a page rests before it is read again by itself. */
+/** The pause before a page is read again automatically. */
 const rest = (mine, least) => Math.max(least, Math.min(REST_MAX_MS, REST * (mine.took ?? 0)));
 
-/** What the address says: `#/payments/src_1?account=shop`. */
+/** Parses the address: `#/payments/src_1?account=shop`. */
 function read() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, ...rest] = path.split("/");
@@ -71,7 +71,7 @@ function read() {
   try {
     id = rest.length ? decodeURIComponent(rest.join("/")) : null;
   } catch {
-    // No address of ours.
+    // Not a valid address of the console.
   }
   return { name, id, query: query_ };
 }
@@ -88,11 +88,11 @@ function drawNav() {
     h("div", { class: "foot" },
       h("p", { id: "hearing" }),
       who.name && hasKey() && h("p", { class: "soft", title: (who.scopes ?? []).join(", ") }, who.name),
-      accounts() && h("p", { class: "soft" }, `Only ${accounts().join(", ")}`),
+      accounts() && h("p", { class: "soft" }, `Accounts: ${accounts().join(", ")}`),
       h("p", null,
         h("button", { type: "button", class: "quiet", onclick: help }, "Shortcuts ", h("kbd", null, "?")),
         hasKey() && h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out"))));
-  drawHearing();
+  drawConnection();
 }
 
 async function signOut() {
@@ -105,26 +105,26 @@ async function signOut() {
   location.reload();
 }
 
-function drawHearing() {
-  // Before anybody is known there is nothing to draw it in.
+function drawConnection() {
+  // The navigation is drawn after the caller is known.
   if (!find("#hearing")) return;
-  const now = hearing();
+  const now = connection();
   const colour = now === "live" ? "good" : now.startsWith("interrupted") ? "bad" : "";
   show(find("#hearing"), h("span", { class: `badge ${colour}` }, now));
 }
 
-/** Shows the page the address names, from its beginning. */
+/** Opens the page of the address. */
 async function open() {
   const { name, id, query } = read();
   const page = pages.find((one) => one.path === name);
-  if (current) places.set(current.hash, window.scrollY);
+  if (current) scrollPositions.set(current.hash, window.scrollY);
   current?.stop.abort();
   clearTimeout(settling);
   settling = null;
   const stop = new AbortController();
   const mine = { stop: stop.signal, id, query, refresh: () => refresh(mine, true) };
   current = { stop, mine, last: 0, hash: location.hash };
-  // Who comes back is where they were; a new address begins at its top.
+  // Going back restores the scroll position; a new address starts at the top.
   const isBack = history.state?.seen;
   history.replaceState({ seen: true }, "");
   for (const one of document.querySelectorAll(".toast.bad")) one.remove();
@@ -137,7 +137,7 @@ async function open() {
   const make = id ? page?.one : page?.make;
   if (!make) {
     main.removeAttribute("aria-busy");
-    show(main, h("h1", null, "No such page"), h("p", null, h("a", { href: "#/" }, "Overview")));
+    show(main, h("h1", null, "Page not found"), h("p", null, h("a", { href: "#/" }, "Overview")));
     return;
   }
   mine.make = make;
@@ -146,12 +146,12 @@ async function open() {
   choose(main);
   await refresh(mine, true);
   if (stop.signal.aborted) return;
-  window.scrollTo(0, isBack ? places.get(current.hash) ?? 0 : 0);
+  window.scrollTo(0, isBack ? scrollPositions.get(current.hash) ?? 0 : 0);
   const active = document.activeElement;
   if (active === document.body || active === main || active?.closest("#nav")) find("h1", main)?.focus({ preventScroll: true });
 }
 
-/** Shows at once which tab was chosen: what it shows may take a while. */
+/** Marks the chosen tab at once, because its content may take a while. */
 function choose(main) {
   for (const tabs of main.querySelectorAll(".tabs")) {
     const links = [...tabs.querySelectorAll("a")];
@@ -163,7 +163,7 @@ function choose(main) {
   }
 }
 
-/** Reads what the page shows anew; unless asked to, not under somebody's hands. */
+/** Reads the page again. An automatic refresh does not replace content the user is working with. */
 async function refresh(mine, isAsked = false) {
   // The request belongs to a page that is no longer open.
   if (mine.stop.aborted) return;
@@ -188,16 +188,16 @@ async function refresh(mine, isAsked = false) {
     isRead = false;
     if (!mine.isNew && !(error instanceof Silent) && error.status !== 503) toast(error.message, true);
     if (mine.isNew || error.status === 503 || error instanceof Silent) {
-      // What was shown may not be true any more.
+      // The content may be outdated.
       show(main, trouble(error));
     }
   } finally {
     mine.isReading = false;
     if (current?.mine === mine) {
       main.removeAttribute("aria-busy");
-      // How long nobody answered says nothing of how long reading takes, and counts as rest.
+      // A failed read does not count as a slow one.
       const took = isRead ? Date.now() - began : 0;
-      // One slow read alone is the machine's, and not the page's.
+      // A single slow read does not make the page slow.
       mine.took = Math.min(took, mine.tookBefore ?? 0);
       mine.tookBefore = took;
       current.last = isRead ? Date.now() : began;
@@ -209,17 +209,17 @@ async function refresh(mine, isAsked = false) {
   }
 }
 
-/** Why nothing can be shown, since when, and what that means. */
+/** Explains why the page cannot be shown. */
 function trouble(error) {
   const isRedis = error.status === 503;
-  if (!isRedis && !(error instanceof Silent)) return [h("h1", null, "This cannot be shown"), failure(error)];
+  if (!isRedis && !(error instanceof Silent)) return [h("h1", null, "This page cannot be shown"), failure(error)];
   silentSince ??= Date.now();
   interrupt(isRedis ? NO_REDIS : INTERRUPTED);
   return [
     h("h1", null, isRedis ? "Redis cannot be reached" : "The server cannot be reached"), failure(error),
-    h("p", null, isRedis ? "The API cannot reach Redis, so nothing is polled, recorded or delivered now. What was "
-      + "accepted goes on when Redis is back. " : "Is pollerd running, and this computer connected? ",
-    `So it is since ${timeOfDay(silentSince)}; this page looks again every 5 s.`),
+    h("p", null, isRedis ? "The API cannot reach Redis, so polling and delivery have stopped. Accepted "
+      + "payments continue when Redis recovers. " : "Check that pollerd is running and that this computer is online. ",
+    `Since ${timeOfDay(silentSince)}. This page retries every 5 s.`),
   ];
 }
 
@@ -234,7 +234,7 @@ async function keepFresh() {
 }
 
 listen((events) => {
-  drawHearing();
+  drawConnection();
   if (!events.length || settling || !current) return;
   settling = setTimeout(() => {
     settling = null;
@@ -242,18 +242,18 @@ listen((events) => {
   }, Math.max(SETTLE_MS, current.last + rest(current.mine, 0) - Date.now()));
 });
 
-// Keys.
+// Keyboard shortcuts.
 
 function help() {
   const rows = [
     [["/"], "Search"],
     ...pages.filter(isShown).map((page) => [["g", page.key], page.name]),
-    [["j", "k"], "The next row, the one before"], [["Enter"], "Open it"], [["r"], "Look again"],
-    [["Esc"], "Close, or leave the field"], [["?"], "This list"],
+    [["j", "k"], "Next row, previous row"], [["Enter"], "Open the row"], [["r"], "Refresh"],
+    [["Esc"], "Close or leave the field"], [["?"], "Show shortcuts"],
   ];
   dialog({
     title: "Shortcuts", submit: "Close", last: true,
-    body: [h("p", null, "Two keys one after the other lead to a page."), h("dl", { class: "keys" }, rows.map(([keys, text]) =>
+    body: [h("p", null, "Press g and then a letter to open a page."), h("dl", { class: "keys" }, rows.map(([keys, text]) =>
       h("div", null, h("dt", null, keys.map((key) => h("kbd", null, key))), h("dd", null, text))))],
   });
 }

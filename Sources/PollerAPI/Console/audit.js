@@ -1,4 +1,4 @@
-// Who has changed what.
+// The audit log: who changed what.
 
 import { api, at, collect, endpointLink, may, maybe, orderLink, paymentLink } from "./api.js";
 import { h } from "./dom.js";
@@ -6,11 +6,11 @@ import { age, excerpt, facts, head, id, pager, table } from "./parts.js";
 import { searchSources } from "./query.js";
 import { dayOf, place, plain, timeOfDay } from "./words.js";
 
-/** What the targets of changes are called, by their IDs: `null` for one that is gone. */
+/** The names of changed objects by ID; `null` when the object no longer exists. */
 const names = new Map();
 const KNOWN_MAX = 2000;
 
-/** How an endpoint is called that is read, or was when it was changed. */
+/** The name of an endpoint, now or at the time of the change. */
 const endpointName = (endpoint) => endpoint && (endpoint.name ?? place(endpoint.url));
 
 async function learnEndpoints(ids) {
@@ -20,7 +20,7 @@ async function learnEndpoints(ids) {
   }));
 }
 
-/** A delivery is called by the payment and the recipient. */
+/** Names deliveries by payment and recipient. */
 async function learnDeliveries(ids) {
   if (!may("deliveries:read")) return;
   await Promise.all(ids.map(async (one) => {
@@ -46,7 +46,7 @@ async function learnPayments(ids) {
   for (const one of ids) names.set(one, found.find((watch) => watch.source === one)?.order ?? null);
 }
 
-/** Learns what the targets of changes are called that do not say it themselves. */
+/** Reads the names of targets whose entries do not include one. */
 async function learn(entries) {
   if (names.size > KNOWN_MAX) names.clear();
   const unknown = (kind) => [...new Set(entries.filter((entry) => entry.target?.kind === kind && !entry.target.name && !names.has(entry.target.id))
@@ -56,7 +56,7 @@ async function learn(entries) {
   ]);
 }
 
-/** What the target of a change is called; of one that is gone, what the change itself says. */
+/** The name of the changed object; for a removed endpoint the name in the entry. */
 function nameOf({ target, before, after }) {
   if (!target?.id) return "";
   return target.name ?? names.get(target.id) ?? (target.kind === "endpoint" ? endpointName([before, after].find((one) => one?.url)) : null) ?? null;
@@ -78,14 +78,14 @@ const text = (value) => value === null || value === undefined ? "–" : typeof v
 function more(entry) {
   if (!entry.before && !entry.after && !entry.request) return null;
   return h("details", { "data-key": `audit ${entry.id}` }, h("summary", null, "Before and after"),
-    facts([["Id", entry.target?.id && id(entry.target.id)], ["Before", excerpt(text(entry.before))], ["After", excerpt(text(entry.after))],
-      ["Request", entry.request && id(entry.request)], ["Address", entry.address]]));
+    facts([["ID", entry.target?.id && id(entry.target.id)], ["Before", excerpt(text(entry.before))], ["After", excerpt(text(entry.after))],
+      ["Request", entry.request && id(entry.request)], ["IP address", entry.address]]));
 }
 
-/** `cancelWatch` as words. */
+/** Splits `cancelWatch` into `cancel watch`. */
 const apart = (action) => plain(action.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 
-/** The target by its name, with its ID where that is another one. */
+/** The name of the target, with its ID when it differs. */
 function target(entry) {
   const { id: its = "" } = entry.target ?? {};
   const name = nameOf(entry);
@@ -97,27 +97,27 @@ function target(entry) {
   ];
 }
 
-/** The list of changes, the newest first. */
+/** The list of changes, newest first. */
 export async function auditPage({ query, stop }) {
   const cursor = query.get("cursor");
   const wanted = Object.fromEntries(["by", "action", "target", "account"].map((name) => [name, query.get(name)]));
   const page = await collect("v1/audit", { ...wanted, limit: 50, cursor }, { stop });
   await learn(page.data);
-  const asked = Object.entries(wanted).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
+  const filters = Object.entries(wanted).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
   return [
-    head("Audit", { note: "Every change: by whom, from where, what, before and after." }),
-    asked.length > 0 && h("p", null, asked.join(", "), " ", h("a", { href: "#/audit" }, "Show all")),
+    head("Audit", { note: "All changes with caller, IP address, and values before and after." }),
+    filters.length > 0 && h("p", null, filters.join(", "), " ", h("a", { href: "#/audit" }, "Show all")),
     table("Changes", [
-      { name: "When", cell: (entry) => h("span", { title: `${dayOf(entry.at)}, ${timeOfDay(entry.at)}` }, age(entry.at)) },
-      { name: "Who", why: true, cell: (entry) => [
-        h("a", { href: at("#/audit", { by: entry.by }), title: "What else they did", "data-key": `by ${entry.id}` }, entry.by),
+      { name: "Time", cell: (entry) => h("span", { title: `${dayOf(entry.at)}, ${timeOfDay(entry.at)}` }, age(entry.at)) },
+      { name: "Caller", why: true, cell: (entry) => [
+        h("a", { href: at("#/audit", { by: entry.by }), title: "Show all changes by this caller", "data-key": `by ${entry.id}` }, entry.by),
         entry.role && entry.role !== entry.by && h("span", { class: "soft wide" }, ` ${entry.role}`)] },
-      { name: "What", why: true, cell: (entry) => [apart(entry.action),
+      { name: "Action", why: true, cell: (entry) => [apart(entry.action),
         entry.refused && h("span", { class: "careful" }, ` refused: ${plain(entry.refused)}`)] },
-      { name: "Of", why: true, cell: target },
+      { name: "Target", why: true, cell: target },
       { name: "Account", wide: true, cell: (entry) => h("span", { class: "soft" }, entry.account) },
-      { name: "From", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
-    ], page.data, { nothing: "Nobody has changed anything yet.", below: more }),
+      { name: "IP address", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
+    ], page.data, { nothing: "Changes made through the API, the console or pollerctl appear here.", below: more }),
     pager({ ...page, cursor, href: (next) => at("#/audit", { ...wanted, cursor: next }) }),
   ];
 }

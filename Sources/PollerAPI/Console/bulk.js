@@ -1,34 +1,32 @@
-// One action on everything a query finds: counted first, then done with its progress shown, until somebody
-// stops it.
+// A bulk action on all results of a search: it counts first, asks for confirmation, and can be stopped.
 
 import { may, post } from "./api.js";
 import { dialog, labelled, select, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { counted, upper } from "./words.js";
+import { count, counted, upper } from "./words.js";
 
-/** As many as one dialog does; who has more does it again. */
+/** The most payments of one bulk action; repeat it for the rest. */
 const MOST = 20000;
 
 const actions = {
-  poll: { text: "Look at them now", verb: "Look at", done: "looked at", scope: "watches:poll" },
-  redrive: { text: "Redrive those in quarantine", verb: "Redrive", done: "watched again", scope: "watches:write" },
+  poll: { text: "Poll now", verb: "Poll", done: "scheduled for a poll", scope: "watches:poll" },
+  redrive: { text: "Redrive from quarantine", verb: "Redrive", done: "polled again", scope: "watches:write" },
   dismiss: {
-    text: "Dismiss those in quarantine", verb: "Dismiss", done: "out of quarantine", scope: "watches:write", danger: true,
-    warns: "They are not looked at any more, and nobody is warned of them.",
+    text: "Dismiss from quarantine", verb: "Dismiss", done: "dismissed", scope: "watches:write", danger: true,
+    warns: "Polling does not resume, and the warnings disappear.",
   },
   cancel: {
-    text: "Stop watching them", verb: "Stop watching", done: "not watched any more", scope: "watches:write", danger: true,
-    warns: "Nobody will be told what becomes of them. The payments themselves are not touched: customers may still pay.",
+    text: "Cancel watches", verb: "Cancel", done: "cancelled", scope: "watches:write", danger: true,
+    warns: "Recipients get no further events. The payments themselves are not changed: customers can still pay.",
   },
 };
 
 /**
- * Every part of what a query means, done or only counted; the server does a part at a time.
+ * Runs or counts an action on all results of a search, one batch per request.
  *
- * Once stopped no further part is asked for. One that is being done is waited for: how many it was is known
- * only then.
+ * After `stop` no further batch starts. The running batch is awaited, because its count is only known at its end.
  */
-async function eachPart(q, action, isDryRun, stop, tell = () => {}) {
+async function eachPart(q, action, isDryRun, stop, report = () => {}) {
   const sum = { matched: 0, done: 0, parts: 0, next: null, isStopped: false };
   do {
     if (stop.aborted) return { ...sum, isStopped: true };
@@ -39,54 +37,54 @@ async function eachPart(q, action, isDryRun, stop, tell = () => {}) {
     sum.matched += part.matched;
     sum.done += part.done;
     sum.next = part.next;
-    tell(sum.matched);
+    report(sum.matched);
   } while (sum.next && sum.matched < MOST);
   return sum;
 }
 
-/** Asks what to do with everything a query finds, counts, asks again, and does it. */
+/** Asks for an action, counts the payments, asks for confirmation and runs the action. */
 export async function actOnAll(q) {
   const choices = Object.entries(actions).filter(([, one]) => may(one.scope));
   const counting = new AbortController();
   const chosen = await dialog({
-    title: "Act on all of these", submit: "Count them", stop: counting,
-    body: [h("p", null, "Everything found for ", h("code", null, q), ". Nothing is done yet."),
-      labelled("What to do", select("action", choices.map(([name, one]) => [name, one.text])))],
+    title: "Bulk action", submit: "Count", stop: counting,
+    body: [h("p", null, "All results for ", h("code", null, q), ". This step only counts them."),
+      labelled("Action", select("action", choices.map(([name, one]) => [name, one.text])))],
     done: async (form) => {
       const action = form.elements.action.value;
-      return { action, told: await eachPart(q, action, true, counting.signal) };
+      return { action, counts: await eachPart(q, action, true, counting.signal) };
     },
   });
   if (!chosen) return;
-  const { action, told } = chosen;
-  const { text, verb, done: word, danger, warns } = actions[action];
-  if (told.matched === 0) {
-    toast("Nothing to do: none of those that were found is one for that.");
+  const { action, counts } = chosen;
+  const { text, verb, done: result_, danger, warns } = actions[action];
+  if (counts.matched === 0) {
+    toast("No matching payment allows this action.");
     return;
   }
-  const progress = h("progress", { max: told.matched, value: 0, hidden: true, "aria-label": "Progress" });
-  const type = danger ? labelled(`Type ${told.matched} to go on`, h("input", {
+  const progress = h("progress", { max: counts.matched, value: 0, hidden: true, "aria-label": "Progress" });
+  const type = danger ? labelled(`Type ${counts.matched} to confirm`, h("input", {
     name: "word", required: true, autocomplete: "off", inputmode: "numeric",
   })) : null;
-  // Payments move on while they are counted, part by part.
-  const about = told.parts > 1 ? "about " : "";
+  // Payments may change while they are counted in batches.
+  const about = counts.parts > 1 ? "about " : "";
   const stop = new AbortController();
   const result = await dialog({
-    title: text, submit: `${verb} ${about}${counted(told.matched, "payment", "payments")}`, danger, stop, halt: "Stop here",
+    title: text, submit: `${verb} ${about}${counted(counts.matched, "payment", "payments")}`, danger, stop, halt: "Stop",
     body: [h("p", { id: "dry-run" },
-      h("strong", null, about && upper(about), counted(told.matched, "payment is", "payments are")), " found for ", h("code", null, q), ".",
-      told.next && " There are more: do it again for those."), warns && h("p", null, warns), type, progress],
+      h("strong", null, about && upper(about), counted(counts.matched, "payment is", "payments are")), " selected by ", h("code", null, q), ".",
+      counts.next && " There are more. Repeat the action for the rest."), warns && h("p", null, warns), type, progress],
     done: async (form) => {
-      if (danger && form.elements.word.value.trim() !== String(told.matched)) throw new Error(`Type ${told.matched}.`);
+      if (danger && form.elements.word.value.trim() !== String(counts.matched)) throw new Error(`Type ${counts.matched}.`);
       progress.hidden = false;
       return eachPart(q, action, false, stop.signal, (n) => { progress.value = n; });
     },
   });
   if (!result) return;
   if (result.isStopped) {
-    toast(`Stopped: ${counted(result.done, "payment is", "payments are")} ${word}, the rest not.`);
+    toast(`Stopped. ${counted(result.done, "payment", "payments")} ${result_}.`);
     return;
   }
   const left = result.matched - result.done;
-  toast(`${counted(result.done, "payment is", "payments are")} ${word}${left > 0 ? `; ${counted(left, "other", "others")} had changed meanwhile` : ""}.`);
+  toast(`${counted(result.done, "payment", "payments")} ${result_}${left > 0 ? `; ${count(left)} skipped, because they changed meanwhile` : ""}.`);
 }

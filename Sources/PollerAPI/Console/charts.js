@@ -1,13 +1,13 @@
-// Small drawings of what was, without a library.
+// Small line charts without a library.
 
 import { h, svg } from "./dom.js";
 import { count, dayTime } from "./words.js";
 
 const [WIDTH, HEIGHT] = [280, 64];
-/** As many points as a drawing can show. */
+/** The number of points that a chart can show. */
 const POINTS = 140;
 
-/** The greatest of each stretch of values. */
+/** Reduces values to the maximum of each interval. */
 function thinned(values, most) {
   if (values.length <= most) return values;
   const stretch = values.length / most;
@@ -18,7 +18,7 @@ function thinned(values, most) {
   });
 }
 
-/** A line with gaps where nothing is known. */
+/** An SVG path with gaps where values are missing. */
 function path(values, top) {
   let text = "";
   let isDown = false;
@@ -30,7 +30,7 @@ function path(values, top) {
     const x = (index / Math.max(1, values.length - 1)) * WIDTH;
     const y = HEIGHT - 2 - (value / top) * (HEIGHT - 6);
     text += `${isDown ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
-    // A point alone is a dot.
+    // A single point is a dot.
     if (!isDown) text += `h.01`;
     isDown = true;
   });
@@ -38,19 +38,19 @@ function path(values, top) {
 }
 
 /**
- * One small chart: `lines` are `{values, class}`, `said` makes a text of a value, `from` and `step` tell when
- * the first point was and how long each is, in ms, `ago` how long ago the first one is in words.
+ * A small chart. `lines` are `{values, class}`, and `said` formats a value. `from` is the time of the first point and
+ * `step` the length of each, both in ms. `ago` is the age of the first point as text.
  *
- * Whoever points at it reads what was when. Who does not see it is told the last value and the greatest one.
+ * Pointing at the chart shows time and value. Screen readers get the last and the maximum value.
  */
 export function chart({ title, lines, said = count, span, ago, from, step, colour }) {
   const known = lines.flatMap((line) => line.values).filter((value) => value !== null && value !== undefined);
   const top = Math.max(1, ...known);
   const last = lines[0].values.findLast((value) => value !== null && value !== undefined);
-  const most = known.length ? `at most ${said(Math.max(...known))}` : "nothing yet";
+  const most = known.length ? `max ${said(Math.max(...known))}` : "no data yet";
   const words = known.length
     ? `${title}, ${span}: ${said(last)} now, ${most}`
-    : `${title}: nothing is known of the ${span}`;
+    : `${title}: no data for the ${span}`;
   const shown = lines.map((line) => thinned(line.values, POINTS));
   const mark = svg("path", { class: "mark", d: "" });
   const read = h("span", null, most);

@@ -1,22 +1,22 @@
-// What was sent to whom, what failed and why, and to send it again.
+// The list of deliveries with their attempts, and retries.
 
 import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.js";
 import { h, show } from "./dom.js";
 import { showMessage } from "./messages.js";
 import { act, age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
-import { letRest, retry } from "./payment.js";
+import { dismissDead, retry } from "./payment.js";
 import { customer } from "./payments.js";
 import { searchSources } from "./query.js";
 import { nextTry } from "./timeline.js";
 import { counted, delivery as words, moment, place, timeOfDay } from "./words.js";
 
 export const states = [
-  ["", "All"], ["failing", "Failing"], ["dead", "Given up"], ["waiting", "Waiting"], ["in_flight", "Being sent"], ["done", "Delivered"],
+  ["", "All"], ["failing", "Failing"], ["dead", "Dead letters"], ["waiting", "Waiting"], ["in_flight", "Sending"], ["done", "Delivered"],
 ];
 
-/** Registered endpoints, which deliveries only name: how they stand changes, so each look asks anew. */
+/** Endpoints by ID. Their state changes, so each refresh reads them again. */
 const endpoints = new Map();
-/** Whose the payments are, which deliveries do not tell: that stays, and is asked for once each. */
+/** Order and customer of payments, which deliveries lack. They do not change, so each is read once. */
 const payments = new Map();
 const KNOWN_MAX = 2000;
 const nameOf = (row) => `${row.account} ${row.source}`;
@@ -38,45 +38,45 @@ async function learnPayments(rows) {
   for (const watch of found) payments.set(nameOf(watch), { order: watch.order, customer: customer(watch) });
 }
 
-/** Learns what deliveries do not tell of themselves. */
+/** Reads the endpoints and payments of deliveries. */
 export const learn = (rows) => Promise.all([learnEndpoints(rows), learnPayments(rows)]);
 
 const order = (row) => row.kind === "order" ? row.source : payments.get(nameOf(row))?.order;
 
-/** When it is sent next, or what it waits for. */
+/** The next attempt, or the condition it waits for. */
 function nextOf(row) {
-  if (row.given_up_at) return h("span", { class: "soft" }, "gave up ", age(row.given_up_at));
+  if (row.given_up_at) return h("span", { class: "soft" }, "dead letter since ", age(row.given_up_at));
   if (!["waiting", "failing"].includes(row.state)) return h("span", { class: "soft" }, "–");
   const endpoint = endpoints.get(row.endpoint);
-  const told = endpoint?.health ?? row.endpoint_health;
-  if (endpoint?.state === "disabled" || told?.paused) return h("span", { class: "soft" }, "when it is enabled");
-  const isHeld = told && told.circuit !== "closed";
-  return age(isHeld ? null : nextTry(row), isHeld || row.state === "failing" ? "when it answers" : "in its turn");
+  const health = endpoint?.health ?? row.endpoint_health;
+  if (endpoint?.state === "disabled" || health?.paused) return h("span", { class: "soft" }, "when enabled");
+  const isUnavailable = health && health.circuit !== "closed";
+  return age(isUnavailable ? null : nextTry(row), isUnavailable || row.state === "failing" ? "after recovery" : "in order");
 }
 
-/** What a receiver is called; null for one that is removed, undefined where that is not known. */
-function nameOfReceiver(row) {
+/** The name of a recipient; null for a removed endpoint, undefined when unknown. */
+function nameOfRecipient(row) {
   const endpoint = endpoints.get(row.endpoint);
   return row.url ? place(row.url) : row.endpoint_name ? row.endpoint_name : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
 }
 
-function receiver(row) {
-  const name = nameOfReceiver(row);
+function recipient(row) {
+  const name = nameOfRecipient(row);
   return h("a", { href: endpointLink(row.endpoint), class: "cut", title: name ?? "", "data-key": `of ${row.id}` },
     name ?? id(row.endpoint), name === null && !row.url ? h("span", { class: "soft" }, " (removed)") : "");
 }
 
 /** A button that shows what the recipient was sent. */
-export const reader = (delivery, seq, key) => act("Read", {
-  run: () => showMessage(delivery, seq), small: true, key, title: "The text of the email or the body of the webhook",
+export const reader = (delivery, seq, key) => act("View", {
+  run: () => showMessage(delivery, seq), small: true, key, title: "View the email text or the webhook body",
 });
 
-/** What was tried of one delivery, the newest first. */
+/** The attempts of one delivery, newest first. */
 function attemptList(attempts, delivery) {
-  if (attempts.length === 0) return h("p", { class: "empty" }, "Nothing was tried yet, or it is forgotten.");
+  if (attempts.length === 0) return h("p", { class: "empty" }, "Delivery attempts appear here. Old ones are no longer stored.");
   return h("ol", { class: "attempts" }, attempts.toReversed().map((one) => h("li", null,
     h("time", { datetime: one.at, title: moment(one.at) }, timeOfDay(one.at)),
-    badge(one.outcome === "delivered" ? "Accepted" : one.outcome === "rejected" ? "Given up" : "Failed",
+    badge(one.outcome === "delivered" ? "Accepted" : one.outcome === "rejected" ? "Dead letter" : "Failed",
       one.outcome === "delivered" ? "good" : one.outcome === "rejected" ? "bad" : "careful"),
     h("span", { class: "grow" }, `event ${one.seq}, attempt ${one.number}`, one.reason ? `: ${one.reason}` : one.code ? `: ${one.code}` : "",
       one.address && h("span", { class: "soft" }, ` ${one.address}`),
@@ -92,7 +92,7 @@ function phases(ms) {
 }
 
 function attemptsOf(row) {
-  const box = h("div", null, h("p", { class: "soft" }, "Reading …"));
+  const box = h("div", null, h("p", { class: "soft" }, "Loading …"));
   let isRead = false;
   return h("details", {
     "data-key": `attempts ${row.id}`,
@@ -110,27 +110,27 @@ function attemptsOf(row) {
 }
 
 /** Deliveries as a table, each with its attempts below. */
-export function deliveryTable(rows, { refresh, isOne = false, nothing = "No delivery is like that." }) {
-  return table(isOne ? "What it was told" : "Deliveries", [
+export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deliveries match this filter." }) {
+  return table(isOne ? "Deliveries to this endpoint" : "Deliveries", [
     { name: "Order", cell: (row) => [h("a", {
       href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row),
       class: order(row) ? "row cut" : "row id cut", title: order(row) ?? row.source, "data-key": `row ${row.id}`,
     }, order(row) ?? row.source),
-    h("span", { class: "soft small cut under" }, row.kind === "order" ? "the order itself" : payments.get(nameOf(row))?.customer ?? ""),
-    // A phone has no column for whom it is sent to, and a button that sends it again.
-    h("span", { class: "soft narrow whom" }, [!isOne && `to ${nameOfReceiver(row) ?? row.endpoint}`, row.account].filter(Boolean).join(" · ")),
-    h("span", { class: "soft narrow" }, row.last_attempt_at && ["tried ", age(row.last_attempt_at)])] },
-    !isOne && { name: "Receiver", wide: true, cell: receiver },
+    h("span", { class: "soft small cut under" }, row.kind === "order" ? "order event" : payments.get(nameOf(row))?.customer ?? ""),
+    // A phone hides the column of the recipient, which the user of Retry has to know.
+    h("span", { class: "soft narrow whom" }, [!isOne && `to ${nameOfRecipient(row) ?? row.endpoint}`, row.account].filter(Boolean).join(" · ")),
+    h("span", { class: "soft narrow" }, row.last_attempt_at && ["last attempt ", age(row.last_attempt_at)])] },
+    !isOne && { name: "Recipient", wide: true, cell: recipient },
     { name: "State", why: true, cell: (row) => {
-      const [word, colour] = row.state === "done" && row.attempts === 0 ? ["Nothing yet", "quiet"] : words(row.state);
+      const [word, colour] = row.state === "done" && row.attempts === 0 ? ["No events yet", "quiet"] : words(row.state);
       const dead = row.dead_seqs.length;
-      return [dead > 0 && row.state !== "dead" && [badge(`${dead} given up`, "bad"), " "], badge(word, colour, row.last_error)];
+      return [dead > 0 && row.state !== "dead" && [badge(counted(dead, "dead letter", "dead letters"), "bad"), " "], badge(word, colour, row.last_error)];
     } },
-    { name: "Tried", wide: true, cell: (row) => age(row.last_attempt_at, "not yet") },
-    { name: "Next", wide: true, why: true, cell: nextOf },
+    { name: "Last attempt", wide: true, cell: (row) => age(row.last_attempt_at, "not yet") },
+    { name: "Next attempt", wide: true, why: true, cell: nextOf },
     { name: "Account", wide: true, spare: true, cell: (row) => h("span", { class: "soft" }, row.account) },
     { name: "", act: true, cell: (row) => [
-      retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh), " ", letRest(row, refresh),
+      retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh), " ", dismissDead(row, refresh),
     ] },
   ], rows, { nothing, below: (row) => row.attempts > 0 ? attemptsOf(row) : null });
 }
@@ -143,9 +143,9 @@ export async function deliveriesPage({ query, refresh, stop }) {
   const page = await collect("v1/deliveries", { state, cursor, limit: 50 }, { stop });
   await learn(page.data);
   return [
-    head("Deliveries", { note: "One for each payment and receiver: what it was told, in order." }),
+    head("Deliveries", { note: "One row per payment and recipient. Events are delivered in order." }),
     h("div", { class: "bar" }, tabs("Which", states.map(([value, text]) => [value, text, link(value)]), state)),
-    deliveryTable(page.data, { refresh, nothing: state ? undefined : "Nobody was told anything yet: a delivery begins with what changes." }),
+    deliveryTable(page.data, { refresh, nothing: state ? undefined : "Deliveries appear here after the first change of a payment with recipients." }),
     pager({ ...page, cursor, href: (next) => link(state, next) }),
   ];
 }

@@ -1,8 +1,8 @@
-// What asks before it does something, and what says what came of it.
+// Dialogs, form fields and notices.
 
 import { find, h, show } from "./dom.js";
 
-/** Says something in a corner for a while; a failure stays until it is put away. */
+/** Shows a notice for six seconds; an error stays until the user closes it. */
 export function toast(text, isBad = false) {
   const close = h("button", { type: "button", class: "quiet", onclick: () => box.remove() }, "Close");
   const box = h("div", { class: isBad ? "toast bad" : "toast" }, h("span", null, text), close);
@@ -12,11 +12,11 @@ export function toast(text, isBad = false) {
 }
 
 /**
- * A dialog with a form; resolves with `done(form)` of what was sent, or null when it was put away.
+ * A dialog with a form; resolves with the result of `done(form)`, or null when cancelled.
  *
- * `done` may throw: what it says stands in the dialog, which stays. `stop` is aborted by who puts the dialog
- * away; where there is `halt`, that is what Cancel says while `done` works, and the dialog waits for what
- * comes of it. `isKept` is a dialog that nothing but its button closes; `opened(form, send)` comes last.
+ * When `done` throws, the dialog stays open and shows the error. Cancelling aborts `stop`. `halt` is the label of
+ * Cancel while `done` runs; the dialog then waits for its result. `isKept` dialogs close only with their button.
+ * `opened(form, send)` is called at the end.
  */
 export function dialog({
   title, body = [], submit = "OK", danger = false, done = () => true, last = false, stop, halt, isKept = false, isWide = false, opened,
@@ -26,8 +26,8 @@ export function dialog({
     const wrong = h("p", { class: "bad wrong", role: "alert", hidden: true });
     const send = h("button", { class: danger ? "primary danger" : "primary" }, submit);
     const cancel = last ? null
-      : h("button", { type: "button", onclick: () => putAway() }, "Cancel");
-    const putAway = () => {
+      : h("button", { type: "button", onclick: () => dismiss() }, "Cancel");
+    const dismiss = () => {
       stop?.abort();
       if (!isRunning || !halt) {
         box.close();
@@ -60,10 +60,10 @@ export function dialog({
       oncancel: (event) => {
         if (!isKept && !cancel) return;
         event.preventDefault();
-        if (!isKept) putAway();
+        if (!isKept) dismiss();
       },
       onclose: () => {
-        // A browser lets nobody hold a second Escape back.
+        // Browsers close a dialog on the second Escape, even when the event is cancelled.
         if (isKept && !isOver) {
           box.showModal();
           return;
@@ -79,9 +79,9 @@ export function dialog({
   });
 }
 
-/** Asks whether to do what hurts; `word` must be typed when it hurts much. */
+/** Asks for confirmation; `word` must be typed for irreversible actions. */
 export function confirm({ title, text, submit, word, danger = true }) {
-  const field = word ? labelled(`Type ${word} to go on`, h("input", {
+  const field = word ? labelled(`Type ${word} to confirm`, h("input", {
     name: "word", autocomplete: "off", required: true,
   })) : null;
   return dialog({
@@ -95,7 +95,7 @@ export function confirm({ title, text, submit, word, danger = true }) {
 }
 
 let fields = 0;
-/** A field with its label, and what there is to say about it. */
+/** A field with its label and an optional hint. */
 export function labelled(label, field, note) {
   const id = `field-${fields += 1}`;
   field.id = id;
@@ -104,7 +104,6 @@ export function labelled(label, field, note) {
   return h("div", { class: "field" }, h("label", { for: id }, label), field, hint);
 }
 
-/** A choice of one. */
 export function select(name, choices, chosen) {
   return h("select", { name }, choices.map(([value, text]) =>
     h("option", { value, selected: value === chosen }, text)));
@@ -113,29 +112,29 @@ export function select(name, choices, chosen) {
 let asking = null;
 
 /**
- * Asks for a key and waits until one is given; all who need one share the question.
+ * Asks for an API key and waits for it; concurrent requests share the dialog.
  *
- * What a key has shown that has ended is taken away.
+ * When a key was revoked or has expired, the content it gave access to is removed.
  */
-export function askForKey(isWrong, hasEnded) {
+export function askForKey(isWrong, hasExpired) {
   asking ??= (async () => {
     let text = "";
-    if (hasEnded) {
+    if (hasExpired) {
       show(find("#main"), h("h1", null, "Signed out"));
       for (const one of document.querySelectorAll("dialog")) one.remove();
     }
-    // Without a key nothing can be shown, so the question cannot be put away.
+    // Nothing can be shown without a key, so the dialog cannot be cancelled.
     while (!text) {
       text = await dialog({
         title: "API key", submit: "Open the console", last: true,
         body: [
-          h("p", null, "This server serves holders of a key only. Every tab of this browser is signed in, until the "
-            + "browser is closed or for twelve hours."),
+          h("p", null, "This server requires an API key. You are signed in in every tab of this browser, until you close "
+            + "it or for twelve hours."),
           labelled("Key", h("input", {
             name: "key", type: "password", autocomplete: "off", required: true, maxlength: 200,
           })),
-          isWrong && h("p", { class: "bad" }, hasEnded ? "Your key was revoked or has ended."
-            : "The server does not know this key, or it has ended."),
+          isWrong && h("p", { class: "bad" }, hasExpired ? "Your key was revoked or has expired."
+            : "This key is unknown or has expired."),
         ],
         done: (form) => form.elements.key.value.trim(),
       });
@@ -146,15 +145,15 @@ export function askForKey(isWrong, hasEnded) {
   return asking;
 }
 
-/** Whoever presses a key too often has not read yet. */
+/** The button is disabled this long, so that repeated key presses do not close the dialog unread. */
 const READ_MS = 2000;
 
-/** Shows what is told once and never again: it goes only when somebody says that they have it. */
+/** Shows a secret once; the dialog stays open until the user confirms that they saved it. */
 export function showOnce({ title, text, secret }) {
   let have;
   const copy = copyButton(secret, "Copy", () => { have.disabled = false; });
   return dialog({
-    title, submit: "I have it", last: true, isKept: true,
+    title, submit: "I have saved it", last: true, isKept: true,
     body: [h("p", null, text), h("p", { class: "secret" }, h("code", null, secret), copy)],
     opened: (form, send) => {
       have = send;
@@ -165,7 +164,7 @@ export function showOnce({ title, text, secret }) {
   });
 }
 
-/** A button that puts a text onto the clipboard. */
+/** A button that copies a text to the clipboard. */
 export function copyButton(text, label = "Copy", copied = () => {}) {
   const button = h("button", {
     type: "button", class: "quiet small", "data-key": `copy ${text}`,

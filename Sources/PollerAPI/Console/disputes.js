@@ -1,4 +1,4 @@
-// Disputes with their deadlines, as the upstream has them now.
+// The list of disputes with their deadlines, read from the upstream.
 
 import { at, maybe } from "./api.js";
 import { copyButton } from "./dialogs.js";
@@ -7,7 +7,7 @@ import { payment } from "./late.js";
 import { age, badge, head, id, table, tabs } from "./parts.js";
 import { ago, moment, money, plain, upper } from "./words.js";
 
-/** Closer than this a deadline is marked. */
+/** Deadlines closer than this are highlighted. */
 const SOON_MS = 3 * 864e5;
 
 function deadline(row) {
@@ -22,26 +22,26 @@ function deadline(row) {
 const colours = { won: "good", warning_closed: "good", prevented: "good", lost: "bad" };
 const state = (row) => badge(upper(plain(row.status)), row.needs_response ? "careful" : colours[row.status] ?? "info");
 
-/** What can be done about a dispute: it is answered at the upstream. */
+/** A command to respond to a dispute at the upstream. */
 function next(row) {
   if (!row.needs_response) return null;
   const command = `stripe disputes update ${row.id} -d "evidence[uncategorized_text]=…" -d submit=true`;
-  return copyButton(command, "Copy the command", () => {});
+  return copyButton(command, "Copy command", () => {});
 }
 
 /** The list of disputes. */
 export async function disputesPage({ query }) {
   const isAll = query.get("closed") === "1";
-  const told = await maybe(at("v1/disputes", { closed: isAll ? true : null }));
+  const page = await maybe(at("v1/disputes", { closed: isAll ? true : null }));
   const title = head("Disputes", {
-    note: told ? `Read from the upstream ${ago(told.read_at)}. Those with the nearest deadline come first; answer them with Stripe's command line or at the upstream.`
-      : "Customers or banks that want money back.",
+    note: page ? `Read from the upstream ${ago(page.read_at)}, nearest deadline first. Respond in the Stripe Dashboard or with the Stripe CLI.`
+      : "Payments that customers or banks have disputed.",
   });
-  if (!told) return [title, h("p", { class: "empty" }, "This server has no upstream whose disputes it can read. Set STRIPE_API_KEY.")];
+  if (!page) return [title, h("p", { class: "empty" }, "Disputes of your Stripe accounts appear here. Set STRIPE_API_KEY on the server to read them.")];
   return [
     title,
     h("div", { class: "bar" }, tabs("Which", [["", "Open", "#/disputes"], ["1", "All", "#/disputes?closed=1"]], isAll ? "1" : "")),
-    told.unread.map((one) => h("p", { class: "failure bad", role: "alert" }, `The disputes of account ${one.account} cannot be read: ${one.reason}`)),
+    page.unread.map((one) => h("p", { class: "failure bad", role: "alert" }, `The disputes of account ${one.account} cannot be read: ${one.reason}`)),
     table("Disputes", [
       { name: "Deadline", cell: deadline },
       { name: "Payment", cell: (row) => payment(row) ?? h("span", { class: "soft" }, "not watched") },
@@ -51,6 +51,6 @@ export async function disputesPage({ query }) {
       { name: "Dispute", wide: true, cell: (row) => h("span", { class: "id soft cut", title: row.id }, row.id) },
       { name: "Account", wide: true, cell: (row) => h("span", { class: "soft" }, row.account) },
       { name: "", act: true, cell: next },
-    ], told.data, { nothing: isAll ? "There was no dispute yet." : "There is no open dispute." }),
+    ], page.data, { nothing: isAll ? "No disputes." : "No open disputes. Choose All to see closed ones." }),
   ];
 }

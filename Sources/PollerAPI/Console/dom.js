@@ -1,4 +1,4 @@
-// Elements without markup: what comes from the server is only ever set as text.
+// Builds elements. Content from the server is only set as text, never as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,19 +16,19 @@ function fill(element, props, children) {
   return element;
 }
 
-/** An element with attributes, listeners (`onclick`) and children; what is nothing is left out. */
+/** An element with attributes, listeners (`onclick`) and children; empty ones are omitted. */
 export function h(name, props, ...children) {
   return fill(document.createElement(name), props, children);
 }
 
-/** The same for drawings. */
+/** The same for SVG elements. */
 export function svg(name, props, ...children) {
   return fill(document.createElementNS(SVG, name), props, children);
 }
 
 export const find = (selector, root = document) => root.querySelector(selector);
 
-/** Puts new content into an element; whoever had the keyboard there has it again. */
+/** Replaces the content of an element, and keeps the focus and expanded details. */
 export function show(root, ...content) {
   const active = root.contains(document.activeElement) ? document.activeElement : null;
   const name = active?.dataset?.key;
@@ -40,7 +40,7 @@ export function show(root, ...content) {
   if (name) root.querySelector(`[data-key="${CSS.escape(name)}"]`)?.focus({ preventScroll: true });
 }
 
-/** Whether new content would take something out of somebody's hand: a button, a text, a field. */
+/** Whether the user is pressing a button, selecting text or typing, so that new content would interrupt them. */
 export function isBusy(root) {
   if (root.querySelector("button:active, a:active, [aria-busy=true]")) return true;
   const active = document.activeElement;
@@ -49,13 +49,12 @@ export function isBusy(root) {
   return Boolean(selection && !selection.isCollapsed && root.contains(selection.anchorNode));
 }
 
-/** Waits. */
 export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Resolves when somebody looks at the page: a hidden tab asks the server nothing. */
+/** Resolves when the tab is visible: a hidden tab sends no requests. */
 export function visible() {
   if (!document.hidden) return Promise.resolve();
-  return new Promise((seen) => {
-    document.addEventListener("visibilitychange", () => seen(), { once: true });
+  return new Promise((resolve) => {
+    document.addEventListener("visibilitychange", () => resolve(), { once: true });
   });
 }

@@ -1,4 +1,4 @@
-// Who is told: every endpoint with how it stands, and new ones.
+// The list of endpoints with their health, and the form for a new one.
 
 import { accounts, api, at, collect, endpointLink, may, post } from "./api.js";
 import { dialog, labelled, showOnce } from "./dialogs.js";
@@ -6,18 +6,18 @@ import { h } from "./dom.js";
 import { age, badge, head, pager, table } from "./parts.js";
 import { ago, count, moment, place } from "./words.js";
 
-/** How a receiver fails, of what its last attempt came to and met; nothing where neither is known. */
+/** The kind of failure, from the last error and the failure class; empty when both are unknown. */
 function failing(error, failure) {
   if (failure === "silent") return ": no answer";
   const status = /answered (\d)\d\d/.exec(error ?? "")?.[1];
-  if (status === "4") return ": refuses";
-  return status || failure ? ": fails" : error ? ": no answer" : "";
+  if (status === "4") return ": rejects events";
+  return status || failure ? ": errors" : error ? ": no answer" : "";
 }
 
-/** Endpoints that are held and asked about: few are at a time. */
+/** The most unavailable endpoints whose last error is read. */
 const HELD_MAX = 10;
 
-/** Why those do not take what they are sent that are held, by their ids. */
+/** The last errors of unavailable endpoints, by ID. */
 export async function lastErrors(endpoints) {
   if (!may("deliveries:read")) return new Map();
   const held = endpoints.filter((one) => one.state !== "disabled" && one.health && one.health.circuit !== "closed");
@@ -27,40 +27,40 @@ export async function lastErrors(endpoints) {
   })));
 }
 
-/** How an endpoint stands, in a word; `error` is what its last attempt came to. */
+/** The state of an endpoint; `error` is the error of its last attempt. */
 export function health(endpoint, error) {
   if (endpoint.state === "disabled") return badge("Disabled", "bad", endpoint.disabled_reason);
-  const told = endpoint.health;
-  if (told?.circuit === "open") return badge(`Held${failing(error, told.failure)}`, "bad", error);
-  if (told?.circuit === "probing") return badge("Probing", "careful");
-  if (told?.paused) return badge("Paused", "careful");
-  if (told?.failing_since) return badge("Failing", "careful", `since ${moment(told.failing_since)}`);
+  const state = endpoint.health;
+  if (state?.circuit === "open") return badge(`Unavailable${failing(error, state.failure)}`, "bad", error);
+  if (state?.circuit === "probing") return badge("Probing", "careful");
+  if (state?.paused) return badge("Paused", "careful");
+  if (state?.failing_since) return badge("Failing", "careful", `since ${moment(state.failing_since)}`);
   return badge("Enabled", "good");
 }
 
-/** More about it, in a few words; `error` is what its last attempt came to. */
+/** Details of the state; `error` is the error of the last attempt. */
 export function note(endpoint, error) {
   if (endpoint.state === "disabled") return `${endpoint.disabled_reason ?? ""}${endpoint.disabled_at ? `, ${ago(endpoint.disabled_at)}` : ""}`;
-  const told = endpoint.health;
-  if (told?.held_until && new Date(told.held_until) > Date.now()) return [error && `${error}; `, "tried again ", age(told.held_until)];
-  if (told?.failing_since) return [error && `${error}; `, `${count(told.failures)} in a row, since `, age(told.failing_since)];
+  const state = endpoint.health;
+  if (state?.held_until && new Date(state.held_until) > Date.now()) return [error && `${error}; `, "retried ", age(state.held_until)];
+  if (state?.failing_since) return [error && `${error}; `, `${count(state.failures)} consecutive failures since `, age(state.failing_since)];
   return "";
 }
 
-/** The time since which an enabled endpoint fails; empty for one that accepts events, and for a disabled one. */
+/** Since when an enabled endpoint fails; empty otherwise. */
 export function since(endpoint) {
   const from = endpoint.state === "disabled" ? null : endpoint.health?.failing_since;
   return from ? age(from) : "";
 }
 
-/** The time since which an endpoint is disabled or fails, next to its state. */
+/** Since when an endpoint is disabled or fails. */
 const inStateSince = (endpoint) => endpoint.state === "disabled" && endpoint.disabled_at
   ? age(endpoint.disabled_at) : since(endpoint);
 
-/** What an endpoint is told of. */
+/** The events that an endpoint receives. */
 export const scope = (endpoint) => [
-  endpoint.types.length ? endpoint.types.join(", ") : "everything",
-  endpoint.sources?.length && `${endpoint.sources.length} sources`, endpoint.final_only && "the end only",
+  endpoint.types.length ? endpoint.types.join(", ") : "all events",
+  endpoint.sources?.length && `${endpoint.sources.length} sources`, endpoint.final_only && "final events only",
 ].filter(Boolean).join("; ");
 
 const split = (text) => text.split(/[\s,]+/).filter(Boolean);
@@ -68,12 +68,12 @@ const split = (text) => text.split(/[\s,]+/).filter(Boolean);
 async function add(refresh) {
   const bound = accounts();
   const made = await dialog({
-    title: "New endpoint", submit: "Register it",
+    title: "New endpoint", submit: "Add endpoint",
     body: [
       labelled("URL", h("input", { name: "url", required: true, maxlength: 2000, placeholder: "https://shop.example.com/hook" }),
         "https://…, mailto:… or redis+stream:NAME"),
-      labelled("Name", h("input", { name: "name", maxlength: 64, placeholder: "Warehouse" }), "What people call it."),
-      labelled("Types", h("input", { name: "types", placeholder: "payment.*" }), "Which events; all when empty."),
+      labelled("Name", h("input", { name: "name", maxlength: 64, placeholder: "Warehouse" }), "Shown instead of the URL."),
+      labelled("Types", h("input", { name: "types", placeholder: "payment.*" }), "Event types. Empty: all."),
       labelled("Account", h("input", { name: "account", placeholder: bound?.[0] ?? "default" })),
     ],
     done: (form) => post("v1/endpoints", {
@@ -85,8 +85,8 @@ async function add(refresh) {
   if (!made) return;
   if (made.secret) {
     await showOnce({
-      title: "The signing secret", secret: made.secret,
-      text: "The receiver checks signatures with it. It is shown only now; rotate makes another.",
+      title: "Signing secret", secret: made.secret,
+      text: "Use it to verify the signatures of events. Copy it now: it is not shown again. Rotate it to get a new one.",
     });
   }
   refresh();
@@ -99,20 +99,20 @@ export async function endpointsPage({ query, refresh }) {
   const errors = await lastErrors(page.data);
   return [
     head("Endpoints", {
-      note: "Who is told what happens. A receiver that takes nothing is probed by itself; its events wait.",
+      note: "Recipients of events. Unavailable endpoints are probed automatically, and their events wait.",
       tools: may("endpoints:write") && h("button", { type: "button", class: "primary", "data-key": "add", onclick: () => add(refresh) }, "New endpoint"),
     }),
     table("Endpoints", [
-      { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
+      { name: "Endpoint", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
         h("span", { class: "soft narrow" }, one.account)] },
       { name: "State", cell: (one) => [health(one, errors.get(one.id)),
         h("span", { class: "soft narrow" }, inStateSince(one))] },
       { name: "Failing since", wide: true, cell: (one) => since(one) || h("span", { class: "soft" }, "–") },
-      { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
-      { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },
-      { name: "Told of", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },
+      { name: "Details", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
+      { name: "Pending", n: true, wide: true, cell: (one) => count(one.health?.waiting) },
+      { name: "Events", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },
       { name: "Account", wide: true, cell: (one) => h("span", { class: "soft" }, one.account) },
-    ], page.data, { link: (one) => endpointLink(one.id), nothing: "Nobody is registered. A payment's own notify URLs are told all the same." }),
+    ], page.data, { link: (one) => endpointLink(one.id), nothing: "Endpoints appear here. Add one with New endpoint. Notify URLs of payments need no endpoint." }),
     pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => next ? `#/endpoints?cursor=${encodeURIComponent(next)}` : "#/endpoints" }),
   ];
 }

@@ -1,8 +1,8 @@
-// The deliveries of one event as one entry of a timeline: ten recipients would be ten times the same.
+// Combines the deliveries of one event into one timeline entry, so that ten recipients are not ten equal entries.
 
 import { payments } from "./words.js";
 
-/** Recipients that are named; of more they are counted. */
+/** With more recipients than this, the entry shows their number instead of their names. */
 const NAMED = 3;
 const tones = ["bad", "careful", "quiet"];
 
@@ -10,19 +10,19 @@ const isDelivery = (entry) => ["delivery", "mail"].includes(entry.kind) && entry
 /** Deliveries of the same event of the same payment. */
 const keyOf = (entry) => `${entry.of ?? ""} ${entry.seq}`;
 
-/** Names with commas between and `and` before the last; or how many there are. */
+/** `a, b and c`, or the number of names. */
 function list(names) {
   if (names.length > NAMED) return `${names.length} recipients`;
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-/** What the event said, in a word. */
-function word(parts) {
+/** The label of the event. */
+function label(parts) {
   const state = parts.find((part) => part.payment)?.payment;
   return payments[state]?.[0] ?? parts.find((part) => part.accepted)?.accepted ?? `Event ${parts[0].seq}`;
 }
 
-/** What came of the deliveries of one event: how each recipient's last one ended. */
+/** The result of the last delivery to each recipient. */
 function outcome(parts, names) {
   const last = new Map(parts.map((part) => [part.endpoint, part]));
   const those = (true_) => [...last].filter(([, part]) => true_(part)).map(([endpoint]) => names.get(endpoint) ?? endpoint);
@@ -35,11 +35,11 @@ function outcome(parts, names) {
 
 function folded(parts, names) {
   const { delivered, failed, skipped, tone } = outcome(parts, names);
-  const said = `“${word(parts)}”`;
+  const event = `“${label(parts)}”`;
   const lines = [
-    delivered.length && `${said} was delivered to ${list(delivered)}.`,
-    failed.length && `${delivered.length ? "It" : said} could not be delivered to ${list(failed)}.`,
-    skipped.length && `${delivered.length || failed.length ? "It" : said} was not sent to ${list(skipped)}.`,
+    delivered.length && `${event} was delivered to ${list(delivered)}.`,
+    failed.length && `${delivered.length ? "Delivery" : `Delivery of ${event}`} to ${list(failed)} failed.`,
+    skipped.length && `${delivered.length || failed.length ? "It" : event} was not sent to ${list(skipped)}.`,
   ].filter(Boolean);
   const [first, last] = [parts[0], parts.at(-1)];
   return {
@@ -48,7 +48,7 @@ function folded(parts, names) {
   };
 }
 
-/** The entries with the deliveries of each event in one of them, where the first of them was. */
+/** The entries with the deliveries of each event combined, at the position of the first one. */
 export function fold(entries, names = new Map()) {
   const groups = new Map();
   for (const entry of entries.filter(isDelivery)) groups.set(keyOf(entry), [...groups.get(keyOf(entry)) ?? [], entry]);

@@ -5,9 +5,9 @@ import { labelled } from "./dialogs.js";
 import { h, show } from "./dom.js";
 import { count, money } from "./words.js";
 
-/** A count of thousands is work for the store: it is asked for again only after a while. */
+/** Counting thousands of payments is expensive, so a count is reused for this long. */
 const SUMMARY_MS = 30000;
-/** Counts are kept for so many searches. */
+/** The number of searches whose counts are kept. */
 const KEPT_MAX = 50;
 
 const known = new Map();
@@ -15,10 +15,10 @@ const known = new Map();
 function read(q) {
   const kept = known.get(q);
   if (kept && Date.now() - kept.at < SUMMARY_MS) return kept;
-  const asked = { at: Date.now(), told: kept?.told ?? null };
-  asked.answer = maybe(at("v1/watches/summary", { q })).catch(() => null).then((told) => {
-    if (told) asked.told = told;
-    return asked.told;
+  const asked = { at: Date.now(), result: kept?.result ?? null };
+  asked.answer = maybe(at("v1/watches/summary", { q })).catch(() => null).then((result) => {
+    if (result) asked.result = result;
+    return asked.result;
   });
   if (known.size >= KEPT_MAX) known.clear();
   known.set(q, asked);
@@ -30,18 +30,18 @@ function shown({ count: found, capped, sums }) {
   return [h("strong", null, text), sums.map((one) => [" · ", money(one.amount, one.currency)])];
 }
 
-/** The count and the sums of what a search finds; empty where the server cannot count. */
+/** The number and the totals of a search's results; empty when the server cannot count them. */
 export function summary(q) {
   const box = h("p", { class: "sums", id: "sums", "aria-live": "polite" });
   const asked = read(q);
-  if (asked.told) show(box, shown(asked.told));
-  asked.answer.then((told) => {
-    if (told) show(box, shown(told));
+  if (asked.result) show(box, shown(asked.result));
+  asked.answer.then((result) => {
+    if (result) show(box, shown(result));
   });
   return box;
 }
 
-// A day here is one of the browser's zone; the search takes its instants.
+// Days are in the browser's time zone; the search uses their instants.
 const dayOf = (text) => {
   if (!text) return "";
   const time = new Date(text);
@@ -50,14 +50,14 @@ const dayOf = (text) => {
 };
 const [FROM, UNTIL] = [/(?:^|\s)created>=(\d{4}-[^\s]*)/, /(?:^|\s)created<(\d{4}-[^\s]*)/];
 
-/** A midnight of the browser's zone as an instant; `days` later. */
+/** Midnight of a day in the browser's time zone, plus `days`, as an instant. */
 function instant(day, days = 0) {
   const time = new Date(`${day}T00:00:00`);
   time.setDate(time.getDate() + days);
   return time.toISOString().replace(/\.\d+/, "");
 }
 
-/** The day before an instant that ends a range. */
+/** The last day of a range that ends at an instant. */
 function lastDay(text) {
   if (!text) return "";
   const time = new Date(text);
@@ -65,13 +65,13 @@ function lastDay(text) {
   return dayOf(time.toISOString());
 }
 
-/** A search between two days, instead of those it names; an empty day is no bound. */
+/** Replaces the dates of a search; an empty day is no limit. */
 export function between(q, from, until) {
   const rest = q.replace(FROM, "").replace(UNTIL, "").trim();
   return [rest, from && `created>=${instant(from)}`, until && `created<${instant(until, 1)}`].filter(Boolean).join(" ");
 }
 
-/** Two dates between which payments were created; `go(q)` shows what the search finds with them. */
+/** Fields for the range of creation dates; `go(q)` opens the search with them. */
 export function dates(q, go) {
   const field = (name, value, label) => {
     const made = h("input", { type: "date", name, value, max: "9999-12-31", "data-key": `date ${name}` });

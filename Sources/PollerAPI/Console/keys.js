@@ -1,4 +1,4 @@
-// Who may do what: keys, new ones, and to revoke them.
+// API keys: list, create, revoke.
 
 import { api, hasKey, post } from "./api.js";
 import { dialog, labelled, select, showOnce } from "./dialogs.js";
@@ -8,18 +8,18 @@ import { act, age, badge, head, id, table } from "./parts.js";
 const SOON_MS = 7 * 864e5;
 
 const roles = [
-  ["viewer", "viewer: sees everything, changes nothing"], ["support", "support: looks again, sends again"],
-  ["operator", "operator: runs the place"], ["admin", "admin: charges, sees secrets, makes keys"],
+  ["viewer", "viewer: reads everything, changes nothing"], ["support", "support: polls payments, retries deliveries"],
+  ["operator", "operator: also manages watches, endpoints and lanes"], ["admin", "admin: also charges, reads secrets and manages keys"],
 ];
 
 async function make(refresh) {
   const made = await dialog({
-    title: "New key", submit: "Make it",
+    title: "New key", submit: "Create key",
     body: [
       labelled("Name", h("input", { name: "name", maxlength: 64, placeholder: "support desk" })),
       labelled("Role", select("role", roles, "viewer")),
-      labelled("Accounts", h("input", { name: "accounts", placeholder: "all" }), "It sees nothing of others; all when empty."),
-      labelled("Ends after", h("input", { name: "expires", placeholder: "never" }), "90d, 12h; never when empty."),
+      labelled("Accounts", h("input", { name: "accounts", placeholder: "all" }), "The key has access to these accounts only. Empty: all accounts."),
+      labelled("Expires after", h("input", { name: "expires", placeholder: "never" }), "For example 90d or 12h. Empty: never."),
     ],
     done: (form) => {
       const { name, role, accounts, expires } = form.elements;
@@ -31,14 +31,14 @@ async function make(refresh) {
     },
   });
   if (!made) return;
-  await showOnce({ title: "The new key", secret: made.key, text: "It is shown only now; what is kept opens nothing. It is good everywhere within a second." });
+  await showOnce({ title: "New key", secret: made.key, text: "Copy the key now. Only its hash is stored, so it cannot be shown again. It works on all servers within a second." });
   refresh();
 }
 
 function end(key) {
   if (!key.expires_at) return h("span", { class: "soft" }, "never");
   const left = new Date(key.expires_at) - Date.now();
-  if (left < 0) return badge("ended", "quiet");
+  if (left < 0) return badge("expired", "quiet");
   return left < SOON_MS ? h("span", { class: "careful" }, age(key.expires_at)) : age(key.expires_at);
 }
 
@@ -47,24 +47,24 @@ export async function keysPage({ refresh }) {
   const page = await api("v1/keys");
   return [
     head("Keys", {
-      note: "Each may do what its role may, for its accounts. Keys of the server's file are not listed.",
+      note: "API keys with their roles and accounts. Keys in the server's key file are not listed.",
       tools: h("button", { type: "button", class: "primary", "data-key": "new", onclick: () => make(refresh) }, "New key"),
     }),
     table("Keys", [
       { name: "Name", cell: (key) => key.name ?? id(key.id) },
       { name: "Role", cell: (key) => [key.role, key.allow?.length ? h("span", { class: "soft" }, ` + ${key.allow.join(", ")}`) : ""] },
       { name: "Accounts", wide: true, cell: (key) => key.accounts?.join(", ") ?? h("span", { class: "soft" }, "all") },
-      { name: "Used", wide: true, cell: (key) => age(key.last_used_at, "never") },
-      { name: "Ends", said: true, cell: end },
-      { name: "Made by", wide: true, cell: (key) => h("span", { class: "soft" }, key.created_by ?? "") },
+      { name: "Last used", wide: true, cell: (key) => age(key.last_used_at, "never") },
+      { name: "Expires", said: true, cell: end },
+      { name: "Created by", wide: true, cell: (key) => h("span", { class: "soft" }, key.created_by ?? "") },
       { name: "", act: true, cell: (key) => act("Revoke", {
         path: `v1/keys/${encodeURIComponent(key.id)}`, method: "DELETE", small: true, danger: true, then: refresh,
-        said: "It opens nothing any more.", key: `revoke ${key.id}`,
-        ask: { title: `Revoke ${key.name ?? key.id}?`, submit: "Revoke it", text: "It opens nothing any more within a second, everywhere, and what it has open ends." },
+        said: "Key revoked.", key: `revoke ${key.id}`,
+        ask: { title: `Revoke ${key.name ?? key.id}?`, submit: "Revoke key", text: "All servers reject the key within a second, and its open connections are closed." },
       }) },
     ], page.data, {
-      nothing: hasKey() ? "No key was made here; those of the server's file are not listed."
-        : "There is no key: this server serves everybody on this machine, and nobody else.",
+      nothing: hasKey() ? "Keys created here or with pollerctl key create appear here. Keys in the server's key file are not listed."
+        : "No keys yet. Without keys this server accepts requests from this machine only.",
     }),
   ];
 }

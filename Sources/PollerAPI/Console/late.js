@@ -1,4 +1,4 @@
-// The payments that are polled late, and why.
+// The payments that are polled late, with the reasons.
 
 import { at, may, maybe, orderLink, paymentLink } from "./api.js";
 import { h } from "./dom.js";
@@ -10,7 +10,7 @@ import { count, counted, sentence, span } from "./words.js";
 /** Payments whose last poll failed, shown below those that are late. */
 const FAILED_MAX = 20;
 
-/** What a payment is called: its order, or its source. */
+/** The order of a payment, or its source. */
 const name = (row) => row.order ?? id(row.source);
 
 const why = (row) => row.reasons.slice(0, 3).map((reason) => h("span", { class: "line" }, reasonOf(reason)));
@@ -26,20 +26,20 @@ export async function latePage({ stop }) {
     }),
   ]);
   return [
-    head("Late payments", { note: "Open payments that are polled later than they are due, the longest late first." }),
+    head("Late payments", { note: "Open payments whose poll is overdue, most overdue first." }),
     table("Late payments", [
       { name: "Payment", cell: name },
-      { name: "Late by", n: true, cell: (row) => span(row.late_ms) },
-      { name: "Why", why: true, cell: why },
-      { name: "Can be polled", wide: true, cell: (row) => age(row.earliest_poll_at, "when the reason is gone") },
+      { name: "Overdue by", n: true, cell: (row) => span(row.late_ms) },
+      { name: "Reason", why: true, cell: why },
+      { name: "Earliest poll", wide: true, cell: (row) => age(row.earliest_poll_at, "unknown") },
       { name: "Amount", n: true, wide: true, cell: (row) => sum(row.payment) },
       { name: "Lane", wide: true, cell: (row) => h("span", { class: "id soft" }, row.lane) },
     ], late.data, {
       link: paymentLink, key: (row) => `${row.account} ${row.source}`,
-      nothing: "No payment is late: every open payment is polled when it is due.",
+      nothing: "No late payments. Payments appear here when their poll is overdue.",
     }),
-    late.has_more && h("p", { class: "soft" }, `There are more: ${counted(late.waiting, "payment waits", "payments wait")} in the late lanes. `,
-      may("lanes:read") && h("a", { href: "#/lanes" }, "See the lanes")),
+    late.has_more && h("p", { class: "soft" }, `${counted(late.waiting, "payment waits", "payments wait")} in the overdue lanes in total. `,
+      may("lanes:read") && h("a", { href: "#/lanes" }, "Show lanes")),
     h("h2", null, "Last poll failed"),
     table("Payments whose last poll failed", [
       { name: "Payment", cell: name },
@@ -48,13 +48,13 @@ export async function latePage({ stop }) {
       { name: "Next poll", wide: true, cell: (watch) => age(watch.next_poll_at) },
       { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },
     ], failed.data, {
-      link: paymentLink, key: (watch) => `failed ${watch.account} ${watch.source}`, nothing: "The last poll of every open payment was answered.",
+      link: paymentLink, key: (watch) => `failed ${watch.account} ${watch.source}`, nothing: "No failed polls. Open payments whose last poll failed appear here.",
     }),
     failed.next && h("p", null, h("a", { class: "button small", href: "#/payments?q=state%3Dopen%20error%3Dany" }, `More than ${count(FAILED_MAX)}: show all`)),
   ];
 }
 
-/** A link to where a payment is read, by its order where it has one. */
+/** A link to a payment, named by its order if it has one. */
 export const payment = (row) => row.source
   ? h("a", { class: "row cut", href: paymentLink(row), title: row.source, "data-key": `row ${row.account} ${row.source}` }, name(row))
   : row.order ? h("a", { class: "row", href: orderLink(row.order, row.account) }, row.order) : null;

@@ -1,73 +1,73 @@
-// What is new: events as they are recorded, by a request that waits for them.
+// New events, by long polling.
 //
-// The gateway's streams are on another origin, which this page's policy lets nobody reach; a request
-// that the API answers when something happens tells as soon, with the same cursors.
+// The gateway's streams are on another origin, which the page's content security policy blocks. Long polling of the
+// API is as fast and uses the same cursors.
 
 import { api, at, may } from "./api.js";
 import { pause, visible } from "./dom.js";
 
 const RETRY_MS = 5000;
 const KEPT_MAX = 60;
-/** How far back is looked at first: the longest of these that one page holds. */
+/** The time ranges tried at the start: the longest one that fits one page is used. */
 const SINCE = [["day", 864e5], ["hour", 36e5], ["10 minutes", 6e5], ["minute", 6e4]];
-/** A span with fewer events is too short where the one before it has more. */
+/** With fewer events than this, the next longer range is read instead. */
 const ENOUGH = 12;
-/** Pages that are read on to the newest events of a longer span. */
+/** The most pages read to reach the newest events of a longer range. */
 const PAGES = 20;
 
-/** What is said while nothing is heard. */
+/** The connection states without new events. */
 export const [INTERRUPTED, NO_REDIS] = ["interrupted", "interrupted: no Redis"];
-/** What is said to whoever may not read events. */
-const BY_ITSELF = "every 5 s";
+/** The connection state of callers that may not read events. */
+const PERIODIC = "refreshed every 5 s";
 
 const listeners = new Set();
-/** Ends the request that waits for news, and the rest after one that failed. */
+/** Cancels the waiting request, and the pause after a failed one. */
 let [hanging, wake] = [null, () => {}];
-/** Whether the page has seen that nothing can be heard. */
+/** Whether a page has reported that the server or Redis is unreachable. */
 let isCut = false;
 let state = "connecting";
 let since = null;
-const seen = [];
+const latest = [];
 
-/** The newest events, the newest first. */
-export const recent = () => seen;
+/** The latest events, newest first. */
+export const recent = () => latest;
 
-/** How the page hears: `live`, `every 5 s`, or why not. */
-export const hearing = () => state;
+/** The connection state: `live`, `refreshed every 5 s`, or an interruption. */
+export const connection = () => state;
 
-/** How far back was looked for events: `the last hour`; null until that is known. */
-export const heardSince = () => since && `the last ${since}`;
+/** The time range of the latest events, such as `the last hour`; null before the first read. */
+export const recentRange = () => since && `the last ${since}`;
 
-/** Calls `told(events)` when something was recorded, and with `[]` when the state has changed. */
-export function listen(told) {
-  listeners.add(told);
-  return () => listeners.delete(told);
+/** Calls `listener(events)` with new events, and with `[]` when the connection state changes. */
+export function listen(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-function tell(events, now) {
+function notify(events, now) {
   const isNew = now !== state;
   state = now;
-  if (events.length || isNew) for (const told of listeners) told(events);
+  if (events.length || isNew) for (const listener of listeners) listener(events);
 }
 
-/** Somebody has seen that nothing can be heard: a request that hangs would say `live` for as long as it does. */
+/** Reports an outage that a page has found, because a hanging request would keep the state `live`. */
 export function interrupt(why) {
   isCut = true;
-  tell([], why);
+  notify([], why);
   hanging?.abort();
 }
 
-/** Somebody was answered again: what is new is asked for at once. */
+/** Reports that a request succeeded again; new events are requested at once. */
 export function resume() {
   if (!isCut) return;
   isCut = false;
-  if (!may("events:read")) tell([], BY_ITSELF);
+  if (!may("events:read")) notify([], PERIODIC);
   wake();
 }
 
 const read = (from) => api(at("v1/events", { ...from, limit: 500 }));
 
-/** The newest events of a span whose first page is known; null when that would take too long. */
+/** Reads from the first page of a range to its newest events; null when it has too many pages. */
 async function newest(page) {
   let kept = page.data;
   for (let round = 0; page.has_more; round += 1) {
@@ -78,7 +78,7 @@ async function newest(page) {
   return { ...page, data: kept };
 }
 
-/** What was last, with the place where it goes on. */
+/** The latest events and the cursor to continue from. */
 async function begin() {
   let longer = null;
   for (const [name, ms] of SINCE) {
@@ -87,38 +87,38 @@ async function begin() {
       longer = { name, page };
       continue;
     }
-    const told = longer && page.data.length < ENOUGH ? await newest(longer.page) : null;
-    since = told ? longer.name : name;
-    return told ?? page;
+    const extended = longer && page.data.length < ENOUGH ? await newest(longer.page) : null;
+    since = extended ? longer.name : name;
+    return extended ?? page;
   }
   since = longer.name;
   return await newest(longer.page) ?? longer.page;
 }
 
-/** Follows what is recorded, for as long as the page is open. */
+/** Follows new events while the page is open. */
 export async function follow() {
   if (!may("events:read")) {
-    tell([], BY_ITSELF);
+    notify([], PERIODIC);
     return;
   }
-  let place = null;
+  let position = null;
   for (;;) {
     hanging = new AbortController();
     try {
-      // While it is not known whether anybody answers, nothing is waited for.
-      const path = at("v1/events", { ...place, limit: 500, wait: isCut ? undefined : "30s" });
-      const page = place ? await api(path, { stop: hanging.signal }) : await begin();
+      // After an outage the first request does not wait, so that the state is updated at once.
+      const path = at("v1/events", { ...position, limit: 500, wait: isCut ? undefined : "30s" });
+      const page = position ? await api(path, { stop: hanging.signal }) : await begin();
       isCut = false;
       const events = page.data.slice(-KEPT_MAX);
-      for (const event of events) seen.unshift(event);
-      seen.length = Math.min(seen.length, KEPT_MAX);
-      // When too much comes, the newest is shown.
-      place = page.has_more ? { from: "now" } : { cursor: page.next };
-      tell(events, "live");
-      // A busy cluster is looked at once a second.
+      for (const event of events) latest.unshift(event);
+      latest.length = Math.min(latest.length, KEPT_MAX);
+      // With too many events, older ones are skipped.
+      position = page.has_more ? { from: "now" } : { cursor: page.next };
+      notify(events, "live");
+      // At most one request a second on a busy cluster.
       if (page.data.length) await pause(1000);
     } catch (error) {
-      if (!hanging.signal.aborted) tell([], error.status === 503 ? NO_REDIS : INTERRUPTED);
+      if (!hanging.signal.aborted) notify([], error.status === 503 ? NO_REDIS : INTERRUPTED);
       await Promise.race([pause(RETRY_MS), new Promise((done) => { wake = done; })]);
     }
     await visible();

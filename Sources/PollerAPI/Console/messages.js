@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { facts } from "./parts.js";
 import { moment } from "./words.js";
 
-/** The body for people: JSON with line breaks. */
+/** The body, with JSON indented. */
 function readable(message) {
   if (!message.type.startsWith("application/json")) return message.text;
   try {
@@ -16,15 +16,15 @@ function readable(message) {
   }
 }
 
-/** Whether the text is the one that was sent, in a sentence. */
+/** Says whether the text is identical to the one that was sent. */
 function exactness(message) {
-  if (!message.sent_at) return "Not delivered yet. This is what is sent.";
+  if (!message.sent_at) return "Not delivered yet. This text will be sent.";
   if (message.as_sent === true) return "This is the text that was sent.";
-  if (message.as_sent === false) return "The template, the branding or the endpoint has changed since: what was sent was another text, or went to another address.";
-  return "Composed again from the event. The log that could tell whether it has changed since is no longer kept.";
+  if (message.as_sent === false) return "The template, the branding or the endpoint has changed since. The text or the address that was used differs from this one.";
+  return "Rebuilt from the event. The delivery log has expired, so the text that was sent may differ.";
 }
 
-/** Shows what a recipient was sent about an event. */
+/** Shows the message of an event to a recipient. */
 export async function showMessage(delivery, seq) {
   const message = await api(`v1/deliveries/${encodeURIComponent(delivery)}/messages/${seq}`);
   await dialog({

@@ -1,4 +1,4 @@
-// Orders that customers have tried to pay in several ways; and orders that were paid twice.
+// The list of orders, and of orders that were paid twice.
 
 import { accounts, at, collect, maybe, orderLink } from "./api.js";
 import { labelled, select } from "./dialogs.js";
@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { age, badge, head, pager, paymentBadge, sum, table, tabs } from "./parts.js";
 import { count, money } from "./words.js";
 
-/** Accounts that are read for one page; who has more chooses one. */
+/** The number of accounts read for one page; with more, the user chooses one. */
 const ACCOUNTS_MAX = 20;
 const PAGE = 50;
 
@@ -18,7 +18,7 @@ async function choices() {
   return page?.data.map((one) => one.id) ?? null;
 }
 
-/** What was received beyond the order's amount, and is still there. */
+/** The received amount beyond the order's amount that was not refunded. */
 function surplus({ payment }) {
   const kept = (payment.amount_received ?? 0) - (payment.amount_returned ?? 0);
   if (payment.amount === undefined || kept <= payment.amount) return h("span", { class: "soft" }, "nothing");
@@ -40,7 +40,7 @@ export async function ordersPage({ query, stop }) {
   const rows = pages.flatMap((page) => page.data).toSorted((a, b) => new Date(b.created_at) - new Date(a.created_at));
   const isCut = !chosen && (pages.some((page) => page.next) || (known?.length ?? 0) > ACCOUNTS_MAX);
   return [
-    head("Orders", { back: ["#/payments", "Payments"], note: isTwice ? "Several tries have paid these orders." : "Newest first; each with all tries to pay it." }),
+    head("Orders", { back: ["#/payments", "Payments"], note: isTwice ? "More than one payment attempt of these orders succeeded." : "Newest first. Each order has all attempts to pay it." }),
     h("div", { class: "bar" },
       tabs("Which", [["", "All", link(false, chosen)], ["1", "Paid twice", link(true, chosen)]], isTwice ? "1" : ""),
       (known?.length ?? 0) > 1 && accountChoice(known, chosen, (account) => { location.hash = link(isTwice, account).slice(1); })),
@@ -49,15 +49,15 @@ export async function ordersPage({ query, stop }) {
       { name: "Amount", n: true, cell: (order) => sum(order.payment) },
       !isTwice && { name: "Payment", cell: (order) => order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(order.payment) },
       isTwice && { name: "To refund", n: true, cell: surplus },
-      { name: "Tries", n: true, wide: true, cell: (order) => count(order.members.length) },
+      { name: "Attempts", n: true, wide: true, cell: (order) => count(order.members.length) },
       { name: "Account", wide: true, cell: (order) => h("span", { class: "soft" }, order.account) },
       { name: "Age", n: true, wide: isTwice, cell: (order) => age(order.created_at, "–", "old") },
     ], rows, {
       link: (order) => orderLink(order.order, order.account), key: (order) => `${order.account} ${order.order}`,
-      nothing: isTwice ? "No order was paid twice." : "No payment has named an order yet: pollerctl enqueue --order names one.",
+      nothing: isTwice ? "No order was paid twice." : "Orders appear here when payments have an order ID. Set one with pollerctl enqueue --order.",
     }),
     chosen ? pager({ ...pages[0], cursor, href: (next) => link(isTwice, chosen, next) })
-      : isCut && h("p", { class: "soft" }, "There are more: choose an account to see all of it."),
+      : isCut && h("p", { class: "soft" }, "There are more orders. Choose an account to see all of them."),
   ];
 }
 

@@ -1,11 +1,11 @@
-// The parts that pages are made of.
+// Components shared by the pages.
 
 import { api } from "./api.js";
 import { confirm, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { ago, closing, count, isBlind, moment, money, payments, plain, span, upper } from "./words.js";
 
-/** A page's head: what it is, and what can be done here. */
+/** The header of a page: title, description and actions. */
 export function head(title, { note, tools = [], back } = {}) {
   document.title = `${typeof title === "string" ? title : title.textContent} · Poller`;
   return h("div", { class: "head" },
@@ -15,7 +15,7 @@ export function head(title, { note, tools = [], back } = {}) {
     h("div", { class: "tools" }, tools));
 }
 
-/** A part of a page with its own title. */
+/** A section with a title. */
 export function card(title, ...content) {
   const options = typeof title === "object" && title !== null && "title" in title ? title : { title };
   return h("section", { class: `card ${options.class ?? ""}`, "aria-label": options.title },
@@ -24,34 +24,34 @@ export function card(title, ...content) {
     content);
 }
 
-/** A word with a dot in the colour of what it means. */
+/** A label with a coloured dot. */
 export const badge = (text, colour = "", title) =>
   h("span", { class: `badge ${colour}`, title }, text);
 
-/** What is true of the money of a watch or of an order. */
+/** The payment state of a watch or an order. */
 export function paymentBadge(payment, otherwise = "") {
   if (!payment) return otherwise ? badge(otherwise, "quiet") : h("span", { class: "soft" }, "–");
   const [word, colour, text] = payments[payment.state] ?? [payment.state, "", ""];
   return badge(word, colour, text);
 }
 
-/** What was not done any more before the money was known of. */
-const UNTOLD = new Set(["awaiting_customer", "processing", "authorised"]);
+/** Payment states without an outcome. */
+const UNDECIDED = new Set(["awaiting_customer", "processing", "authorised"]);
 
-/** What is true of a payment; of one whose money is not known, what the upstream says; and that nobody looks any more. */
+/** The payment state, or the upstream status without one; and whether the watch closed before an outcome. */
 export function watchBadge(watch) {
   if (watch.closed_reason === "dead") return badge("Quarantine", "bad", watch.last_error);
-  if (isBlind(watch)) return badge("Not known", "bad", closing(watch));
-  const otherwise = watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason);
-  const isLeft = ["cancelled", "gone", "expired"].includes(watch.closed_reason)
-    && (!watch.payment || UNTOLD.has(watch.payment.state));
-  return [paymentBadge(watch.payment, upper(plain(otherwise))), isLeft && h("span", { class: "soft left" }, " · not watched")];
+  if (isBlind(watch)) return badge("Unknown", "bad", closing(watch));
+  const otherwise = watch.status ?? (watch.state === "open" ? "not polled yet" : watch.closed_reason);
+  const isAbandoned = ["cancelled", "gone", "expired"].includes(watch.closed_reason)
+    && (!watch.payment || UNDECIDED.has(watch.payment.state));
+  return [paymentBadge(watch.payment, upper(plain(otherwise))), isAbandoned && h("span", { class: "soft left" }, " · not watched")];
 }
 
-/** What a program or a server said, which may be long. */
+/** Text of a program or server, which may be long. */
 export const excerpt = (text) => h("code", { class: "excerpt", tabindex: "0" }, text);
 
-/** A moment as people count it, kept right while the page is open; the whole one when asked. */
+/** A relative time that stays current while the page is open; its tooltip is the full time. */
 export function age(text, otherwise = "–", say = "ago") {
   if (!text) return h("span", { class: "soft" }, otherwise);
   return h("time", { datetime: text, title: moment(text), "data-age": text, "data-say": say }, ages[say](text));
@@ -59,15 +59,15 @@ export function age(text, otherwise = "–", say = "ago") {
 
 const ages = { ago, old: (text) => span(Date.now() - new Date(text)) };
 
-// What is `7 min ago` now is not so for long.
+// Keeps relative times current.
 setInterval(() => {
   for (const one of document.querySelectorAll("time[data-age]")) one.textContent = ages[one.dataset.say](one.dataset.age);
 }, 5000);
 
-/** An id in the type of a machine. */
+/** An ID in monospace. */
 export const id = (text) => h("span", { class: "id" }, text);
 
-/** The sum of a payment, and what of it has come when that is not all or nothing. */
+/** The amount of a payment; the received amount when no amount is known. */
 export function sum(payment) {
   if (!payment || payment.amount === undefined) {
     return payment?.amount_received ? money(payment.amount_received, payment.currency) : "–";
@@ -76,12 +76,13 @@ export function sum(payment) {
 }
 
 /**
- * A table. A column is `{name, cell, n?, wide?, spare?, why?, act?, said?}`: what its head says, what makes a
- * cell's content of a row, whether it holds numbers, is for wide screens alone, only where there is room to spare, wraps,
- * holds buttons, and whether its name stands before it where a phone shows no heads.
- * `link(row)` makes the whole row lead somewhere.
+ * A table. A column is `{name, cell, n?, wide?, spare?, why?, act?, said?}`.
+ *
+ * `name` is the header and `cell(row)` returns the content. `n` columns hold numbers, `wide` ones are hidden on phones,
+ * `spare` ones on all but very wide screens. `why` columns wrap, `act` columns hold buttons. A phone shows no headers, so
+ * a `said` column shows its name before the value. `link(row)` makes the whole row a link.
  */
-export function table(label, columns, rows, { nothing = "Nothing.", link, key = (row) => row.id, below } = {}) {
+export function table(label, columns, rows, { nothing = "No entries.", link, key = (row) => row.id, below } = {}) {
   const shown = columns.filter(Boolean);
   const classes = (column) =>
     [column.n && "n", column.wide && "wide", column.spare && "spare", column.why && "why", column.act && "act", column.said && "said"].filter(Boolean).join(" ") || null;
@@ -97,8 +98,8 @@ export function table(label, columns, rows, { nothing = "Nothing.", link, key = 
       h("tr", {
         class: href ? "goes" : null,
         onclick: href ? (event) => {
-          const taken = event.target.closest("a, button, input, summary");
-          if (!taken && document.getSelection().isCollapsed) location.hash = href.slice(1);
+          const control = event.target.closest("a, button, input, summary");
+          if (!control && document.getSelection().isCollapsed) location.hash = href.slice(1);
         } : null,
       }, cells),
       extra && h("tr", { class: "below" }, h("td", { colspan: shown.length }, extra)),
@@ -113,32 +114,32 @@ export function table(label, columns, rows, { nothing = "Nothing.", link, key = 
       h("tbody", null, rows.map(line))));
 }
 
-/** Names with their values. */
+/** A list of names and values. */
 export function facts(pairs) {
   return h("dl", { class: "facts" }, pairs
     .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
 }
 
-/** Links of which one is where we are. */
+/** Links with one marked as current. */
 export function tabs(label, choices, chosen) {
   return h("div", { class: "tabs", role: "group", "aria-label": label }, choices.map(([value, text, href]) =>
     h("a", { href, "aria-current": value === chosen ? "true" : null, "data-key": `tab ${value}` }, text)));
 }
 
-/** `Next page`, and back to the first. */
+/** Links to the next and the first page. */
 export function pager({ next, cursor, href, looked = 0, data }) {
   const more = next ? h("a", { class: "button", href: href(next), rel: "next" }, "Next page") : null;
   const first = cursor ? h("a", { class: "button", href: href(null) }, "First page") : null;
-  const told = next && looked > data.length ? `${count(looked)} were looked at; there are more to look at.` : null;
-  if (!more && !first && !told) return null;
-  return h("div", { class: "pager" }, first, more, told && h("span", { class: "soft" }, told));
+  const progress = next && looked > data.length ? `${count(looked)} records searched. The next page searches more.` : null;
+  if (!more && !first && !progress) return null;
+  return h("div", { class: "pager" }, first, more, progress && h("span", { class: "soft" }, progress));
 }
 
-/** When the page is read again after an action: what follows from it is done by other processes, and soon. */
+/** When the page is read again after an action, whose effects other processes complete soon after. */
 const FOLLOW_MS = [1000, 3000];
 
-/** Shows the page again after an action, as long as the person stays on it. */
+/** Reads the page again after an action while it is still open. */
 function follow(then, place) {
   for (const ms of FOLLOW_MS) {
     setTimeout(() => {
@@ -148,10 +149,10 @@ function follow(then, place) {
 }
 
 /**
- * A button that does something and says what came of it.
+ * A button that runs an action and reports its result.
  *
- * `ask` is what `confirm` asks before; `path` is posted to unless there is a `run`. `then` shows the page as it is now,
- * and is called again while what the action has begun goes on.
+ * `ask` is a confirmation for `confirm`. Without `run` the action is a POST to `path`. `then` reads the page again, at once
+ * and at the times of `FOLLOW_MS`. `said` is the message of a success, or a function of the response.
  */
 export function act(label, { path, method = "POST", body, run, ask, then, said, danger, small, key, title }) {
   const button = h("button", {
@@ -180,6 +181,6 @@ export function act(label, { path, method = "POST", body, run, ask, then, said, 
   return button;
 }
 
-/** Says why something cannot be shown. */
+/** An error message in place of content. */
 export const failure = (error) =>
   h("p", { class: "failure bad", role: "alert" }, error.message);

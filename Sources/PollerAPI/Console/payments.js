@@ -1,4 +1,4 @@
-// Every payment that is or was watched: find some, open one, act on all that were found.
+// The list of payments: search, filters, CSV download and bulk actions.
 
 import { at, download, may, orderLink, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
@@ -11,9 +11,9 @@ import { method } from "./words.js";
 const filters = [
   ["", "All"], ["state=open", "Open"], ["payment=authorised", "Authorised"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
   ["payment=disputed", "Disputed"],
-  ["state=open error=any", "In error"], ["state=quarantined", "Quarantine"],
+  ["state=open error=any", "Failing"], ["state=quarantined", "Quarantine"],
 ];
-/** What is no search among payments: an order is paid twice, and not one of its payments. */
+/** A tab that leads to orders: an order is paid twice, not one of its payments. */
 const PAID_TWICE = ["#/orders", "Paid twice", "#/orders?paid_twice=1"];
 
 const link = (q, cursor) => {
@@ -23,29 +23,28 @@ const link = (q, cursor) => {
   return `#/payments${query.size ? `?${query}` : ""}`;
 };
 
-/** Who pays, where the shop has said so. */
+/** The customer from the metadata, if the shop set one. */
 export const customer = ({ metadata = {} }) =>
   metadata.customer ?? metadata.customer_name ?? metadata.name ?? metadata.email ?? "";
 
-/** The way back from a payment: to the list from which it was opened, with its search. */
+/** The last list of payments with its search, for the back link of a payment. */
 let [last, lastName] = ["#/payments", "Payments"];
 export const back = () => [last, lastName];
 
-/** What to write instead of a search that finds nothing. */
+/** Suggestions for a search without results. */
 function nothingFound(q) {
-  if (!q) return "Nothing is watched yet. pollerctl enqueue watches a payment.";
+  if (!q) return "Watched payments appear here. Add one with pollerctl enqueue or POST /v1/watches.";
   const example = (text, index = 0) => [index ? ", " : " ", h("a", { href: link(text) }, text)];
   const cents = /(?:^|\s)amount([<>!]?=|[<>])(\d+)(?=\s|$)/.exec(q);
   return [
-    h("p", null, "No payment is like that."),
-    cents && h("p", null, `${cents[0].trim()} is in the smallest unit. As people write it:`, example(q.replace(cents[0].trim(), `amount${cents[1]}${cents[2]}.00`))),
-    h("p", null, "A search finds sources and charges by their whole ID. It finds orders, customers and mail addresses ",
-      "by words and beginnings of words. Other filters:",
+    h("p", null, "No payments match this search."),
+    cents && h("p", null, `${cents[0].trim()} is in the smallest currency unit. Did you mean`, example(q.replace(cents[0].trim(), `amount${cents[1]}${cents[2]}.00`))),
+    h("p", null, "Enter sources and charges with their full ID. Enter orders, customers and email addresses as ",
+      "words or beginnings of words. Filters:",
       ["payment=paid", "amount>=10.00", "created<2d", "error=any"].map(example), "."),
   ];
 }
 
-/** Payments as a table. */
 function paymentTable(rows, nothing) {
   return table("Payments", [
     { name: "Order", cell: (watch) => [watch.order ?? id(watch.source), h("span", { class: "soft narrow small" }, customer(watch))] },
@@ -55,15 +54,15 @@ function paymentTable(rows, nothing) {
     { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
     { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
     { name: "Source", wide: true, spare: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
-    { name: "Looked at", wide: true, cell: (watch) => [
+    { name: "Last polled", wide: true, cell: (watch) => [
       age(watch.last_polled_at, "not yet"), watch.last_error && [" ", badge("failed", watch.state === "open" ? "careful" : "bad", watch.last_error)],
     ] },
     { name: "Age", n: true, cell: (watch) => age(watch.created_at, "–", "old") },
   ], rows, { nothing, link: paymentLink, key: (watch) => `${watch.account} ${watch.source}` });
 }
 
-/** One found payment, or one order, is what somebody wants to see. */
-function goes({ data, next }, q) {
+/** The page to open when a search finds one payment or one order. */
+function target({ data, next }, q) {
   if (next || data.length === 0) return null;
   if (data.length === 1) return paymentLink(data[0]);
   const order = data[0].order;
@@ -82,9 +81,9 @@ export async function paymentsPage({ query, refresh, stop }) {
     if (error.status !== 400) throw error;
     wrong = error;
   }
-  [last, lastName] = [link(q, cursor), q ? "What was found" : "Payments"];
+  [last, lastName] = [link(q, cursor), q ? "Search results" : "Payments"];
   if (query.get("go")) {
-    location.replace(goes(page, q) ?? link(q));
+    location.replace(target(page, q) ?? link(q));
     return null;
   }
   const isFound = page.data.length > 0;
@@ -94,13 +93,13 @@ export async function paymentsPage({ query, refresh, stop }) {
       note: q ? null : "Newest first",
       tools: [
         isFound && act("Download CSV", {
-          run: () => download(at("v1/watches", { q, format: "csv" }), "payments.csv"), key: "csv", title: "Everything that this search finds, as a table",
+          run: () => download(at("v1/watches", { q, format: "csv" }), "payments.csv"), key: "csv", title: "Download all results of this search",
         }),
-        acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
+        acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Bulk action …") : null,
       ],
     }),
     h("div", { class: "bar" }, tabs("Which", [...filters.map(([value, text]) => [value, text, link(value)]), PAID_TWICE], q),
-      q && !filters.some(([value]) => value === q) && h("p", { class: "found" }, "Found for ", h("code", null, q), " ",
+      q && !filters.some(([value]) => value === q) && h("p", { class: "found" }, "Results for ", h("code", null, q), " ",
         h("a", { href: "#/payments" }, "Show all"))),
     h("div", { class: "bar" }, dates(q, (text) => { location.hash = link(text).slice(1); }), isFound && !wrong && summary(q)),
     wrong ? h("p", { class: "failure bad", role: "alert" }, wrong.detail) : paymentTable(page.data, nothingFound(q)),

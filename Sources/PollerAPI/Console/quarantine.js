@@ -1,4 +1,4 @@
-// What could not be looked at, why, and to try again.
+// The quarantine: payments that could not be polled, with redrive and dismiss.
 
 import { at, collect, may, maybe, named, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
@@ -6,17 +6,17 @@ import { h } from "./dom.js";
 import { act, age, head, id, pager, sum, table } from "./parts.js";
 import { count } from "./words.js";
 
-/** Takes a payment out of quarantine for good. */
+/** A button that dismisses a payment from quarantine. */
 export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
   path: at(`v1/quarantine/${encodeURIComponent(watch.source)}/dismiss`, named(watch)), small: isSmall, then: refresh,
-  said: `${watch.order ?? watch.source} is out of quarantine.`, key: `dismiss ${watch.account} ${watch.source}`,
+  said: `${watch.order ?? watch.source} is dismissed.`, key: `dismiss ${watch.account} ${watch.source}`,
   ask: {
     title: "Dismiss this payment?", submit: "Dismiss",
-    text: ["It is not looked at any more, and nobody is warned of it.", "What became of the money stays unknown here; enqueued anew it is watched again."],
+    text: ["Polling does not resume, and the warning disappears.", "The state of the payment stays unknown. Enqueue it again to watch it."],
   },
 });
 
-/** The stored entries that have ended several processes; nothing for a key that may not see them, or without any. */
+/** Stored entries that crashed several processes; nothing without entries or without access to them. */
 function setAside(entries, refresh) {
   if (!entries?.data.length) return [];
   const end = (entry, action, said, ask) => act(action === "redrive" ? "Redrive" : "Dismiss", {
@@ -25,25 +25,25 @@ function setAside(entries, refresh) {
   });
   return [
     h("h2", null, "Stored entries"),
-    h("p", { class: "soft" }, "Each has ended several processes. No reader handles it any more, and everything else continues."),
+    h("p", { class: "soft" }, "Each entry crashed several processes. Readers skip it, and everything else continues."),
     table("Stored entries", [
       { name: "Entry", cell: (entry) => id(entry.id) },
       { name: "Reader", cell: (entry) => entry.reader },
       { name: "About", wide: true, cell: (entry) => entry.about ?? "" },
-      { name: "Deaths", n: true, wide: true, cell: (entry) => count(entry.deaths) },
+      { name: "Crashes", n: true, wide: true, cell: (entry) => count(entry.deaths) },
       { name: "Set aside", wide: true, cell: (entry) => age(entry.set_aside_at) },
       may("watches:write") && { name: "", act: true, cell: (entry) => [
-        end(entry, "redrive", "is handled again."), " ",
-        end(entry, "dismiss", "is dropped.", {
+        end(entry, "redrive", "is processed again."), " ",
+        end(entry, "dismiss", "is dismissed.", {
           title: "Dismiss this entry?", submit: "Dismiss",
-          text: ["Its reader never handles it.", "An event stays in the timeline of its payment, and recipients get it with the next event."],
+          text: ["Its reader never processes it.", "An event stays in the timeline of its payment, and recipients get it with the next event."],
         }),
       ] },
     ], entries.data, { key: (entry) => entry.id, nothing: "" }),
   ];
 }
 
-/** The list of what is in quarantine. */
+/** The list of payments in quarantine. */
 export async function quarantinePage({ query, refresh }) {
   const cursor = query.get("cursor");
   const [page, entries] = await Promise.all([
@@ -52,24 +52,24 @@ export async function quarantinePage({ query, refresh }) {
   ]);
   return [
     head("Quarantine", {
-      note: "Payments that could not be looked at. Nothing more is done about them until somebody redrives or dismisses them.",
+      note: "Payments whose polls failed repeatedly. They are not polled until you redrive them.",
       tools: may("watches:write") && page.data.length > 1 &&
-        h("button", { type: "button", "data-key": "all", onclick: async () => { await actOnAll("state=quarantined"); refresh(); } }, "Act on all …"),
+        h("button", { type: "button", "data-key": "all", onclick: async () => { await actOnAll("state=quarantined"); refresh(); } }, "Bulk action …"),
     }),
     table("Quarantine", [
       { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
-      { name: "Why", why: true, cell: (watch) => watch.last_error ?? "looking at it took the worker down" },
+      { name: "Reason", why: true, cell: (watch) => watch.last_error ?? "polling it crashed the worker" },
       { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },
       { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
-      { name: "Looks", n: true, wide: true, cell: (watch) => count(watch.attempts) },
-      { name: "Last look", wide: true, cell: (watch) => age(watch.last_polled_at) },
+      { name: "Polls", n: true, wide: true, cell: (watch) => count(watch.attempts) },
+      { name: "Last polled", wide: true, cell: (watch) => age(watch.last_polled_at) },
       may("watches:write") && { name: "", act: true, cell: (watch) => [
         act("Redrive", {
           path: at(`v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
-          said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
+          said: `${watch.order ?? watch.source} is polled again.`, key: `redrive ${watch.account} ${watch.source}`,
         }), " ", dismissal(watch, refresh, true),
       ] },
-    ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "It is empty, as it should be." }),
+    ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "No payments in quarantine. Payments appear here when their polls fail repeatedly." }),
     pager({ ...page, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
     ...setAside(entries, refresh),
   ];

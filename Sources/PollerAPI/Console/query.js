@@ -1,20 +1,20 @@
-// Finding payments, in the words of the server's search.
+// Searches for payments.
 
 import { collect } from "./api.js";
 
 const PAGE = 50;
-/** Pages that are asked for to fill one of ours: of what is not in the index, each looks at some thousands. */
+/** The most pages read to fill one. Without an index, each page scans some thousand records. */
 const ROUNDS = 10;
 
-/** A page of what a query means, with how many payments were looked at for it. */
+/** One page of results, with the number of scanned records. */
 export function search(text, cursor, { limit = PAGE, stop } = {}) {
   return collect("v1/watches", { q: text, limit, cursor }, { want: limit, rounds: ROUNDS, stop });
 }
 
-/** Values that one search takes, and how long it may be. */
+/** The most values and characters of one search. */
 const [VALUES, LENGTH] = [20, 900];
 
-/** The payments of some sources, of every account; some of them may be unknown. */
+/** Reads payments by source in all accounts; unknown sources are omitted. */
 export async function searchSources(sources) {
   const parts = [];
   for (const source of sources.filter((one) => /^[\w.-]+$/.test(one))) {
@@ -26,7 +26,7 @@ export async function searchSources(sources) {
   return found.flatMap((page) => page.data);
 }
 
-/** A payment by its id alone, in whatever account and of whatever kind; null when there is none. */
+/** Finds a payment by its ID in all accounts and kinds; null when it does not exist. */
 export async function findSource(source) {
   if (!/^[\w.-]+$/.test(source)) return null;
   const { data } = await search(`source=${source}`);

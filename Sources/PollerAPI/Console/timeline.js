@@ -1,4 +1,4 @@
-// What became of a payment, in plain words, the oldest first.
+// The timeline of a payment, its next steps and its recipients.
 
 import { api, collect, endpointLink, may, maybe, named, watchPath } from "./api.js";
 import { h } from "./dom.js";
@@ -7,8 +7,8 @@ import { showMessage } from "./messages.js";
 import { act, age, badge, excerpt } from "./parts.js";
 import { closing, dayOf, moment, payments, place, plain, refunds, sentence, steps, timeOfDay, when } from "./words.js";
 
-/** An event in a word and its colour, for lists. */
-export function tell(event) {
+/** The label and colour of an event in lists. */
+export function eventLabel(event) {
   if (event.type.startsWith("payment.") || event.type.startsWith("order.")) {
     const [word, colour] = payments[event.payment?.state] ?? [plain(event.type.split(".")[1]), ""];
     return { text: word, colour };
@@ -24,7 +24,7 @@ export function tell(event) {
   if (event.type === "next_step.changed") {
     return { text: steps[event.next_step?.type ?? "none"] ?? plain(event.next_step.type), colour: "" };
   }
-  if (event.type === "watch.cancelled") return { text: "Not watched any more", colour: "quiet" };
+  if (event.type === "watch.cancelled") return { text: "Watch cancelled", colour: "quiet" };
   if (event.type === "watch.dead") return { text: "In quarantine", colour: "bad" };
   if (event.type.startsWith("watch.")) {
     return { text: plain(event.type.slice(6)), colour: event.closed_reason === "dead" ? "bad" : "quiet" };
@@ -45,8 +45,8 @@ export async function deliveriesOf(watch) {
   })));
 }
 
-/** Everything that is known of a payment, as the server tells it. */
-export async function story(watch) {
+/** The timeline entries of a payment, from the server. */
+export async function timelineOf(watch) {
   const { data } = await api(watchPath(watch, "timeline"));
   return data;
 }
@@ -58,23 +58,23 @@ function attemptLine(attempt) {
     attempt.excerpt && excerpt(attempt.excerpt));
 }
 
-/** What is said below an entry: how, by whom, of which try. */
+/** The line below an entry: its detail, the time of its last part, and the payment attempt. */
 function small(entry) {
-  const last = entry.until ? `the last ${when(entry.until)}` : null;
+  const last = entry.until ? `last ${when(entry.until)}` : null;
   return [entry.detail, last, entry.of].filter(Boolean).join(" · ");
 }
 
-/** A button that shows the text of a delivery's message; nothing for an entry that is none. */
+/** A button that shows the message of a delivery; nothing for other entries. */
 function readButton(entry, deliveries) {
   const its = entry.seq && deliveries.find(({ delivery }) => delivery.endpoint === entry.endpoint
     && (!entry.source || delivery.source === entry.source));
-  return its && act("Read", {
+  return its && act("View", {
     run: () => showMessage(its.delivery.id, entry.seq), small: true, key: `read ${its.delivery.id} ${entry.seq} ${entry.at}`,
-    title: "The text of the email or the body of the webhook",
+    title: "View the email text or the webhook body",
   });
 }
 
-/** What is known of an entry beside its sentence. */
+/** The details below the sentence of an entry. */
 function below(entry, deliveries) {
   const read = readButton(entry, deliveries);
   if (entry.parts) {
@@ -89,7 +89,7 @@ function below(entry, deliveries) {
     h("summary", null, small(entry)), h("ul", null, entry.attempts.map(attemptLine))), read];
 }
 
-/** Draws entries, a day under its name; the deliveries of one event are one entry. */
+/** The entries grouped by day. Deliveries of one event are one entry. */
 export function timeline(entries, deliveries = [], label = "Timeline") {
   let day = null;
   const items = [];
@@ -104,77 +104,77 @@ export function timeline(entries, deliveries = [], label = "Timeline") {
   return h("ol", { class: "timeline", "aria-label": label }, items);
 }
 
-/** When a delivery is tried again; null when that is not known because its endpoint is held. */
+/** When a delivery is retried; null when its endpoint is unavailable and no time is known. */
 export function nextTry(delivery, health) {
   const moments = [delivery.next_attempt_at, health?.held_until].filter(Boolean).map((text) => new Date(text));
   const last = moments.length ? new Date(Math.max(...moments)) : null;
   return last && last > Date.now() - 3000 ? last.toISOString() : null;
 }
 
-/** A reason of the server for a person: its times are theirs, and who works on it is nobody's business. */
+/** A reason from the server, with local times and without the worker's name. */
 export function reasonOf(text) {
-  if (/^worker .* has it until/.test(text)) return "It is being looked at now.";
+  if (/^worker .* has it until/.test(text)) return "It is being polled now.";
   return sentence(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment));
 }
 
-/** What happens next, in sentences. */
-export function next(watch, told, deliveries) {
+/** The next steps of a payment, in sentences; `explained` is the answer of `explain`. */
+export function next(watch, explained, deliveries) {
   const lines = [];
   const step = watch.next_step;
   const isOpen = watch.state === "open";
   if (isOpen && step && step.type !== "none") {
-    lines.push(`The customer is to: ${steps[step.type] ?? plain(step.type)}${step.until ? `, until ${moment(step.until)}` : ""}.`);
+    lines.push(`Next step of the customer: ${steps[step.type] ?? plain(step.type)}${step.until ? `, until ${moment(step.until)}` : ""}.`);
   }
-  const at_ = told?.earliest_poll_at ?? watch.next_poll_at;
+  const at_ = explained?.earliest_poll_at ?? watch.next_poll_at;
   const isAhead = at_ && new Date(at_) > Date.now() - 1000;
-  // Of a lane that does not answer one payment is tried, and it need not be this one.
-  const isDown = told?.lane && told.lane.circuit !== "closed";
+  // A failing lane is probed with one payment, which need not be this one.
+  const isDown = explained?.lane && explained.lane.circuit !== "closed";
   if (isOpen && isAhead) {
-    lines.push(isDown ? `It is not looked at before ${timeOfDay(at_)}.` : h("span", null, "It is looked at again ", age(at_), "."));
+    lines.push(isDown ? `The next poll is not before ${timeOfDay(at_)}.` : h("span", null, "Next poll ", age(at_), "."));
   }
-  if (!isOpen) lines.push(closing(watch) ?? "It is not looked at any more.");
-  if (watch.closed_reason === "dead") lines.push("Nothing more is done about it until somebody redrives it: then it is looked at again at once.");
-  for (const reason of (isOpen && told?.reasons) || []) {
-    // Said already.
+  if (!isOpen) lines.push(closing(watch) ?? "Polling has stopped.");
+  if (watch.closed_reason === "dead") lines.push("It is not polled until you redrive it.");
+  for (const reason of (isOpen && explained?.reasons) || []) {
+    // The line above says so.
     if (!(isAhead && /^it is due/.test(reason))) lines.push(reasonOf(reason));
   }
   for (const { delivery, endpoint } of deliveries) {
     const name = nameOf(delivery, endpoint);
     if (delivery.state === "failing") {
       const due = nextTry(delivery, endpoint?.health);
-      lines.push(due ? h("span", null, `${name} is told again `, age(due), ".") : `${name} is told again as soon as it answers.`);
+      lines.push(due ? h("span", null, `Delivery to ${name} is retried `, age(due), ".") : `Delivery to ${name} is retried when it recovers.`);
     }
-    if (delivery.state === "dead") lines.push(`${name} is not told any more, unless somebody sends it again.`);
-    if (["waiting", "failing"].includes(delivery.state) && endpoint?.state === "disabled") lines.push(`${name} is disabled and told nothing.`);
-    else if (delivery.state === "waiting" && isHeld(endpoint)) lines.push(`${name} takes no events now; it is told when it does.`);
+    if (delivery.state === "dead") lines.push(`Delivery to ${name} failed. It is not retried automatically; use Retry.`);
+    if (["waiting", "failing"].includes(delivery.state) && endpoint?.state === "disabled") lines.push(`${name} is disabled and receives no events.`);
+    else if (delivery.state === "waiting" && isUnavailable(endpoint)) lines.push(`${name} is unavailable. Delivery continues when it recovers.`);
   }
-  if (isOpen && watch.deadline_at) lines.push(h("span", null, "Nobody waits for it any longer than ", moment(watch.deadline_at), "."));
+  if (isOpen && watch.deadline_at) lines.push(h("span", null, "The watch expires on ", moment(watch.deadline_at), "."));
   return h("ul", { class: "next" }, lines.map((line) => h("li", null, line)));
 }
 
-const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circuit !== "closed";
+const isUnavailable = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circuit !== "closed";
 
-/** What somebody was told who has nothing more to be told: that they were told is said where they have accepted something. */
-function toldOf(delivery, told, isOver) {
-  // The effect on the money, not the type of the last event: `consumed` means nothing to people.
-  if (told) return [`Notified: ${payments[told.payment]?.[0] ?? told.accepted}, ${timeOfDay(told.at)}`, "good"];
-  if (delivery.attempts === 0) return [isOver ? "Not notified" : "Nothing to deliver yet", "quiet"];
-  // Attempts are forgotten before deliveries are, and what was given up may have been dismissed.
-  return ["Nothing left to deliver", "quiet"];
+/** The last accepted event of a recipient without pending events. */
+function lastAccepted(delivery, accepted, isOver) {
+  // Shows the payment state: statuses such as `consumed` mean nothing to support agents.
+  if (accepted) return [`Notified: ${payments[accepted.payment]?.[0] ?? accepted.accepted}, ${timeOfDay(accepted.at)}`, "good"];
+  if (delivery.attempts === 0) return [isOver ? "Not notified" : "No events yet", "quiet"];
+  // Attempts expire before deliveries do, and dead letters may have been dismissed.
+  return ["No pending events", "quiet"];
 }
 
-/** How each receiver stands with a payment. */
-export function receivers(deliveries, tools) {
-  if (deliveries.length === 0) return h("p", { class: "empty" }, "Nobody is told about it.");
+/** The recipients of a payment with their delivery state. */
+export function recipients(deliveries, tools) {
+  if (deliveries.length === 0) return h("p", { class: "empty" }, "No recipients. Add an endpoint, or a notify URL when you enqueue a payment.");
   const words = {
-    waiting: ["Waits", ""], in_flight: ["Being told", "info"],
-    failing: ["Failing", "careful"], dead: ["Given up", "bad"],
+    waiting: ["Waiting", ""], in_flight: ["Sending", "info"],
+    failing: ["Failing", "careful"], dead: ["Dead letter", "bad"],
   };
-  return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint, told, isOver }) => {
+  return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint, accepted, isOver }) => {
     const name = nameOf(delivery, endpoint);
     const [word, colour] = endpoint?.state === "disabled" ? ["Disabled", "bad"]
-      : delivery.state === "waiting" && isHeld(endpoint) ? ["Waits: held", "careful"]
-        : delivery.state === "done" ? toldOf(delivery, told, isOver) : words[delivery.state] ?? [delivery.state, ""];
+      : delivery.state === "waiting" && isUnavailable(endpoint) ? ["Waiting for recovery", "careful"]
+        : delivery.state === "done" ? lastAccepted(delivery, accepted, isOver) : words[delivery.state] ?? [delivery.state, ""];
     return h("li", null,
       h("a", { class: "grow", href: endpointLink(delivery.endpoint), title: name, "data-key": `to ${delivery.id}` }, name),
       badge(word, colour, delivery.last_error), tools?.(delivery));

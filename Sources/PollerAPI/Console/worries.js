@@ -1,87 +1,87 @@
-// What is wrong, in one list: what the doctor says, and what the counts and lists tell beside it.
+// The list of issues, from the doctor's checks, the counts and the lists.
 
 import { count, counted, lane as laneWords, sentence, span } from "./words.js";
 
-/** What an upstream does that a lane is stopped for, in a sentence and in a word. */
+/** Why a lane has stopped: the upstream's failure as a predicate and as a label. */
 const failures = {
-  denied: ["refuses our credentials", "Credentials refused"], revoked: ["refuses the account's key", "Key refused"], errors: ["answers with errors", "Errors"],
-  silent: ["does not answer", "No answer"],
+  denied: ["refuses our credentials", "Credentials refused"], revoked: ["refuses the account's key", "Key refused"], errors: ["responds with errors", "Errors"],
+  silent: ["does not respond", "No response"],
 };
 const fails = (lane) => failures[lane.failure] ?? ["fails", "Failing"];
 
-/** How a lane stands, in a word and its colour: one that is stopped says what its upstream does. */
+/** The label and colour of a lane; a stopped lane shows the upstream's failure. */
 export const laneBadge = (lane, workers) => lane.state === "open" ? [fails(lane)[1], "bad"] : laneWords(lane.state, workers);
 
-/** What is said of a lane that does not flow, and of several. */
+/** Colour and predicate for one lane and for several, by state. */
 const stops = {
   open: ["bad", "is stopped", "are stopped because their upstream fails"],
   paused: ["careful", "is paused", "are paused"],
   probing: ["careful", "is probed after failures", "are probed after failures"],
-  held: ["careful", "waits as the upstream has asked", "wait as the upstream has asked"],
+  held: ["careful", "waits because of the upstream's rate limit", "wait because of the upstream's rate limit"],
   slowed: ["careful", "is slowed by the upstream", "are slowed by the upstream"],
 };
-/** Lanes of a state that are named; the rest is counted. */
+/** The number of lanes of a state that are named; the others are counted. */
 const NAMED = 3;
 
-/** Beyond a lease and a second nothing waits while a worker lives, unless its lane makes it wait. */
+/** A living worker polls within a lease and a second, unless the lane delays it. */
 const LATE_MS = 15000;
 
-// Where to mend what a check of the doctor has found.
-const places = {
+// The page to fix the finding of a doctor's check.
+const pages = {
   workers: "#/processes", notifiers: "#/processes", backlog: "#/lanes", lanes: "#/lanes",
   quarantine: "#/quarantine", "set aside": "#/quarantine", outbox: "#/processes", deliveries: "#/deliveries?state=failing",
   endpoints: "#/endpoints", credentials: "#/payments?q=state%3Dopen%20error%3Drefused",
 };
 
-const worry = (key, colour, text, todo, href, label) => ({ key, colour, text, todo, href, label });
+const worry = (key, colour, text, remedy, href, label) => ({ key, colour, text, remedy, href, label });
 
-// The consequences, the gravest first, as the server orders incidents: payments are not seen, no recipient is notified,
-// one receiver is not notified, and advice.
+// Issues by consequence, worst first, in the server's order of incidents: payments are not polled, no recipient is
+// notified, one recipient is not notified, advice.
 const consequences = [
   ["workers", "account key", "stripe api key", "redis", "backlog", "late lanes", "lanes", "credentials", "quarantine", "set aside", "store_filling"],
   ["notifiers", "outbox", "smtp relay"],
   ["dead", "endpoints", "endpoints held", "endpoints failing", "failing", "deliveries"],
 ];
-/** The rank of a worry: a lane without overdue payments that only slows down or was paused by a person is advice. */
+/** The rank of an issue: a slowed or paused lane without overdue payments is advice. */
 function rank({ key, colour }) {
   const found = consequences.findIndex((keys) => keys.includes(key));
   const isAdvice = found < 0 || (colour !== "bad" && ["lanes", "redis", "stripe api key", "smtp relay"].includes(key));
   return isAdvice ? [consequences.length, 0] : [found, consequences[found].indexOf(key)];
 }
 
-/** Whether a lane's polls fail because the upstream refuses the key of its account. */
+/** Whether a lane fails because the upstream refuses the key of its account. */
 const isRevoked = (lane) => lane.failure === "revoked" && lane.state !== "paused";
 const accountOf = (lane) => lane.id.slice(0, lane.id.lastIndexOf("/"));
 
-/** Accounts whose key is refused: one line for each, whatever its lanes are like. */
+/** One issue for each account whose key is refused. */
 function ofKeys(lanes) {
   const waiting = new Map();
   for (const lane of lanes.filter(isRevoked)) {
     waiting.set(accountOf(lane), (waiting.get(accountOf(lane)) ?? 0) + lane.waiting + lane.in_flight);
   }
   return [...waiting].map(([account, open]) => worry("account key", "bad",
-    `The upstream refuses the key of account ${account} (401): ${counted(open, "payment is", "payments are")} not seen.`,
-    "Give it a key that is valid; then resume its lanes to go on at once", "#/lanes", "Lanes"));
+    `The upstream refuses the key of account ${account} (401): ${counted(open, "payment is", "payments are")} not polled.`,
+    "Configure a valid key. Then resume its lanes to continue at once", "#/lanes", "Lanes"));
 }
 
-/** Lanes that do not flow, each with what waits in it: what stands still is the cause of what is late. */
+/** Lanes that are stopped or slowed, with their overdue payments. */
 function ofLanes(all, counts) {
   const lanes = all.filter((lane) => !isRevoked(lane));
   return ofKeys(all).concat(Object.entries(stops).flatMap(([state, [colour, one, many]]) => {
     const those = lanes.filter((lane) => lane.state === state).toSorted((a, b) => b.overdue_ms - a.overdue_ms);
-    const told = all.filter((lane) => lane.state === state && isRevoked(lane)).length;
-    const rest = (counts?.[state] ?? those.length + told) - told - Math.min(those.length, NAMED);
+    const revoked = all.filter((lane) => lane.state === state && isRevoked(lane)).length;
+    const rest = (counts?.[state] ?? those.length + revoked) - revoked - Math.min(those.length, NAMED);
     return [
       ...those.slice(0, NAMED).map((lane) => worry(lane.overdue ? "late lanes" : "lanes", colour,
         `Lane ${lane.id} ${one}${state === "open" ? ` because the upstream ${fails(lane)[0]}` : ""}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
-        state === "paused" ? "Somebody has stopped it: resume it when it may go on" : null, "#/lanes", "Lanes")),
+        state === "paused" ? "Resume it to continue polling" : null, "#/lanes", "Lanes")),
       rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}${state === "open" ? " because its upstream fails" : ""}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
     ];
   }).filter(Boolean));
 }
 
-/** What is late where nothing stops it; null when that is not known because not every lane was looked at. */
-function moving(lanes, counts) {
+/** Overdue payments in lanes that are not stopped; null when not all lanes were read. */
+function overdue(lanes, counts) {
   if (!lanes || lanes.length < (counts?.total ?? 0)) return null;
   const flowing = lanes.filter((lane) => ["flowing", "slowed"].includes(lane.state) && !isRevoked(lane));
   return {
@@ -91,24 +91,24 @@ function moving(lanes, counts) {
 
 function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quarantined, oldest_overdue_ms: whole }, lanes) {
   const open = watches.pending + watches.leased;
-  const { late, oldest } = moving(lanes, counts) ?? { late: watches.overdue, oldest: whole };
+  const { late, oldest } = overdue(lanes, counts) ?? { late: watches.overdue, oldest: whole };
   return [
     workers === 0 && worry("workers", "bad",
-      `No worker is alive${open ? `: ${counted(open, "payment is", "payments are")} not looked at` : ""}.`,
+      `No worker is running${open ? `: ${counted(open, "payment is", "payments are")} not polled` : ""}.`,
       "Start one: pollerd worker", "#/processes", "Processes"),
     notifiers === 0 && worry("notifiers", "bad",
-      `No notifier is alive: nobody is told what happens${watches.undelivered ? `, ${count(watches.undelivered)} events wait` : ""}.`,
-      "Start one: pollerd notifier; nothing is lost meanwhile", "#/processes", "Processes"),
+      `No notifier is running, so no events are delivered${watches.undelivered ? `: ${count(watches.undelivered)} events wait` : ""}.`,
+      "Start one: pollerd notifier. Events are kept until then", "#/processes", "Processes"),
     oldest > LATE_MS && worry("backlog", oldest > 60000 ? "bad" : "careful",
-      `${counted(late, "payment is", "payments are")} behind, the oldest by ${span(oldest)}.`,
-      "See which lane holds them up", "#/lanes", "Lanes"),
+      `${counted(late, "payment is", "payments are")} overdue, the oldest by ${span(oldest)}.`,
+      "Find the lane that delays them", "#/lanes", "Lanes"),
     ...ofLanes(lanes ?? [], counts),
     quarantined > 0 && worry("quarantine", "careful",
-      `${counted(quarantined, "payment is", "payments are")} in quarantine: ${quarantined === 1 ? "it" : "they"} could not be looked at.`,
-      "See why, and redrive or dismiss", "#/quarantine", "Quarantine"),
+      `${counted(quarantined, "payment is", "payments are")} in quarantine: polling ${quarantined === 1 ? "it" : "them"} failed repeatedly.`,
+      "Check the errors, then redrive or dismiss", "#/quarantine", "Quarantine"),
     watches.undelivered > 1000 && notifiers > 0 && worry("outbox", "careful",
-      `${count(watches.undelivered)} events wait: the notifiers do not keep up.`,
-      "Start more of them", "#/processes", "Processes"),
+      `${count(watches.undelivered)} events wait, because the notifiers cannot keep up.`,
+      "Start more notifiers", "#/processes", "Processes"),
   ].filter(Boolean);
 }
 
@@ -122,47 +122,47 @@ function ofEndpoints(endpoints) {
   const link = (list) => list.length === 1 ? `#/endpoints/${encodeURIComponent(list[0].id)}` : "#/endpoints";
   return [
     disabled.length && worry("endpoints", "bad",
-      `${counted(disabled.length, "endpoint is", "endpoints are")} disabled and told nothing: ${names(disabled)}.`,
-      "Test it, then enable it", link(disabled), "Endpoints"),
+      `${counted(disabled.length, "endpoint is", "endpoints are")} disabled and ${disabled.length === 1 ? "receives" : "receive"} no events: ${names(disabled)}.`,
+      disabled.length === 1 ? "Test it, then enable it" : "Test them, then enable them", link(disabled), "Endpoints"),
     silent.length && worry("endpoints held", "bad",
-      `${counted(silent.length, "endpoint takes", "endpoints take")} no events and ${silent.length === 1 ? "is" : "are"} held: ${names(silent)}.`,
-      silent.length === 1 ? "It is probed by itself; its deliveries wait and lose no attempt"
-        : "They are probed by themselves; their deliveries wait and lose no attempt", link(silent), "Endpoints"),
+      `${counted(silent.length, "endpoint is", "endpoints are")} unavailable: ${names(silent)}.`,
+      silent.length === 1 ? "It is probed automatically. Its deliveries wait and use up no attempts"
+        : "They are probed automatically. Their deliveries wait and use up no attempts", link(silent), "Endpoints"),
     failing.length && worry("endpoints failing", "careful",
-      `${counted(failing.length, "endpoint fails", "endpoints fail")} now: ${names(failing)}.`,
-      "See its attempts", link(failing), "Endpoints"),
+      `${counted(failing.length, "endpoint is", "endpoints are")} failing: ${names(failing)}.`,
+      "Check the delivery attempts", link(failing), "Endpoints"),
   ].filter(Boolean);
 }
 
-/** Of those who see no counts: what the list holds. */
+/** The quarantine of callers without access to counts. */
 function ofQuarantine({ data, next }) {
   if (data.length === 0) return [];
   const isOne = data.length === 1 && !next;
   return [worry("quarantine", "careful",
-    `${count(data.length)}${next ? " or more" : ""} ${isOne ? "payment is" : "payments are"} in quarantine: ${isOne ? "it" : "they"} could not be looked at.`,
-    "See why", "#/quarantine", "Quarantine")];
+    `${count(data.length)}${next ? " or more" : ""} ${isOne ? "payment is" : "payments are"} in quarantine: polling ${isOne ? "it" : "them"} failed repeatedly.`,
+    "Check the errors", "#/quarantine", "Quarantine")];
 }
 
 function ofDeliveries({ dead, failing }) {
   const some = (list) => `${count(list.data.length)}${list.next ? " or more" : ""}`;
   return [
     dead?.data.length && worry("dead", "bad",
-      `${some(dead)} ${dead.data.length === 1 ? "delivery has" : "deliveries have"} given up at least one event.`,
-      "Mend the receiver, then send again; or dismiss", "#/deliveries?state=dead", "Given up"),
+      `${some(dead)} ${dead.data.length === 1 ? "delivery has" : "deliveries have"} dead letters.`,
+      "Fix the receiver, then retry; or dismiss them", "#/deliveries?state=dead", "Dead letters"),
     failing?.data.length && worry("failing", "careful",
-      `${some(failing)} ${failing.data.length === 1 ? "delivery fails" : "deliveries fail"} and ${failing.data.length === 1 ? "is" : "are"} tried again.`,
+      `${some(failing)} ${failing.data.length === 1 ? "delivery is" : "deliveries are"} failing and will be retried.`,
       null, "#/deliveries?state=failing", "Failing"),
   ].filter(Boolean);
 }
 
-/** Incidents that nothing else on the page shows. */
+/** Open incidents that no other issue covers. */
 const ofIncidents = (incidents) => incidents
   .filter((one) => one.status === "open" && ["key_expiring", "store_filling"].includes(one.kind))
   .map((one) => worry(one.kind, one.kind === "store_filling" ? "bad" : "careful", sentence(one.message), one.action,
     one.kind === "key_expiring" ? "#/keys" : "#/processes", one.kind === "key_expiring" ? "Keys" : "Processes"));
 
-// What a check of the doctor is about, when something above says it better.
-const saidBy = {
+// Doctor's checks and the issues that cover them.
+const coveredBy = {
   "stripe api key": ["account key"], credentials: ["account key"],
   workers: ["workers"], notifiers: ["notifiers"], backlog: ["backlog", "late lanes"], lanes: ["lanes", "late lanes", "account key"],
   quarantine: ["quarantine"], outbox: ["outbox", "notifiers"], endpoints: ["endpoints"],
@@ -170,21 +170,21 @@ const saidBy = {
 };
 
 /**
- * Everything that is wrong, by what follows from it; empty only when everything was looked at and is well.
+ * All issues, ordered by consequence.
  *
- * What could not be looked at (`null`) is no worry and no comfort: see `isKnown`.
+ * Parts that could not be read are `null` and add no issue, so an empty list does not prove that they are healthy.
  */
 export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantine, incidents }) {
   const found = [
     ...(stats ? ofStats(stats, lanes) : ofLanes(lanes ?? [])), ...(quarantine ? ofQuarantine(quarantine) : []), ...(endpoints ? ofEndpoints(endpoints) : []),
     ...(deliveries ? ofDeliveries(deliveries) : []), ...(incidents ? ofIncidents(incidents) : []),
   ];
-  const said = new Set(found.map((one) => one.key));
+  const shown = new Set(found.map((one) => one.key));
   for (const check of doctor?.checks ?? []) {
-    if (check.status === "ok" || saidBy[check.name]?.some((key) => said.has(key))) continue;
+    if (check.status === "ok" || coveredBy[check.name]?.some((key) => shown.has(key))) continue;
     found.push(worry(check.name, check.status === "failed" ? "bad" : "careful",
       `${check.name.charAt(0).toUpperCase()}${check.name.slice(1)}: ${check.message}.`, check.action,
-      places[check.name] ?? "#/health", "Details"));
+      pages[check.name] ?? "#/health", "Details"));
   }
   return found.sort((a, b) => {
     const [one, other] = [rank(a), rank(b)];

@@ -38,15 +38,16 @@ struct TimelineRoutes {
             watch: watch,
             events: try await backend.watches.events(of: key, after: 0, limit: 100),
             notes: try await backend.watches.notes(of: key),
-            told: context.caller.scopes.contains(.readDeliveries) ? try await told(of: key) : [],
+            recipients: context.caller.scopes.contains(.readDeliveries)
+                ? try await recipients(of: key) : [],
             accounts: context.caller.accounts
         )
         return Response(Page(story.entries))
     }
 
-    private func told(of key: WatchKey) async throws -> [Timeline.Told] {
+    private func recipients(of key: WatchKey) async throws -> [Timeline.Recipient] {
         let receivers = try await backend.receivers(of: key)
-        return try await withThrowingTaskGroup(of: (Int, Timeline.Told?).self) { group in
+        return try await withThrowingTaskGroup(of: (Int, Timeline.Recipient?).self) { group in
             for (number, receiver) in receivers.enumerated() {
                 group.addTask { [backend] in
                     let id = backend.deliveries.id(of: receiver.id, key)
@@ -58,7 +59,7 @@ struct TimelineRoutes {
                     let lane =
                         waits
                         ? try await backend.deliveries.lane(LaneID(endpoint: receiver.id)) : nil
-                    return (number, Timeline.Told(delivery, attempts, receiver, lane: lane))
+                    return (number, Timeline.Recipient(delivery, attempts, receiver, lane: lane))
                 }
             }
             let all = try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }

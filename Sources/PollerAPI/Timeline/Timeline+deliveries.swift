@@ -1,80 +1,81 @@
 import Poller
 import PollerWire
 
-/// Who was told, and who could not be.
+/// The deliveries of a payment's events.
 extension Timeline {
-    /// Who has still to be told and is not told in its turn, behind everything that was.
+    /// Pending deliveries that are delayed or failed, after all past entries.
     func ahead(behind last: Timestamp) -> [TimelineEntry] {
-        told.compactMap { told in
-            guard let (tone, text) = told.outlook else { return nil }
-            // When it is due, which is later than all that was, or not known.
-            let at = max(told.delivery.nextAttempt(told.lane) ?? last, last)
-            var entry = TimelineEntry(at, .ahead, tone, "\(told.name) \(text)")
-            entry.detail = told.delivery.lastError
-            entry.endpoint = told.delivery.delivery.endpoint.description
+        recipients.compactMap { recipient in
+            guard let (tone, text) = recipient.outlook else { return nil }
+            // The next attempt, or the time of the last entry when no attempt is scheduled.
+            let at = max(recipient.delivery.nextAttempt(recipient.lane) ?? last, last)
+            var entry = TimelineEntry(at, .ahead, tone, text)
+            entry.detail = recipient.delivery.lastError
+            entry.endpoint = recipient.delivery.delivery.endpoint.description
             return entry
         }
     }
 
-    /// The attempts of one delivery: each that was accepted, and those that failed one after the other
-    /// as one.
-    func entries(_ told: Told) -> [TimelineEntry] {
+    /// The attempts of one delivery.
+    ///
+    /// Consecutive failures of one event are one entry.
+    func entries(_ recipient: Recipient) -> [TimelineEntry] {
         var entries: [TimelineEntry] = []
         var failed: [AttemptRecord] = []
-        for attempt in told.attempts {
+        for attempt in recipient.attempts {
             if attempt.outcome == .failed || attempt.outcome == .rejected {
                 if let last = failed.last, last.seq != attempt.seq {
-                    entries.append(entry(of: failed, told))
+                    entries.append(entry(of: failed, recipient))
                     failed = []
                 }
                 failed.append(attempt)
             } else {
-                if !failed.isEmpty { entries.append(entry(of: failed, told)) }
+                if !failed.isEmpty { entries.append(entry(of: failed, recipient)) }
                 failed = []
-                entries.append(entry(of: attempt, told))
+                entries.append(entry(of: attempt, recipient))
             }
         }
-        if !failed.isEmpty { entries.append(entry(of: failed, told)) }
+        if !failed.isEmpty { entries.append(entry(of: failed, recipient)) }
         return entries
     }
 
-    private func entry(of attempt: AttemptRecord, _ told: Told) -> TimelineEntry {
+    private func entry(of attempt: AttemptRecord, _ recipient: Recipient) -> TimelineEntry {
         let took = attempt.phases.totalMs.map { " in \($0) ms" } ?? ""
         let isSkipped = attempt.outcome == .skipped
         let text =
-            switch (isSkipped, told.isMail) {
-            case (true, _): "\(told.name) was not told: \(word(of: attempt))."
-            case (false, true): "A mail to \(told.name) went out: \(word(of: attempt))."
-            case (false, false): "\(told.name) was told: \(word(of: attempt))."
+            switch (isSkipped, recipient.isMail) {
+            case (true, _): "\(subject(of: attempt)) was not sent to \(recipient.name)."
+            case (false, true): "\(subject(of: attempt)) was emailed to \(recipient.name)."
+            case (false, false): "\(subject(of: attempt)) was delivered to \(recipient.name)."
             }
         let answer =
-            switch (isSkipped, told.isMail) {
+            switch (isSkipped, recipient.isMail) {
             case (true, _): attempt.reason
-            // So old that nothing else is kept.
-            case (false, _) where attempt.event == nil: "it was accepted"
-            case (false, true): "the mail server took it\(took)"
-            case (false, false): "answered \(attempt.code.map { "\($0)" } ?? "yes")\(took)"
+            // The details of old attempts are no longer stored.
+            case (false, _) where attempt.event == nil: "accepted"
+            case (false, true): "accepted by the mail server\(took)"
+            case (false, false): attempt.code.map { "answered \($0)\(took)" } ?? "accepted\(took)"
             }
-        var entry = entry(attempt.at, .quiet, text, answer, told, of: attempt.seq)
+        var entry = entry(attempt.at, .quiet, text, answer, recipient, of: attempt.seq)
         if attempt.outcome == .delivered {
-            entry.accepted = events.first { $0.seq == attempt.seq }?.word ?? "event \(attempt.seq)"
+            entry.accepted = events.first { $0.seq == attempt.seq }?.label ?? "event \(attempt.seq)"
         }
         return entry
     }
 
-    /// Attempts of one event that all failed.
-    private func entry(of attempts: [AttemptRecord], _ told: Told) -> TimelineEntry {
+    /// The entry of one event's failed attempts.
+    private func entry(of attempts: [AttemptRecord], _ recipient: Recipient) -> TimelineEntry {
         guard let first = attempts.first, let last = attempts.last else { return TimelineEntry() }
-        let hasGivenUp =
-            last.outcome == .rejected || told.delivery.delivery.state.dead.contains(last.seq)
+        let isDead =
+            last.outcome == .rejected || recipient.delivery.delivery.state.dead.contains(last.seq)
         let times = attempts.count > 1 ? " (\(attempts.count) attempts)" : ""
-        let end = hasGivenUp ? " It was given up." : ""
+        let end = isDead ? " It will not be retried." : ""
         var entry = entry(
             first.at,
-            hasGivenUp ? .bad : .careful,
-            "\(told.name) could not be told: \(word(of: first))\(times).\(end)",
-            last.reason.isEmpty ? StoryWords.plain(last.kind.rawValue) : last.reason,
-            told,
+            isDead ? .bad : .careful,
+            "Delivery of \(label(of: first)) to \(recipient.name) failed\(times).\(end)",
+            last.reason.isEmpty ? TimelineText.plain(last.kind.rawValue) : last.reason,
+            recipient,
             of: first.seq
         )
         if attempts.count > 1 { entry.until = Time(last.at) }
@@ -87,37 +88,46 @@ extension Timeline {
         _ tone: Tone,
         _ text: String,
         _ detail: String,
-        _ told: Told,
+        _ recipient: Recipient,
         of seq: Int
     ) -> TimelineEntry {
-        var entry = TimelineEntry(at, told.isMail ? .mail : .delivery, tone, text, detail: detail)
-        entry.endpoint = told.delivery.delivery.endpoint.description
+        let kind: TimelineEntry.Kind = recipient.isMail ? .mail : .delivery
+        var entry = TimelineEntry(at, kind, tone, text, detail: detail)
+        entry.endpoint = recipient.delivery.delivery.endpoint.description
         entry.seq = seq
         entry.payment = events.first { $0.seq == seq }?.payment
             .map { Open(rawValue: $0.state.rawValue) }
         return entry
     }
 
-    /// What was told, in quotation marks.
-    private func word(of attempt: AttemptRecord) -> String {
+    /// The label of the event in quotes, or `event 5` when it is no longer stored.
+    private func label(of attempt: AttemptRecord) -> String {
         let event = events.first { $0.seq == attempt.seq }
-        return event.map { "“\($0.word)”" } ?? "event \(attempt.seq)"
+        return event.map { "“\($0.label)”" } ?? "event \(attempt.seq)"
+    }
+
+    /// The label at the start of a sentence.
+    private func subject(of attempt: AttemptRecord) -> String {
+        let label = label(of: attempt)
+        return label.prefix(1).uppercased() + label.dropFirst()
     }
 }
 
-extension Timeline.Told {
-    /// What is to be expected of who has something to be told still; nil while that goes its way.
+extension Timeline.Recipient {
+    /// The expected outcome of pending events; `nil` while delivery is on schedule.
     fileprivate var outlook: (tone: Timeline.Tone, text: String)? {
         if delivery.state == .dead {
-            return (.bad, "is not told any more, unless somebody sends it again.")
+            return (.bad, "Delivery to \(name) failed and is not retried automatically.")
         }
         guard delivery.state == .waiting || delivery.state == .failing else { return nil }
-        if isDisabled { return (.bad, "is disabled and told nothing.") }
-        if lane?.isPaused == true { return (.bad, "is stopped and told nothing.") }
+        if isDisabled { return (.bad, "\(name) is disabled and receives no events.") }
+        if lane?.isPaused == true { return (.bad, "Deliveries to \(name) are paused.") }
         let isHeld = lane.map { $0.circuit != .closed } ?? false
         if delivery.state == .failing {
-            return (.careful, isHeld ? "is told again as soon as it answers." : "is told again.")
+            let time = isHeld ? "is retried when it recovers" : "will be retried"
+            return (.careful, "Delivery to \(name) \(time).")
         }
-        return isHeld ? (.careful, "takes no events now; it is told when it does.") : nil
+        return isHeld
+            ? (.careful, "\(name) is unavailable. Delivery continues when it recovers.") : nil
     }
 }

@@ -1,13 +1,12 @@
 import Poller
 import PollerWire
 
-/// What became of the payment itself.
+/// The changes of the payment itself.
 extension Timeline {
-    /// Events as entries; what one look has shown stands together, behind what it means for the money.
+    /// The events as entries.
     ///
-    /// That nothing more is looked at is said once, of the last one: after each of those before it came
-    /// another.
-    var ofEvents: [TimelineEntry] {
+    /// Technical events of one poll are details of its payment event. Only the last event says that polling has stopped.
+    var eventEntries: [TimelineEntry] {
         var entries: [TimelineEntry] = []
         var charge = Poller.ChargeProgress.none
         var before: Poller.Event?
@@ -21,9 +20,9 @@ extension Timeline {
                 entries[entries.endIndex - 1].text += " \(end)"
                 if isBlind(event) { entries[entries.endIndex - 1].tone = Open(.bad) }
             }
-            if let told = Self.entry(of: event, after: charge) {
-                // In front of what it has changed, which stays the last.
-                entries.insert(told, at: max(entries.endIndex - 1, 0))
+            if let change = Self.entry(of: event, after: charge) {
+                // Before the payment event that it caused.
+                entries.insert(change, at: max(entries.endIndex - 1, 0))
             }
             charge = event.progress
             before = event
@@ -31,47 +30,47 @@ extension Timeline {
         return entries
     }
 
-    /// What the end of a watch means for what may come; nil where that is said, or the money is gone.
+    /// A sentence about the closed watch; `nil` when the event says it, or the money is gone.
     private func ending(_ event: Poller.Event) -> String? {
         guard let closed = event.closed, closed == watch.closed, !event.type.hasPrefix("watch.")
         else { return nil }
         switch event.payment?.state {
         case .disputed, .reversed, .refunded: return nil
         case .paid, .partiallyPaid, .partiallyRefunded:
-            // Stripe tells of both by itself, by its events.
-            let isTold = closed == .settled && watch.watch.key.kind.isOfPayments
-            return isTold
-                ? "It is not polled any more; refunds and disputes are still told."
-                : StoryWords.sentence(closed)
-        default: return StoryWords.sentence(closed, status: event.status, error: error(at: event))
+            // Stripe reports both with events.
+            let isReported = closed == .settled && watch.watch.key.kind.isOfPayments
+            return isReported
+                ? "Polling has stopped. Refunds and disputes are still reported."
+                : TimelineText.sentence(closed)
+        default: return TimelineText.sentence(closed, status: event.status, error: error(at: event))
         }
     }
 
-    /// Why the look that made an event came to nothing; nil where that is not known any more.
+    /// The error of the poll that produced an event; `nil` when a later poll replaced it.
     private func error(at event: Poller.Event) -> String? {
         event.seq == events.last?.seq && event.closed == watch.closed ? watch.lastError : nil
     }
 
-    /// Whether an event ends a watch without an answer.
+    /// Whether an event closed the watch while the payment state was unknown.
     private func isBlind(_ event: Poller.Event) -> Bool {
-        event.closed.map { StoryWords.isBlind($0, event.status, error(at: event)) } ?? false
+        event.closed.map { TimelineText.isBlind($0, event.status, error(at: event)) } ?? false
     }
 
     private func entry(of event: Poller.Event) -> TimelineEntry {
         let end = event.type.hasPrefix("watch.") ? event.closed : nil
-        let isSeen = !event.type.hasPrefix("watch.") && !event.type.hasPrefix("order.")
+        let isObserved = !event.type.hasPrefix("watch.") && !event.type.hasPrefix("order.")
         return TimelineEntry(
             event.polledAt,
             .change,
             isBlind(event) && end != nil ? .bad : event.tone,
-            end.map { StoryWords.sentence($0, status: event.status, error: error(at: event)) }
+            end.map { TimelineText.sentence($0, status: event.status, error: error(at: event)) }
                 ?? event.sentence,
-            // What it tells of may have been before: this is when somebody looked.
-            detail: (isSeen ? "seen then, " : "") + "\(event.type), event \(event.seq)"
+            // The change itself may be older than the poll.
+            detail: (isObserved ? "time of the poll, " : "") + "\(event.type), event \(event.seq)"
         )
     }
 
-    /// What became of a charge with an event; nil when nothing did.
+    /// The change of the charge with an event; `nil` when it did not change.
     private static func entry(
         of event: Poller.Event,
         after before: Poller.ChargeProgress
@@ -83,16 +82,16 @@ extension Timeline {
         case .none: return nil
         case .doubtful:
             tone = .careful
-            text = "A charge was asked for and may or may not have been made; it is looked for."
+            text = "A charge was requested. Its outcome is unknown and is being checked."
         case .pending:
             tone = .info
-            text = "The charge has been made; the bank has not answered yet."
+            text = "The charge was created. The bank has not answered yet."
         case .succeeded:
             tone = .good
-            text = "The charge has succeeded."
+            text = "The charge succeeded."
         case .failed:
             tone = .bad
-            text = "The charge has failed."
+            text = "The charge failed."
         }
         return TimelineEntry(
             event.polledAt,
@@ -105,28 +104,27 @@ extension Timeline {
 }
 
 extension Poller.Event {
-    /// Whether it tells of the upstream's own word rather than of what it means.
+    /// Whether the event reports an upstream status rather than a payment state.
     fileprivate var isTechnical: Bool {
         !["payment.", "refund.", "order.", "next_step.", "watch.", "mandate."].contains {
             type.hasPrefix($0)
         }
     }
 
-    /// The event in a word, as what somebody was told of.
-    var word: String {
+    /// The label of the event in deliveries.
+    var label: String {
         if type.hasPrefix("payment.") || (previousStatus == nil && isTechnical),
             let payment
         {
-            return StoryWords.told(payment.state).word
+            return TimelineText.label(payment.state).label
         }
-        if type.hasPrefix("refund.") { return StoryWords.plain(type.replacing(".", with: " ")) }
+        if type.hasPrefix("refund.") { return TimelineText.plain(type.replacing(".", with: " ")) }
         if type == "next_step.changed" { return "Next step" }
-        if type.hasPrefix("watch.") { return StoryWords.plain(String(type.dropFirst(6))) }
-        if type.hasPrefix("order.") { return StoryWords.plain(String(type.dropFirst(6))) }
-        return StoryWords.plain(isTechnical ? status?.description ?? type : type)
+        if type.hasPrefix("watch.") { return TimelineText.plain(String(type.dropFirst(6))) }
+        if type.hasPrefix("order.") { return TimelineText.plain(String(type.dropFirst(6))) }
+        return TimelineText.plain(isTechnical ? status?.description ?? type : type)
     }
 
-    /// How it is to be taken.
     fileprivate var tone: Timeline.Tone? {
         if type.hasPrefix("payment."), let payment { return payment.state.tone }
         if type == "refund.failed" { return .bad }
@@ -137,35 +135,34 @@ extension Poller.Event {
     }
 
     fileprivate var sentence: String {
-        if type.hasPrefix("payment."), let payment { return StoryWords.sentence(payment) }
+        if type.hasPrefix("payment."), let payment { return TimelineText.sentence(payment) }
         if type.hasPrefix("refund."), let payment, let refund = payment.refund {
-            return StoryWords.sentence(refund, payment.currency)
+            return TimelineText.sentence(refund, payment.currency)
         }
-        if type == "next_step.changed" { return StoryWords.sentence(nextStep) }
+        if type == "next_step.changed" { return TimelineText.sentence(nextStep) }
         if type == "mandate.notification" { return "A debit was announced to the customer." }
         if type.hasPrefix("order.") {
-            return StoryWords.sentence(StoryWords.plain(type.replacing(".", with: " ")))
+            return TimelineText.sentence(TimelineText.plain(type.replacing(".", with: " ")))
         }
-        let status = StoryWords.plain(status?.description ?? "nothing that is known")
+        let status = TimelineText.plain(status?.description ?? "unknown")
         guard let previousStatus else {
-            if let payment { return StoryWords.sentence(payment) }
-            return "Seen at the upstream for the first time: \(status)."
+            if let payment { return TimelineText.sentence(payment) }
+            return "First poll: the upstream status is \(status)."
         }
-        if type.hasPrefix("charge.") { return "The upstream says of the charge: \(status)." }
-        // What every charge does to a source is no news.
+        if type.hasPrefix("charge.") { return "The upstream status of the charge is \(status)." }
+        // Every charge consumes its source.
         if self.status?.description == "consumed", payment != nil {
-            return "The source is used up, as by every charge."
+            return "The source was consumed by the charge."
         }
         guard previousStatus != self.status else {
-            return "The upstream still says \(status), and something beside it has changed."
+            return "The upstream status is still \(status). Other fields have changed."
         }
-        let before = StoryWords.plain(previousStatus.description)
-        return "The upstream says \(status); before it was \(before)."
+        let before = TimelineText.plain(previousStatus.description)
+        return "The upstream status changed from \(before) to \(status)."
     }
 }
 
 extension PaymentState {
-    /// How it is to be taken.
     fileprivate var tone: Timeline.Tone? {
         switch self {
         case .awaitingCustomer: nil
@@ -179,7 +176,7 @@ extension PaymentState {
 }
 
 extension TimelineEntry {
-    /// Adds what the same look has shown.
+    /// Adds another event of the same poll.
     fileprivate mutating func add(_ event: Poller.Event) {
         detail = [detail, "\(event.type), event \(event.seq)"].compactMap(\.self)
             .joined(separator: " · ")

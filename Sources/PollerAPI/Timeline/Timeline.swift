@@ -1,32 +1,30 @@
 import Poller
 import PollerWire
 
-/// Everything that is known of a payment, in the order in which it was, as a person reads it.
+/// The history of a payment in chronological order, in English sentences.
 ///
-/// *Why here*: what became of a payment is in five places, its record, its events, the attempts of its
-/// deliveries, the notes beside it, and the orders behind its charges. Who looks for one payment at
-/// night should not have to know them, and console, command line and a shop's own page should not tell
-/// it in words of their own each.
+/// *Why here*: the history is stored in five places: the watch, its events, the delivery attempts, the notes
+/// and the orders of its charges. The server combines them, so that the console, the command line and a shop's
+/// own page show the same text.
 ///
-/// *Bounds*: 100 events, 50 notes, 20 attempts a delivery; what is older is gone, and the first entry
-/// says so. Nothing is stored for it except the notes (``WatchNote``).
+/// *Bounds*: 100 events, 50 notes and 20 attempts per delivery. When older events are missing, an entry says
+/// so. Only the notes (``WatchNote``) are stored for the timeline.
 struct Timeline {
     typealias Tone = TimelineEntry.Tone
 
-    /// A delivery with what was tried.
-    struct Told {
+    /// A recipient with its delivery and attempts.
+    struct Recipient {
         let delivery: DeliverySnapshot
         let attempts: [AttemptRecord]
-        /// What people call who is told.
+        /// The endpoint's name, or its URL without scheme and query.
         let name: String
-        /// Whether it is a person, by mail.
+        /// Whether the recipient is an email address.
         let isMail: Bool
-        /// Whether it is told nothing before somebody enables it.
+        /// Whether the endpoint is disabled.
         let isDisabled: Bool
-        /// How it takes what it is sent; nil where nothing waits for it.
+        /// The endpoint's lane; `nil` when no delivery is pending.
         let lane: LaneReport?
 
-        /// Puts together what is known of a delivery.
         init(
             _ delivery: DeliverySnapshot,
             _ attempts: [AttemptRecord],
@@ -38,23 +36,25 @@ struct Timeline {
             self.lane = lane
             isDisabled = receiver.isDisabled
             isMail = receiver.url.scheme == "mailto"
-            name = receiver.name ?? StoryWords.place(receiver.url)
+            name = receiver.name ?? TimelineText.place(receiver.url)
         }
     }
 
     let watch: WatchSnapshot
     let events: [Poller.Event]
     let notes: [KeptNote]
-    /// Empty for whoever may not see deliveries.
-    let told: [Told]
-    /// What the reader may see.
+    /// Empty when the caller may not read deliveries.
+    let recipients: [Recipient]
+    /// The accounts that the caller may read.
     let accounts: AccountSet
 
-    /// The story; what was at one time stands in the order in which it follows from each other.
+    /// All entries in chronological order.
+    ///
+    /// Entries with equal times are in order of cause and effect.
     var entries: [TimelineEntry] {
         let all =
-            beginning + ofNotes(.hint) + ofEvents + ofNotes(.visit, .deed) + failure
-            + told.flatMap(entries)
+            beginning + noteEntries(.hint) + eventEntries + noteEntries(.visit, .deed) + failure
+            + recipients.flatMap(entries)
         let past = all.enumerated().sorted { left, right in
             (left.element.at.ms, left.offset) < (right.element.at.ms, right.offset)
         }.map(\.element)
@@ -62,11 +62,10 @@ struct Timeline {
         return past + ahead(behind: last).sorted { $0.at.ms < $1.at.ms }
     }
 
-    /// The shop's own request, always the first; and that a watch which had ended is followed again.
+    /// The creation of the watch, missing older events, and the last reopening.
     private var beginning: [TimelineEntry] {
         let watch = watch.watch
-        // Of a watch that is followed again only the new beginning is known: the first was before its
-        // first event.
+        // A reopened watch stores only the time of its reopening. It was created before its first event.
         let isAgain = watch.run > 1
         let began = isAgain ? min(watch.createdAt, events.first?.polledAt ?? watch.createdAt) : nil
         var entries = [
@@ -74,8 +73,8 @@ struct Timeline {
                 began ?? watch.createdAt,
                 .created,
                 .quiet,
-                "The shop asked for this payment to be watched.",
-                detail: "policy \(watch.policy.name)" + (isAgain ? ", then or before" : "")
+                "The shop started watching this payment.",
+                detail: "policy \(watch.policy.name)" + (isAgain ? ", at this time or earlier" : "")
             )
         ]
         if let first = events.first, first.seq > 1 {
@@ -84,7 +83,7 @@ struct Timeline {
                     first.polledAt,
                     .look,
                     .quiet,
-                    "What was before is not kept any more.",
+                    "Older events are no longer stored.",
                     detail: "the newest \(events.count) of \(watch.seq) events"
                 )
             )
@@ -96,19 +95,19 @@ struct Timeline {
                     .created,
                     .quiet,
                     watch.reopenedSeq == nil
-                        ? "It was asked for to be watched again."
-                        : "It is followed again, because the upstream told of something.",
-                    detail: "for the \(watch.run). time"
+                        ? "A new request reopened the watch."
+                        : "An upstream event reopened the watch.",
+                    detail: "run \(watch.run)"
                 )
             )
         }
         return entries
     }
 
-    /// Between a hint and the note of it, or the look it has caused.
+    /// The longest time between a hint, its note and the poll it triggers.
     private static let hintSpan = Duration.seconds(5)
 
-    /// Whether a note tells why something was done at an instant.
+    /// Whether a hint was noted close to an instant.
     private func isHinted(_ instant: Timestamp) -> Bool {
         notes.contains { kept in
             kept.note.kind == .hint && kept.at <= instant + Self.hintSpan
@@ -116,15 +115,15 @@ struct Timeline {
         }
     }
 
-    /// When a hint came: it is noted once the look it asks for may be over, and stands before that.
-    private func came(_ hint: KeptNote) -> Timestamp {
-        let seen = events.first { event in
+    /// The time of a hint, placed before the poll it triggered: the note may be written after that poll.
+    private func arrival(of hint: KeptNote) -> Timestamp {
+        let polled = events.first { event in
             event.polledAt <= hint.at && hint.at <= event.polledAt + Self.hintSpan
         }
-        return seen?.polledAt ?? hint.at
+        return polled?.polledAt ?? hint.at
     }
 
-    /// Why the last look came to nothing.
+    /// The error of the last poll.
     private var failure: [TimelineEntry] {
         guard let error = watch.lastError, let at = watch.watch.state.lastPolledAt else {
             return []
@@ -134,34 +133,34 @@ struct Timeline {
                 at,
                 .look,
                 watch.closed == .dead ? .bad : .careful,
-                "The last look failed: \(StoryWords.sentence(error))",
-                detail: "\(watch.watch.state.attempts) looks in all"
+                "The last poll failed: \(TimelineText.sentence(error))",
+                detail: "\(watch.watch.state.attempts) polls in total"
             )
         ]
     }
 
-    private func ofNotes(_ kinds: WatchNote.Kind...) -> [TimelineEntry] {
+    private func noteEntries(_ kinds: WatchNote.Kind...) -> [TimelineEntry] {
         notes.filter { kinds.contains($0.note.kind) }.map { kept in
             let note = kept.note
             switch note.kind {
             case .hint:
                 return TimelineEntry(
-                    came(kept),
+                    arrival(of: kept),
                     .hint,
                     .quiet,
-                    "The upstream told of “\(note.what)”, so it was looked at.",
+                    "The upstream event “\(note.what)” triggered a poll.",
                     detail: note.by == WatchNote.webhook
-                        ? "by a webhook" : "found in its list of events"
+                        ? "received by webhook" : "found in the upstream's event list"
                 )
             case .visit:
-                return TimelineEntry(kept.at, .visit, .quiet, StoryWords.visit(note.what))
+                return TimelineEntry(kept.at, .visit, .quiet, TimelineText.visit(note.what))
             case .deed:
                 let by = name(of: note)
                 var entry = TimelineEntry(
                     kept.at,
                     .deed,
                     .info,
-                    "\(by) \(StoryWords.deed(note.what))."
+                    "\(by) \(TimelineText.action(note.what))."
                 )
                 entry.by = by
                 return entry
@@ -169,15 +168,14 @@ struct Timeline {
         }
     }
 
-    /// Who may see some accounts only is told no name of a key that may see others.
+    /// The name of the caller, hidden when its key covers accounts that the reader may not access.
     private func name(of note: WatchNote) -> String {
-        guard let name = note.by else { return "Somebody" }
+        guard let name = note.by else { return "An unknown caller" }
         return accounts.isAll || note.isOfAccount ? name : AuditActor.somebodyElse.name
     }
 }
 
 extension TimelineEntry {
-    /// An entry with what every one has.
     init(
         _ at: Timestamp,
         _ kind: Kind,

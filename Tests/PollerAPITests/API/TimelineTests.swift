@@ -5,22 +5,28 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("the story of a payment")
+@Suite("Timeline of a payment")
 struct TimelineTests {
     private let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
 
-    /// What is told of notes to somebody who may see some accounts.
-    private func told(_ notes: [WatchNote], to accounts: AccountSet) async throws -> [String] {
+    /// The sentences of the notes for a reader with access to these accounts.
+    private func actions(_ notes: [WatchNote], to accounts: AccountSet) async throws -> [String] {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         _ = try await store.enqueue([try NewWatch(key: key)])
         for note in notes { try await store.note(note, of: key) }
         let watch: WatchSnapshot = try #require(try await store.snapshot(of: key))
         let kept = try await store.notes(of: key)
-        let story = Timeline(watch: watch, events: [], notes: kept, told: [], accounts: accounts)
+        let story = Timeline(
+            watch: watch,
+            events: [],
+            notes: kept,
+            recipients: [],
+            accounts: accounts
+        )
         return story.entries.filter { $0.kind.known == .deed }.map(\.text)
     }
 
-    @Test("who may see one account is told no name of a key of others")
+    @Test("a reader of one account does not see the names of other accounts' keys")
     func names() async throws {
         let actors = [
             AuditActor(name: "everywhere"),
@@ -29,21 +35,21 @@ struct TimelineTests {
         ]
         let notes = actors.map { WatchNote(deed: "pollWatch", by: $0, of: key) }
         #expect(
-            try await told(notes, to: .some([.main])) == [
-                "another key asked for a look.", "another key asked for a look.",
-                "ours asked for a look.",
+            try await actions(notes, to: .some([.main])) == [
+                "another key requested a poll.", "another key requested a poll.",
+                "ours requested a poll.",
             ]
         )
         #expect(
-            try await told(notes, to: .all) == [
-                "everywhere asked for a look.", "two asked for a look.", "ours asked for a look.",
+            try await actions(notes, to: .all) == [
+                "everywhere requested a poll.", "two requested a poll.", "ours requested a poll.",
             ]
         )
     }
 
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(ms: seconds * 1000) }
 
-    /// What one look of a watch that is closed has seen of the money.
+    /// An event with this payment state of a closed watch.
     private func event(_ seq: Int, at seconds: Int64, _ state: PaymentState) -> Poller.Event {
         let watch = Watch(
             key: key,
@@ -63,7 +69,7 @@ struct TimelineTests {
         )
     }
 
-    /// The story of a watch that was followed again after a minute.
+    /// The sentences of a watch that was reopened after a minute.
     private func story(_ events: [Poller.Event], notes: [KeptNote] = []) -> [String] {
         let watch = Watch(
             key: key,
@@ -79,29 +85,29 @@ struct TimelineTests {
             watch: snapshot,
             events: events,
             notes: notes,
-            told: [],
+            recipients: [],
             accounts: .all
         )
         return story.entries.map(\.text)
     }
 
-    @Test("the story begins with the shop, and says once that nothing more is looked at")
+    @Test("the timeline begins with the shop and says once that polling has stopped")
     func followedAgain() {
         let events = [event(1, at: 10, .paid), event(2, at: 61, .partiallyRefunded)]
         let told = story(events)
         #expect(
             told == [
-                "The shop asked for this payment to be watched.", "The money has arrived.",
-                "It is followed again, because the upstream told of something.",
-                "A part of the money has gone back to the customer. "
-                    + "It is not polled any more; refunds and disputes are still told.",
+                "The shop started watching this payment.", "The money has arrived.",
+                "An upstream event reopened the watch.",
+                "Part of the payment was refunded to the customer. "
+                    + "Polling has stopped. Refunds and disputes are still reported.",
             ]
         )
         let disputed = story([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
-        #expect(disputed.last == "The customer disputes the payment at the bank.")
+        #expect(disputed.last == "The customer disputed the payment with their bank.")
     }
 
-    @Test("what the upstream has told stands before what it has caused")
+    @Test("a hint is listed before the change it triggered")
     func causes() {
         let hint = KeptNote(
             at: Timestamp(ms: 61_500),
@@ -110,14 +116,14 @@ struct TimelineTests {
         let told = story([event(1, at: 10, .paid), event(2, at: 61, .refunded)], notes: [hint])
         #expect(
             told == [
-                "The shop asked for this payment to be watched.", "The money has arrived.",
-                "The upstream told of “charge.refunded”, so it was looked at.",
-                "The money has gone back to the customer.",
+                "The shop started watching this payment.", "The money has arrived.",
+                "The upstream event “charge.refunded” triggered a poll.",
+                "The payment was refunded to the customer.",
             ]
         )
     }
 
-    /// The story of a watch whose deadline has passed.
+    /// The last change of a watch whose deadline has passed.
     private func expired(status: String?, error: String?) throws -> TimelineEntry {
         let status = status.map { SourceStatus(unchecked: $0) }
         let watch = Watch(
@@ -140,13 +146,13 @@ struct TimelineTests {
             watch: snapshot,
             events: [event],
             notes: [],
-            told: [],
+            recipients: [],
             accounts: .all
         )
         return try #require(story.entries.last { $0.kind.known == .change })
     }
 
-    @Test("that nobody has paid is said only of what could be seen")
+    @Test("only an answered poll says that the customer did not pay")
     func blind() throws {
         let refused = try expired(
             status: nil,
@@ -154,20 +160,20 @@ struct TimelineTests {
         )
         #expect(
             refused.text.hasPrefix(
-                "We could not find out whether it was paid: every look was refused "
+                "We could not find out whether it was paid: every poll was refused "
                     + "(no such permission (403))."
             ),
             "\(refused.text)"
         )
         #expect(refused.tone?.known == .bad)
         let late = try expired(status: "pending", error: "timeout")
-        #expect(late.text.contains("whether it was paid: the last look failed (timeout)."))
+        #expect(late.text.contains("whether it was paid: the last poll failed (timeout)."))
         let seen = try expired(status: "pending", error: nil)
-        #expect(seen.text.contains("Nobody has paid in time"), "\(seen.text)")
+        #expect(seen.text.contains("The customer did not pay in time"), "\(seen.text)")
         #expect(seen.tone?.known != .bad)
     }
 
-    @Test("who is still to be told and is held up stands at the end")
+    @Test("delayed deliveries are listed at the end")
     func ahead() throws {
         let endpoint = EndpointID(account: .main, url: "https://shop.example/hook")
         let url = try NotifyURL("https://shop.example/hook")
@@ -178,7 +184,7 @@ struct TimelineTests {
                 watch: key,
                 state: DeliveryState()
             )
-            let told = Timeline.Told(
+            let recipient = Timeline.Recipient(
                 DeliverySnapshot(
                     id: DeliveryID(
                         partition: 0,
@@ -204,16 +210,16 @@ struct TimelineTests {
                 watch: snapshot,
                 events: [],
                 notes: [],
-                told: [told],
+                recipients: [recipient],
                 accounts: .all
             ).entries.last { $0.kind.known == .ahead }
         }
         let waits = DeliverySnapshot.Place.waiting(due: at(10))
         let held = try #require(try last(waits, isDisabled: true))
-        #expect(held.text == "Shop is disabled and told nothing.")
+        #expect(held.text == "Shop is disabled and receives no events.")
         #expect(held.endpoint == endpoint.description)
-        #expect(try last(waits, isDisabled: false) == nil, "what goes its way needs no word")
-        #expect(try last(.resting, isDisabled: true) == nil, "nothing is left to tell")
+        #expect(try last(waits, isDisabled: false) == nil, "a delivery on schedule has no entry")
+        #expect(try last(.resting, isDisabled: true) == nil, "no event is pending")
     }
 
     @Test("a delivery has its event, and the payment state as of that event")
@@ -225,7 +231,7 @@ struct TimelineTests {
         let attempts = events.map {
             AttemptRecord(at: $0.polledAt, event: $0, number: 1, result: .delivered)
         }
-        let told = Timeline.Told(
+        let recipient = Timeline.Recipient(
             DeliverySnapshot(
                 id: DeliveryID(partition: 0, item: Delivery.id(endpoint: endpoint, watch: key)),
                 delivery: delivery,
@@ -253,7 +259,7 @@ struct TimelineTests {
             watch: snapshot,
             events: events,
             notes: [],
-            told: [told],
+            recipients: [recipient],
             accounts: .all
         )
         let deliveries = story.entries.filter { $0.kind.known == .delivery }
@@ -262,18 +268,18 @@ struct TimelineTests {
         #expect(story.entries.filter { $0.kind.known != .delivery }.allSatisfy { $0.seq == nil })
     }
 
-    @Test("a note of a later release is passed over")
+    @Test("a note of a later release is ignored")
     func strangers() {
         #expect(WatchNote(json: #"{"kind":"seance","what":"x"}"#) == nil)
         let note = WatchNote(.hint, "a.b", by: WatchNote.list)
         #expect(WatchNote(json: note.json) == note)
     }
 
-    @Test("words make sentences, and commands stay commands")
+    @Test("sentences start with a capital letter, except commands")
     func sentences() {
-        #expect(StoryWords.sentence("no answer") == "No answer.")
-        #expect(StoryWords.sentence("Done!") == "Done!")
-        #expect(StoryWords.sentence("pollerctl lane resume x") == "pollerctl lane resume x.")
-        #expect(StoryWords.sentence("") == "")
+        #expect(TimelineText.sentence("no answer") == "No answer.")
+        #expect(TimelineText.sentence("Done!") == "Done!")
+        #expect(TimelineText.sentence("pollerctl lane resume x") == "pollerctl lane resume x.")
+        #expect(TimelineText.sentence("") == "")
     }
 }
