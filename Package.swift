@@ -29,7 +29,6 @@ let httpClient = Other.product(name: "AsyncHTTPClient", package: "async-http-cli
 let hummingbird = Other.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Other.product(name: "HummingbirdCore", package: "hummingbird")
 let arguments = Other.product(name: "ArgumentParser", package: "swift-argument-parser")
-let jwtKit = Other.product(name: "JWTKit", package: "jwt-kit")
 let mustache = Other.product(name: "Mustache", package: "swift-mustache")
 let tracing = Other.product(name: "Tracing", package: "swift-distributed-tracing")
 let deque = Other.product(name: "DequeModule", package: "swift-collections")
@@ -62,7 +61,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
@@ -183,7 +181,6 @@ let package = Package(
                 "SafeNumbers",
                 "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", nioCore, nioPosix,
                 nioHTTP1, nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore,
-                jwtKit,
                 deque,
             ],
             swiftSettings: settings

@@ -126,6 +126,53 @@ struct StreamTokensTests {
         }
     }
 
+    @Test("is refused when it is truncated or spelled in another way")
+    func spelling() async throws {
+        let tokens = await Bench().tokens()
+        let text = try await tokens.issue(StreamGrant(), lifetime: .seconds(60)).reveal
+        #expect(await tokens.principal(streamToken: text) != nil)
+        for length in 0..<text.count {
+            #expect(await tokens.principal(streamToken: String(text.prefix(length))) == nil)
+        }
+        // 32 bytes leave 4 bits of the last of 43 characters without use: A, B, C and D spell the same byte.
+        let end = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let last = try #require(text.last.flatMap(end.firstIndex))
+        for other in [last ^ 1, last ^ 2, last ^ 3] {
+            let text = text.dropLast() + String(end[other])
+            #expect(await tokens.principal(streamToken: String(text)) == nil)
+        }
+        for ending in ["=", ".", "A", "\n", ".e30"] {
+            #expect(await tokens.principal(streamToken: text + ending) == nil)
+        }
+        #expect(await tokens.principal(streamToken: " " + text) == nil)
+    }
+
+    /// *Source*: RFC 7515 appendix A.1.
+    @Test("the signature is that of the example of RFC 7515")
+    func exampleOfTheStandard() throws {
+        let key = SymmetricKey(
+            data: try #require(
+                Base64URL.decode(
+                    "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
+                )
+            )
+        )
+        let header = "{\"typ\":\"JWT\",\r\n \"alg\":\"HS256\"}"
+        let payload =
+            "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
+        let text =
+            "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9"
+            + ".eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
+            + ".dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+        #expect(SignedToken(header: header, payload: payload, key: key).text == text)
+        let token = try #require(SignedToken(text))
+        #expect(token.isSigned(with: key))
+        #expect(!token.isSigned(with: SymmetricKey(data: Array("another key".utf8))))
+        #expect(token.header == Array(header.utf8) && token.payload == Array(payload.utf8))
+        let forged = SignedToken(header: header, payload: "{}", key: SymmetricKey(size: .bits256))
+        #expect(try !#require(SignedToken(forged.text)).isSigned(with: key))
+    }
+
     private static func claims(_ changes: [String: Any] = [:]) -> String {
         let claims: [String: Any] = [
             "iss": "poller", "aud": "poller.stream", "jti": "1", "iat": 1_795_165_200,

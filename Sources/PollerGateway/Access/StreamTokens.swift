@@ -1,8 +1,7 @@
 import Crypto
-import Foundation
 import JSONText
-import JWTKit
 package import Poller
+import SafeNumbers
 
 /// Short-lived tokens as JWTs with HS256, made and checked with one secret of the cluster.
 ///
@@ -22,9 +21,9 @@ package import Poller
 package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     /// A token of a grant of the greatest size; longer texts are not looked at.
     private static let textMax = 12_288
-    private static let keyName = "s1"
     /// The one header that is accepted, and the bounds within which it is read: the text is a client's.
-    private static let ourHeader = ["alg": "HS256", "kid": keyName, "typ": "JWT"]
+    private static let ourHeader = ["alg": "HS256", "kid": "s1", "typ": "JWT"]
+    private static let headerText = #"{"alg":"HS256","kid":"s1","typ":"JWT"}"#
     private static let headerLimits = JSONLimits(depthMax: 2, valuesMax: 4, membersMax: 3)
     private static let issuer = "poller"
     private static let audience = "poller.stream"
@@ -36,24 +35,6 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     package init(roots: RootRing, wallClock: @escaping @Sendable () -> Timestamp) {
         keys = RootKeys("poller stream token", from: roots, span: StreamGrant.lifetimeMax)
         self.wallClock = wallClock
-    }
-
-    private static func collection(_ key: SymmetricKey) async -> JWTKeyCollection {
-        await JWTKeyCollection().add(
-            hmac: HMACKey(key: key),
-            digestAlgorithm: .sha256,
-            kid: JWKIdentifier(string: keyName)
-        )
-    }
-
-    /// What a token says that one of our roots has signed.
-    private func claims(of text: String) async -> Claims? {
-        for key in keys.accepted {
-            // Why it failed is of no use to an honest client and of some to the other kind.
-            let claims = try? await Self.collection(key).verify(text, as: Claims.self)
-            if let claims { return claims }
-        }
-        return nil
     }
 
     package func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken {
@@ -73,14 +54,15 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
             typs: grant.types,
             view: grant.view.rawValue
         )
-        let text = try await Self.collection(keys.making)
-            .sign(claims, kid: JWKIdentifier(string: Self.keyName))
-        return StreamToken(reveal: text, expiresAt: Timestamp(ms: claims.exp * 1000))
+        let token = SignedToken(header: Self.headerText, payload: claims.text, key: keys.making)
+        return StreamToken(reveal: token.text, expiresAt: Timestamp(ms: claims.exp * 1000))
     }
 
     package func principal(streamToken text: String) async -> Principal? {
-        guard text.utf8.count <= Self.textMax, Self.hasOurHeader(text),
-            let claims = await claims(of: text)
+        // The reason of a refusal would help an attacker, and an honest client cannot use it.
+        guard text.utf8.count <= Self.textMax, let token = SignedToken(text),
+            Self.isOurs(header: token.header), keys.accepted.contains(where: token.isSigned(with:)),
+            let claims = Claims(token.payload)
         else { return nil }
         let now = wallClock().ms
         guard claims.iss == Self.issuer, claims.aud == Self.audience,
@@ -107,20 +89,15 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         )
     }
 
-    private static func hasOurHeader(_ text: String) -> Bool {
-        guard let end = text.firstIndex(of: "."), let bytes = Base64URL.decode(text[..<end]),
-            // Only whether it is one matters here.
-            let header = try? RawJSON(checking: bytes, limits: headerLimits),
+    private static func isOurs(header bytes: [UInt8]) -> Bool {
+        guard let header = try? RawJSON(checking: bytes, limits: headerLimits),
             header.members?.count == ourHeader.count
         else { return false }
         return ourHeader.allSatisfy { header.member($0.key)?.string == $0.value }
     }
 
-    /// What a token says; times in seconds since the epoch, as RFC 7519 §2 counts.
-    ///
-    /// It stands here and not in the dictionary of the wire because nobody but this file reads it, and
-    /// JWTKit does the encoding.
-    private struct Claims: JWTPayload {
+    /// The claims of a token; times in seconds since the epoch (RFC 7519 §2).
+    fileprivate struct Claims {
         let iss: String
         let aud: String
         let jti: String
@@ -131,12 +108,56 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         let srcs: [String]?
         let typs: [String]?
         let view: String
+    }
+}
 
-        /// The times are checked by our own clock, once the signature is known to be good.
-        func verify(using algorithm: some JWTAlgorithm) async throws {
-            let range = (0 as Int64)...(1 << 40)
-            guard [iat, nbf, exp].allSatisfy(range.contains), jti.utf8.count <= 64 else {
-                throw JWTError.malformedToken(reason: "claims out of range")
+extension StreamTokens.Claims {
+    /// Bounds the times, so that milliseconds and differences of them fit `Int64`.
+    private static let times = (0 as Int64)...(1 << 40)
+
+    /// Reads the payload of a token whose signature is right; `nil` when a claim is missing, of another type or
+    /// out of range.
+    init?(_ payload: [UInt8]) {
+        guard let json = RawJSON(payload), let iss = json.member("iss")?.string,
+            let aud = json.member("aud")?.string, let jti = json.member("jti")?.string,
+            jti.utf8.count <= 64, let iat = Self.time(json, "iat"),
+            let nbf = Self.time(json, "nbf"), let exp = Self.time(json, "exp"),
+            let acct = json.member("acct")?.string, let view = json.member("view")?.string,
+            let srcs = Self.names(json, "srcs"), let typs = Self.names(json, "typs")
+        else { return nil }
+        (self.iss, self.aud, self.jti) = (iss, aud, jti)
+        (self.iat, self.nbf, self.exp) = (iat, nbf, exp)
+        (self.acct, self.srcs, self.typs, self.view) = (acct, srcs, typs, view)
+    }
+
+    private static func time(_ json: RawJSON, _ name: String) -> Int64? {
+        json.member(name)?.number.flatMap { Int64(safe: $0) }
+            .flatMap { times.contains($0) ? $0 : nil }
+    }
+
+    /// The texts of an optional array: `.some(nil)` without the member, `nil` when it holds anything else.
+    private static func names(_ json: RawJSON, _ name: String) -> [String]?? {
+        guard let value = json.member(name) else { return .some(nil) }
+        guard let elements = value.elements else { return nil }
+        let texts = elements.compactMap(\.string)
+        return texts.count == elements.count ? texts : nil
+    }
+
+    /// The payload of a token, as JSON.
+    var text: String {
+        JSONWriter.text { json in
+            json.object { json in
+                json.field("iss", iss)
+                json.field("aud", aud)
+                json.field("jti", jti)
+                json.field("iat", Int(clamping: iat))
+                json.field("nbf", Int(clamping: nbf))
+                json.field("exp", Int(clamping: exp))
+                json.field("acct", acct)
+                for case (let name, let texts?) in [("srcs", srcs), ("typs", typs)] {
+                    json.array(name) { json in for text in texts { json.value(text) } }
+                }
+                json.field("view", view)
             }
         }
     }
