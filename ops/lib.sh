@@ -227,7 +227,7 @@ swift_build() {
     fi
     require_swift
     require_packages build
-    if [ -d .build ]; then
+    if [ -d .build/checkouts ]; then
         step "Building"
     else
         step "Building (the first time takes 5 to 25 minutes on two cores, then seconds)"

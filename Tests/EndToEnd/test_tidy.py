@@ -5,6 +5,7 @@ the tree with a change that breaks it: no rule passes because it sees nothing.
 """
 
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -14,15 +15,21 @@ from house import code, documents, traps  # noqa: F401  (they enter their rules)
 TREE = read_tree()
 
 
+@cache
+def findings(name: str) -> frozenset[str]:
+    """What a rule finds in the tree as it is."""
+    [rule] = [each for each in RULES if each.name == name]
+    return frozenset(rule.find(TREE))
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_the_house_keeps(rule: Rule):
-    assert not list(rule.find(TREE))
+    assert not findings(rule.name)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_breach_is_noticed(rule: Rule):
-    before = set(rule.find(TREE))
-    assert set(rule.find(TREE | rule.breach)) - before
+    assert set(rule.find(TREE | rule.breach)) - findings(rule.name)
 
 
 @pytest.mark.parametrize(

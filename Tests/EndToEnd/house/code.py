@@ -130,9 +130,12 @@ def nothing_is_put_off_in_a_comment(tree: Tree):
 @rule({"Sources/Poller/Poller.docc/Breach.md": "See sha" + "red/queue/FA" + "CTS.md, FA" + "CTS §3.\n"})
 def nothing_refers_to_documents_outside(tree: Tree):
     outside = re.compile(r"\bsha" + r"red/\w|\bFA" + r"CTS\b|\bDES" + r"IGN(?:\.md| §)|\bINTER" + r"FACE(?:\.md| says)|(?<![\w.])/(?:wo" + r"rk|ro" + r"ot)/")
+    # One of these is in every match, and they are found many times faster than the expression.
+    parts = ("sha" + "red/", "FA" + "CTS", "DES" + "IGN", "INTER" + "FACE", "/wo" + "rk/", "/ro" + "ot/")
     for path, text in tree.items():
-        for found in outside.findall(text):
-            yield f"{path}: {found}"
+        if any(part in text for part in parts):
+            for found in outside.findall(text):
+                yield f"{path}: {found}"
 
 
 # MARK: - Words, time and chance
