@@ -216,6 +216,26 @@ require_venv() {
     cp "$pins" "$stamp"
 }
 
+# build_progress: copies what `swift build` prints, but in place of each line `[STEP/STEPS] …` an estimate every 20 s.
+build_progress() {
+    local line steps_done steps shown=$SECONDS begun=$SECONDS passed
+    while IFS= read -r line; do
+        case $line in
+        \[[0-9]*/[0-9]*\]*)
+            [ $((SECONDS - shown)) -ge 20 ] || continue
+            shown=$SECONDS passed=$((SECONDS - begun))
+            steps_done=${line#\[} steps=${line#*/}
+            steps_done=${steps_done%%/*} steps=${steps%%\]*}
+            # Steps differ in length, so this is rough.
+            [ "$steps_done" -gt 0 ] && note "$((100 * steps_done / steps)) % after $passed s, about" \
+                "$(((steps - steps_done) * passed / steps_done / 60 + 1)) min left"
+            ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done
+    return 0
+}
+
 # swift_build ARG…: builds, saying beforehand why it may take long. POLLER_BIN_DIR names ready
 # binaries instead; BIN_DIR is where the programs are afterwards.
 swift_build() {
@@ -229,9 +249,10 @@ swift_build() {
     require_packages build
     if [ -d .build/checkouts ]; then
         step "Building"
+        swift build "$@" >&2 || die "the build failed; the compiler's message is above."
     else
         step "Building (the first time takes 5 to 25 minutes on two cores, then seconds)"
+        swift build "$@" 2>&1 | build_progress >&2 || die "the build failed; the compiler's message is above."
     fi
-    swift build "$@" >&2 || die "the build failed; the compiler's message is above."
     BIN_DIR=$(swift build "$@" --show-bin-path)
 }

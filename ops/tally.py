@@ -1,13 +1,10 @@
-"""usage: tally.py REPORT.xml STATUS [AGAIN.xml] — prints `passed failed skipped` of one JUnit report.
+"""usage: tally.py REPORT.xml STATUS — prints `passed failed skipped` of one JUnit report.
 
 A line for each failure follows: the test's name and what it failed with. Honest about what a report
 cannot show: a missing or broken report, a report without tests, and a runner that ended with a
 failure although its report shows none each count as one failure.
 
 The slowest tests follow as `took: SECONDS NAME`.
-
-AGAIN is the report of asking the tests that failed once more. One that passes there has passed, and
-is named as `unsteady:` with what it first failed with.
 """
 
 import sys
@@ -18,25 +15,23 @@ import xml.etree.ElementTree as ElementTree
 SLOWEST = 20
 
 
-def tally(path: str, status: int, again: str | None) -> tuple[int, int, int, list[str]]:
+def tally(path: str, status: int) -> tuple[int, int, int, list[str]]:
     """Counts test cases, not assertions: a case with several failures failed once."""
     passed = failed = skipped = 0
     lines = []
     try:
         cases = cases_of(path)
-        mended = {name_of(case) for case in cases_of(again) if not fate(case)} if again else set()
     except (OSError, ElementTree.ParseError) as error:
         return 0, 1, 0, [f"failed: no usable report of this run ({error}): counted as a failure"]
     for case in cases:
         if "skipped" in fate(case):
             skipped += 1
-        elif fate(case) and name_of(case) not in mended:
+        elif fate(case):
             failed += 1
             lines.append(f"failed: {told(case)}")
         else:
             passed += 1
-            lines += [f"unsteady: {told(case)}"] if fate(case) else []
-    if not failed and not lines and (status != 0 or not cases):
+    if not failed and (status != 0 or not cases):
         what = f"the runner ended with status {status}" if status != 0 else "the run had no tests"
         lines.append(f"failed: {what}: counted as a failure")
         failed = 1
@@ -68,7 +63,7 @@ def told(case: ElementTree.Element) -> str:
 
 
 if __name__ == "__main__":
-    *counts, lines = tally(sys.argv[1], int(sys.argv[2]), *(sys.argv[3:] or [None]))
+    *counts, lines = tally(sys.argv[1], int(sys.argv[2]))
     print(*counts)
     for line in lines:
         print(line)

@@ -16,9 +16,6 @@ from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 
-# It measures.
-pytestmark = pytest.mark.alone
-
 ENQUEUE = {"enqueue_per_s", "enqueue_one_lane_per_s", "bytes_per_watch", "bytes_per_watch_one_lane"}
 REAL = {"polls_per_s", "worker_cpu_us", "redis_cpu_us", "due_lag_ms", "worker_resident_mib"}
 HERE = Path(__file__).parent
@@ -102,6 +99,7 @@ def cpu_ticks(session: int, role: str) -> int | None:
     return None
 
 
+@pytest.mark.alone
 def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     nginx()
     saved = tmp_path / "saved.json"
@@ -209,6 +207,7 @@ def test_no_operation_takes_more_commands_where_there_is_more(tmp_path: Path):
     assert picture.count("<polygon") == 2 * len(OPERATIONS) + 1
 
 
+@pytest.mark.alone
 @pytest.mark.long
 def test_six_masters_share_the_work(tmp_path: Path):
     cluster = RedisCluster(tmp_path, tmp_path / "data", masters=6, replicas=0).start()
@@ -233,6 +232,9 @@ def test_six_masters_share_the_work(tmp_path: Path):
 def test_masters_are_those_of_a_cluster(tmp_path: Path):
     run = bench(tmp_path, "--only", "masters")
     assert run.exit_status == 1 and "Redis Cluster" in run.stderr(), run.tail()
+
+
+@pytest.mark.alone
 @pytest.mark.long
 def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
     few = ("--only", "crowd", "--watches", "2000", "--gateways", "3", "--seconds", "5")
@@ -252,6 +254,7 @@ def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
     assert crowd["subscribe_us"] > 0 and crowd["one_late_ms"]["p50"] >= 0, crowd
 
 
+@pytest.mark.alone
 @pytest.mark.long
 def test_marks_of_an_event_for_many_are_made_once(tmp_path: Path):
     run = bench(tmp_path, "--json", "--only", "fan_out", within_s=300)

@@ -3,7 +3,6 @@
 import binascii
 import re
 
-import pytest
 from chaos.run import Plan, Run
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.redis_cluster import RedisCluster
@@ -11,9 +10,6 @@ from harness.redis_server import RedisServer
 from harness.stream_client import StreamClient
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
-
-# Leases end while two clusters of Redis are moved about.
-pytestmark = pytest.mark.alone
 
 SINKS = 6
 

@@ -7,6 +7,7 @@ import pytest
 from harness.cluster import Cluster
 from harness.faked_clock import FakedClock
 from harness.preloaded import IS_HERE
+from harness.waiting import wait_until
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
@@ -70,9 +71,13 @@ def test_a_clock_set_forward_forgets_and_expires_nothing(faked):
     cluster.enqueue(done)
     cluster.wait_status(done, "consumed")
     cluster.wait_delivered([waiting, done], mail=False)
+    attempts = cluster.api.watch(waiting)["attempts"]
     clock.set(60 * DAY_S)
-    # Retention has looked at every partition by then, and each watch has been polled.
-    time.sleep(35)
+    # A notifier begins with a round of retention over all partitions, which takes less than a second.
+    assert cluster.notifiers[0].terminate() == 0
+    cluster.notifiers[0].start().wait_ready()
+    wait_until(lambda: cluster.api.watch(waiting)["attempts"] > attempts, 40, "the open watch is polled")
+    time.sleep(5)
     assert cluster.api.watch(done)["status"] == "consumed"
     watch = cluster.api.watch(waiting)
     assert watch["state"] == "open", watch

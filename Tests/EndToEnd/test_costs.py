@@ -88,7 +88,6 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
         assert abs(plan[age_of_it] / found - 1) < 0.2, said
 
 
-@pytest.mark.alone
 def test_processes_that_have_nothing_to_do_cost_redis_little(chaos):
     """Twelve that claimed from each of sixteen partitions every second would be 190 claims a second."""
     cluster: Cluster = chaos(workers=WORKERS, listen=False, env={"POLLER_LEASE": "12s", "POLLER_LOG_LEVEL": "warning"})

@@ -83,7 +83,7 @@ def test_one_object_that_is_not_understood_delays_no_other(cluster: Cluster):
     began = time.monotonic()
     for source in [watched(cluster, source) for source in cluster.sandbox.create_sources(10)]:
         cluster.wait_status(source, "pending", timeout_s=10)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     assert lane(cluster)["circuit"] == "closed"
     cluster.sandbox.clear_fault(fault)
 
@@ -134,7 +134,7 @@ def test_a_limit_of_one_object_slows_no_other(cluster: Cluster):
         watched(cluster, source)
     for source in others:
         cluster.wait_status(source, "pending", timeout_s=10)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     cluster.sandbox.clear_fault(fault)
     poke(cluster, hot)
     cluster.wait_status(hot, "pending", timeout_s=10)

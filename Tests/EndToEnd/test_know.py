@@ -3,9 +3,6 @@
 import pytest
 from know.run import HEAD, MODES, KnowRun
 
-# How soon a shop knows is measured.
-pytestmark = pytest.mark.alone
-
 # Some of each kind, by customers who take seconds and banks whose day takes two.
 PAYMENTS, HURRY, DAY_S = 24, 10, 20
 

@@ -16,9 +16,7 @@ from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from test_command_line import run
 
-# How long the quiet key waits is measured.
-pytestmark = pytest.mark.alone
-
+# Marked `alone`: tests that measure how long a quiet key waits.
 FLOOD = "key_of_flood_0123456789"
 QUIET = "key_of_quiet_0123456789"
 RATE = 50
@@ -66,6 +64,7 @@ def p99(spans: list[float]) -> float:
     return statistics.quantiles(spans, n=100)[98]
 
 
+@pytest.mark.alone
 def test_a_flood_of_one_key_is_held_and_another_key_does_not_notice(limited: Cluster):
     alone: list = []
     asks(limited, QUIET, 4, 0.03, alone)
@@ -113,6 +112,7 @@ def test_clients_that_never_finish_a_head_are_ended_and_others_served(limited: C
     assert not open_ones and 10 < time.monotonic() - began < 25
 
 
+@pytest.mark.alone
 def test_ten_thousand_connections_that_say_nothing_cost_no_answer(limited: Cluster):
     count = 9_900
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -177,6 +177,7 @@ def has(api: PollerAPI) -> dict:
     return account
 
 
+@pytest.mark.alone
 def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notice(shared: Cluster):
     alone: list = []
     begins(shared.quiet, 2, 0.03, alone)

