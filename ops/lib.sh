@@ -216,7 +216,7 @@ require_venv() {
     cp "$pins" "$stamp"
 }
 
-# build_progress: copies what `swift build` prints, but in place of each line `[STEP/STEPS] …` an estimate every 20 s.
+# build_progress: copies the output of `swift build`, and replaces its lines `[STEP/STEPS] …` by an estimate every 20 s.
 build_progress() {
     local line steps_done steps shown=$SECONDS begun=$SECONDS passed
     while IFS= read -r line; do

@@ -172,7 +172,7 @@ def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that
     count = 3000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()
-    # What it holds when it dies may be delivered twice: let that be little.
+    # The deliveries in flight when it dies may be repeated, so there are at most four.
     first = cluster.role("notifier_first", "notifier", {"POLLER_DELIVERY_CONCURRENCY": "4"}).start().wait_ready()
     with cluster.redis.client() as client:
         before = marks(client)

@@ -115,8 +115,9 @@ extension StreamTokens.Claims {
     /// Bounds the times, so that milliseconds and differences of them fit `Int64`.
     private static let times = (0 as Int64)...(1 << 40)
 
-    /// Reads the payload of a token whose signature is right; `nil` when a claim is missing, of another type or
-    /// out of range.
+    /// Reads the payload of a token with a valid signature.
+    ///
+    /// `nil` for a claim that is missing, has another type or is out of range.
     init?(_ payload: [UInt8]) {
         guard let json = RawJSON(payload), let iss = json.member("iss")?.string,
             let aud = json.member("aud")?.string, let jti = json.member("jti")?.string,
