@@ -137,7 +137,6 @@ package struct APIServer: Service {
                 tracing: tracing
             ).routes,
             BatchRoutes(
-                watches: backend.watches,
                 enqueuer: enqueuer,
                 openWatches: openWatches,
                 locator: backend.locator,

@@ -2,7 +2,7 @@ import Logging
 import Poller
 import RedisClient
 
-/// What read.lua tells of one item at one moment.
+/// One item at one moment, as a script reads it (reading.lua).
 struct ItemReading<Item: Sendable> {
     let item: Item
     let fields: ItemFields
@@ -81,8 +81,8 @@ extension RedisQueue {
         return readings
     }
 
-    /// Reads what read.lua answers of one item.
-    private func reading(
+    /// Parses an item in the reply of a script; `nil` when there is none.
+    func reading(
         _ id: ItemID,
         _ value: RedisValue
     ) throws(StoreError) -> ItemReading<Record.Item>? {

@@ -52,26 +52,6 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         )
     }
 
-    package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
-        if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
-        var results = [EnqueueResult?](repeating: nil, count: watches.count)
-        try await redis.run(
-            redis.scripts[.enqueue],
-            for: watches.map(\.key.lane),
-            isDurable: true
-        ) { group in
-            group.flatMap { arguments(for: watches[$0]) }
-        } _: { group, reply throws(StoreError) in
-            guard let outcomes = reply.array, outcomes.count == group.count else {
-                throw .corrupt("enqueue.lua answered \(reply)")
-            }
-            for (index, outcome) in zip(group, outcomes) {
-                results[index] = try result(of: watches[index].key, outcome)
-            }
-        }
-        return results.compactMap(\.self)
-    }
-
     package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
         let letter: HintLetter =
             switch news {
@@ -158,48 +138,6 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         let time = try await redis.client.ask(RedisCommand("TIME")).array?.compactMap(\.int)
         guard let time, time.count == 2 else { throw StoreError(.protocolError("TIME")) }
         return Timestamp(time: time)
-    }
-
-    private func arguments(for watch: NewWatch) -> [RedisArgument] {
-        [
-            .string(watch.key.id.description),
-            .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch)),
-            .string(watch.key.lane.description),
-            RedisArgument(watch.timeout.ms),
-            ShortText.argument(watch.notify.map(\.description).joined(separator: "\n")),
-            sealedSecret(of: watch),
-            ShortText.argument(watch.metadata),
-            .string(watch.charge?.json ?? ""),
-            .string(watch.order?.description ?? ""),
-            .string(SearchEntries(of: watch, keys: searchKeys).stored),
-        ]
-    }
-
-    /// The secret that is handed in: where one that was learned would stand, if it is short, and without being asked
-    /// for by a claim.
-    private func sealedSecret(of watch: NewWatch) -> RedisArgument {
-        guard let secret = watch.clientSecret?.reveal else { return "" }
-        let (id, account) = (watch.key.id.description, watch.key.account)
-        if let packed = PackedSecret.packed(secret, watch.key.source) {
-            let sealed = redis.masterKeys.seal(
-                bytes: Array(packed.utf8),
-                at: .learned(id, account)
-            )
-            if sealed.count <= ShortText.bytesMax { return .bytes([ShortText.mark] + sealed) }
-        }
-        return .string(redis.masterKeys.seal(secret, at: .given(id, account)))
-    }
-
-    private func result(
-        of key: WatchKey,
-        _ reply: RedisValue
-    ) throws(StoreError) -> EnqueueResult {
-        guard let parts = reply.array, parts.count == 3,
-            let outcome = parts[0].string.flatMap(EnqueueResult.Outcome.init(rawValue:)),
-            let run = parts[1].count, let seq = parts[2].count
-        else { throw .corrupt("enqueue.lua answered \(reply)") }
-        return EnqueueResult(key: key, outcome: outcome, run: run, seq: seq)
     }
 }
 

@@ -39,9 +39,10 @@ enum ScriptNames {
         add("DEPARTURE", DepartureLetter.self)
         add("CHANNEL", NewsChannel.self)
         add("CLOSED", ClosedReason.self)
-        for outcome in [EnqueueResult.Outcome.created, .restarted, .joined, .refused] {
-            literals["OUTCOME.\(outcome)"] = "'\(outcome.rawValue)'"
-        }
+        add("STEP", EnqueueStep.self)
+        add("OUTCOME", EnqueueWord.self)
+        // A request is a table of its fields: a script that misspells one does not start.
+        add("new", EnqueueField.self) { "new.\($0)" }
         for (name, hold) in [("upstream", CircuitHold.upstream), ("endpoint", .endpoint)] {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
         }

@@ -27,6 +27,7 @@ enum ScriptName: String, CaseIterable {
         case opening
         case searching
         case folding
+        case reading
         case claiming
         case releasing
     }
@@ -115,12 +116,13 @@ enum ScriptName: String, CaseIterable {
         switch self {
         case .hint: [.prelude, .created, .opening]
         case .mark, .revise, .redrive, .newest, .search: [.prelude, .created]
-        case .enqueue: [.prelude, .texts, .created, .searching]
+        case .enqueue: [.prelude, .texts, .created, .searching, .folding, .reading]
         case .index, .named: [.prelude, .created, .searching]
         case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .created, .searching]
         case .restore: [.prelude, .texts, .created, .searching, .folding]
         case .recorded, .recordedConfirmed: [.prelude, .texts, .folding]
-        case .log, .logConfirmed, .read, .bodies, .fold: [.prelude, .folding]
+        case .read: [.prelude, .folding, .reading]
+        case .log, .logConfirmed, .bodies, .fold: [.prelude, .folding]
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .texts, .recording, .created, .opening, .searching, .claiming]
         case .cancel: [.prelude, .texts, .recording, .created]
@@ -179,6 +181,7 @@ struct ScriptTexts {
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
             .folding: Self.rendered(PackageResources.folding_lua),
+            .reading: Self.rendered(PackageResources.reading_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
             .releasing: Self.rendered(PackageResources.releasing_lua),
         ]

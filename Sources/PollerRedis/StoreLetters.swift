@@ -23,6 +23,53 @@ enum SignalLetter: String, CaseIterable {
     case refused = "r"
 }
 
+/// The operation of a call of enqueue.lua.
+enum EnqueueStep: String, CaseIterable {
+    /// Compares orders and writes nothing.
+    case check
+    case write
+    /// Writes, and reads each watch.
+    case read
+}
+
+/// The outcome of a request that enqueue.lua answers (`EnqueueResult.Outcome`).
+enum EnqueueWord: String, CaseIterable {
+    case created
+    case restarted
+    case joined
+    /// Refused: too many notify URLs.
+    case tooManyURLs
+    /// Refused: the open watch has another order.
+    case otherOrder
+    /// Nothing was written: another request of the call was refused for its order, or the call was a check.
+    case notTried
+}
+
+/// The values of a request to enqueue.lua, each sent after its name.
+///
+/// An empty value is not sent.
+enum EnqueueField: String, CaseIterable {
+    case id
+    case source
+    /// Packed (``WatchRecord``).
+    case facts
+    case lane
+    /// From now to the deadline, ms.
+    case timeout
+    /// URLs separated by newlines; this and the next two may be short (``ShortText``).
+    case notify
+    /// The client secret, sealed.
+    case secret
+    /// A JSON object.
+    case metadata
+    /// The order to charge, JSON.
+    case charge
+    /// The order that is paid.
+    case order
+    /// The entries in the index (`SearchEntries.stored`).
+    case entries
+}
+
 /// What a hint is about (`HintNews`).
 enum HintLetter: String, CaseIterable {
     case anything = "a"

@@ -110,15 +110,17 @@ package struct OrderBook: Sendable {
         return told ?? []
     }
 
-    /// Makes the tries of orders known before anything is told of them.
-    package func join(
-        _ members: [(order: OrderKey, member: Order.Member)]
+    /// Adds a payment to an order before its first event.
+    ///
+    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads.
+    func join(
+        _ key: OrderKey,
+        _ member: Order.Member,
+        isMostlyNew: Bool
     ) async throws(StoreError) {
-        for (key, member) in members {
-            let _: Bool? = try await changing(key, isMostlyNew: true) { order in
-                guard order.join(member) else { return nil }
-                return ([], true)
-            }
+        let _: Bool? = try await changing(key, isMostlyNew: isMostlyNew) { order in
+            guard order.join(member) else { return nil }
+            return ([], true)
         }
     }
 

@@ -125,8 +125,16 @@ package struct Enqueuer: Sendable {
     }
 
     /// Accepts watches; one result for each, in order.
-    package func enqueue(_ new: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
-        let results = try await watches.enqueue(new)
+    ///
+    /// With `reading` each result has a snapshot of its watch.
+    ///
+    /// The script that accepts a watch checks and reads it. Two things are outside its partition, and so take calls of
+    /// their own: deliveries of an endpoint that joins a watch with events, and the order.
+    package func enqueue(
+        _ new: [NewWatch],
+        reading: Bool = false
+    ) async throws(StoreError) -> [EnqueueResult] {
+        let results = try await watches.enqueue(new, reading: reading)
         var marks: [DeliveryMark] = []
         for (watch, result) in zip(new, results)
         where result.outcome == .joined && result.seq > 0 {
@@ -137,28 +145,22 @@ package struct Enqueuer: Sendable {
         return results
     }
 
-    /// Makes tries known to their orders before there is news of them.
+    /// Adds watches to their orders before the first event of their payments.
     ///
-    /// One that joins a watch tells what that has told already; its order may be another one, which
-    /// holds.
+    /// A watch that was joined is added with its current payment.
     private func join(
         _ new: [NewWatch],
         _ results: [EnqueueResult]
     ) async throws(StoreError) {
         guard let orders else { return }
-        var members: [(order: OrderKey, member: Order.Member)] = []
         for (watch, result) in zip(new, results) {
-            guard let name = watch.order, result.outcome != .refused else { continue }
+            guard let name = watch.order, !result.outcome.isRefused else { continue }
+            let isJoined = result.outcome == .joined
+            let first = Payment(state: watch.key.kind.isOfPayments ? .awaitingCustomer : .unknown)
+            let payment = isJoined ? result.snapshot?.payment : nil
+            let member = Order.Member(key: watch.key, seq: result.seq, payment: payment ?? first)
             let key = OrderKey(account: watch.key.account, order: name)
-            var payment = Payment(state: watch.key.kind.isOfPayments ? .awaitingCustomer : .unknown)
-            if result.outcome == .joined {
-                let snapshot = try await watches.snapshot(of: watch.key)
-                guard let snapshot, snapshot.watch.order == name else { continue }
-                payment = snapshot.payment ?? payment
-            }
-            let member = Order.Member(key: watch.key, seq: result.seq, payment: payment)
-            members.append((key, member))
+            try await orders.join(key, member, isMostlyNew: !isJoined)
         }
-        if !members.isEmpty { try await orders.join(members) }
     }
 }

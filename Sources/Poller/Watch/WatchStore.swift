@@ -7,7 +7,17 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     ///
     /// A source with an open watch is joined: endpoints are merged (``NewWatch/notifyKeptMax``), the later deadline
     /// wins, and it becomes due now. A closed one starts again with `run + 1`.
-    func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
+    ///
+    /// Each watch is checked and written in one atomic step. When a request names another order than the open watch of
+    /// its source, nothing of the call is written. A store with several partitions compares all orders before the first
+    /// write, so a watch that another caller creates between the two steps can still leave part of the call written.
+    ///
+    /// With `reading` each result has a snapshot of its watch after the call. A request that joined a watch and names
+    /// an order has one in any case.
+    func enqueue(
+        _ watches: [NewWatch],
+        reading: Bool
+    ) async throws(StoreError) -> [EnqueueResult]
 
     /// Makes an open watch due now, or right after the poll in flight; and opens one again that ended without an
     /// answer (``WatchSnapshot/opensOnHint``), or with one that the news of the hint may change (``HintNews``).
@@ -97,6 +107,11 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 }
 
 extension WatchStore {
+    /// Accepts watches without reading them.
+    package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
+        try await enqueue(watches, reading: false)
+    }
+
     /// Of a store that waits for nobody.
     package func eventsToTell(
         of key: WatchKey,
@@ -169,32 +184,67 @@ package struct WatchChange: Hashable, Sendable {
     package var event: Event? { events.last }
 }
 
-/// What became of one enqueued watch.
+/// The result of one request to enqueue a watch.
 package struct EnqueueResult: Hashable, Sendable {
-    package enum Outcome: String, Hashable, Sendable {
-        /// Nobody watched this source.
+    package enum Outcome: Hashable, Sendable {
+        /// The source had no watch.
         case created
         /// Its watch was closed and starts again.
         case restarted
-        /// Somebody watches it already; the request was merged.
+        /// Its watch is open; the request was merged.
         case joined
-        /// It is watched, and would have more URLs than ``NewWatch/notifyKeptMax``; nothing was changed.
-        case refused
+        /// The watch was not changed.
+        case refused(EnqueueRefusal)
+
+        /// The name that clients of the API see.
+        package var name: String {
+            switch self {
+            case .created: "created"
+            case .restarted: "restarted"
+            case .joined: "joined"
+            case .refused: "refused"
+            }
+        }
+
+        /// Whether the watch was not changed.
+        package var isRefused: Bool {
+            if case .refused = self { true } else { false }
+        }
     }
 
     package let key: WatchKey
     package let outcome: Outcome
+    /// 0 for a request that was not tried and has no watch.
     package let run: Int
     /// Events recorded so far.
     package let seq: Int
+    /// The watch after the call, if the call reads it (``WatchStore/enqueue(_:reading:)``).
+    package let snapshot: WatchSnapshot?
 
-    /// Puts a result together, as a store does.
-    package init(key: WatchKey, outcome: Outcome, run: Int, seq: Int) {
+    /// Creates a result, as a store does.
+    package init(
+        key: WatchKey,
+        outcome: Outcome,
+        run: Int,
+        seq: Int,
+        snapshot: WatchSnapshot? = nil
+    ) {
         self.key = key
         self.outcome = outcome
         self.run = run
         self.seq = seq
+        self.snapshot = snapshot
     }
+}
+
+/// Why a request to enqueue a watch was refused.
+package enum EnqueueRefusal: Hashable, Sendable {
+    /// The watch would have more notify URLs than ``NewWatch/notifyKeptMax``.
+    case tooManyURLs
+    /// The watch is open for this order, and the request names another one.
+    case otherOrder(OrderID)
+    /// Another request of the call names another order than its watch, so nothing of the call was written.
+    case notTried
 }
 
 /// Everything a reader may want to know about one watch at one moment.

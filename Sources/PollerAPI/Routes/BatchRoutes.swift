@@ -5,12 +5,10 @@ import PollerWire
 /// Many watches in one request.
 ///
 /// All are checked before any is enqueued, since half a batch would leave the client to find out which
-/// half. The store takes them in groups, without a transaction over all: that would stop every other
-/// request for as long, and a batch that is sent again joins what the first try has enqueued. The answer to
+/// half. The store takes up to 256 watches of a partition in one call, without a transaction over all: that would stop
+/// every other request for as long, and a batch that is sent again joins what the first try has enqueued. The answer to
 /// a large one is not kept (``RepeatMiddleware``): its repeat joins likewise.
 struct BatchRoutes {
-    /// Watches handed to the store at a time, so that other requests get their turn between.
-    private static let chunk = 1000
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
     private static let enqueue = Route(
@@ -53,7 +51,6 @@ struct BatchRoutes {
         audit: .traffic("shops watch each payment; what became of it is in its own events")
     )
 
-    let watches: any WatchStore
     let enqueuer: Enqueuer
     let openWatches: OpenWatchLimit
     let locator: (any SourceLocator)?
@@ -97,17 +94,15 @@ struct BatchRoutes {
 
         batch.carry(trace)
         facts.add("poller.watches", batch.groups.reduce(0) { $0 + $1.count })
-        try await refuseMismatches(in: batch)
+        let watches = batch.groups.flatMap(\.self)
+        try refuseMismatches(among: watches)
         // Half of a batch would leave the client to find out which half.
-        if let refusal = try await openWatches.refusal(of: batch.groups.flatMap(\.self)) {
-            throw Problem(refusal)
-        }
-        var results: [EnqueueResult] = []
-        for group in batch.groups {
-            for start in stride(from: 0, to: group.count, by: Self.chunk) {
-                let end = min(start + Self.chunk, group.count)
-                results += try await enqueuer.enqueue(Array(group[start..<end]))
-            }
+        if let refusal = try await openWatches.refusal(of: watches) { throw Problem(refusal) }
+        let results = try await enqueuer.enqueue(watches)
+        for (new, result) in zip(watches, results) {
+            // A watch that can have no more URLs is reported among the results.
+            guard case .refused(.otherOrder) = result.outcome else { continue }
+            if let problem = Problem(result, of: new) { throw problem }
         }
         var answer = BatchResult()
         answer.created = results.count { $0.outcome == .created }
@@ -120,24 +115,15 @@ struct BatchRoutes {
         return Response(answer)
     }
 
-    /// Refuses the whole when an item names another order than the open watch of its source, or than an
-    /// item before it.
-    private func refuseMismatches(in batch: WatchBatch) async throws {
-        var ordered: [WatchKey: NewWatch] = [:]
-        for new in batch.groups.joined() {
+    /// Refuses the whole batch when two items name different orders for one source.
+    ///
+    /// The store compares each item with the open watch of its source (``WatchStore/enqueue(_:reading:)``).
+    private func refuseMismatches(among watches: [NewWatch]) throws(Problem) {
+        var orders: [WatchKey: OrderID] = [:]
+        for new in watches {
             guard let order = new.order else { continue }
-            if let held = ordered.updateValue(new, forKey: new.key)?.order, held != order {
+            if let held = orders.updateValue(order, forKey: new.key), held != order {
                 throw Problem.orderMismatch(new.key, held: held, named: order)
-            }
-        }
-        let asked = Array(ordered.values)
-        for start in stride(from: 0, to: asked.count, by: Self.chunk) {
-            // Read together: one after the other a long batch would wait for each answer.
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for new in asked[start..<min(start + Self.chunk, asked.count)] {
-                    group.addTask { try await watches.refuseMismatch(of: new) }
-                }
-                try await group.waitForAll()
             }
         }
     }

@@ -13,8 +13,13 @@ import PollerWire
 /// and without `wait` nothing new is a 304. A seq rather than an `ETag`, because it also tells how much
 /// was missed.
 ///
-/// *After a change* the watch is read again for the answer, so it may show what somebody else has done
-/// a moment later. A watch that was there and is closed is told apart from one that never was: 409
+/// *Enqueuing* is one script call, which checks, writes and reads the watch for the answer. Three things are not in it:
+/// the count of an account with a limit (``OpenWatchLimit``; at most once a second while there is room, because its
+/// lanes are in several partitions), the order (its item is in the partition of orders), and the deliveries of an
+/// endpoint that joins a watch with events.
+///
+/// *After any other change* a second call reads the watch for the answer, which may show a later change of another
+/// request. A watch that was there and is closed is told apart from one that never was: 409
 /// says that enqueuing it again will do.
 struct WatchRoutes {
     private static let enqueue = Route(
@@ -172,26 +177,12 @@ struct WatchRoutes {
         )
         new.trace = trace
         facts.add(new.key)
-        try await watches.refuseMismatch(of: new)
         if let refusal = try await openWatches.refusal(of: [new]) { throw Problem(refusal) }
-        let results = try await enqueuer.enqueue([new])
-        guard let result = results.first else {
+        guard let result = try await enqueuer.enqueue([new], reading: true).first else {
             throw StoreError.corrupt("enqueue answered nothing")
         }
-        guard result.outcome != .refused else {
-            let most = NewWatch.notifyKeptMax
-            throw Problem(
-                .invalidValue,
-                "notify: this watch has \(most) notify URLs already, or would have more with these, and nothing "
-                    + "was changed. Register an endpoint instead: it is told of each watch of the account.",
-                field: "notify"
-            )
-        }
-        guard let snapshot = try await watches.snapshot(of: new.key) else {
-            throw Problem.watchNotFound(new.key)
-        }
-        // Another request may have begun it a moment ago, for another order.
-        if result.outcome == .joined { try snapshot.refuseMismatch(of: new) }
+        if let problem = Problem(result, of: new) { throw problem }
+        guard let snapshot = result.snapshot else { throw Problem.watchNotFound(new.key) }
         return Response(
             PollerWire.Watch(snapshot, outcome: result.outcome),
             status: result.outcome == .joined ? .ok : .created
@@ -334,25 +325,26 @@ extension Problem {
     }
 }
 
-extension WatchStore {
-    /// Refuses a request that would join an open watch of another order.
-    func refuseMismatch(of new: NewWatch) async throws {
-        guard new.order != nil, let known = try await snapshot(of: new.key), known.closed == nil
-        else { return }
-        try known.refuseMismatch(of: new)
-    }
-}
-
-extension WatchSnapshot {
-    /// Refuses a request that names another order: the watch would keep its own, and the other one
-    /// would never have a payment.
-    fileprivate func refuseMismatch(of new: NewWatch) throws(Problem) {
-        guard let order = new.order, let held = watch.order, held != order else { return }
-        throw Problem.orderMismatch(new.key, held: held, named: order)
-    }
-}
-
 extension Problem {
+    /// Why one request was refused; `nil` when it was accepted.
+    init?(_ result: EnqueueResult, of new: NewWatch) {
+        guard case .refused(let refusal) = result.outcome else { return nil }
+        switch refusal {
+        case .tooManyURLs:
+            let most = NewWatch.notifyKeptMax
+            self = Problem(
+                .invalidValue,
+                "notify: this watch has \(most) notify URLs already, or would have more with these, and nothing "
+                    + "was changed. Register an endpoint instead: it receives the events of all watches of the account.",
+                field: "notify"
+            )
+        case .otherOrder(let held):
+            guard let order = new.order else { return nil }
+            self = Problem.orderMismatch(new.key, held: held, named: order)
+        case .notTried: return nil
+        }
+    }
+
     /// A source that is watched for one order is not watched for another.
     static func orderMismatch(_ key: WatchKey, held: OrderID, named order: OrderID) -> Problem {
         Problem(

@@ -228,7 +228,7 @@ extension PollerWire.Watch {
         if watch.key.kind == .source {
             deprecation = .ofSource(object?.member("type")?.string ?? payment?.method)
         }
-        self.outcome = outcome.map { Open(rawValue: $0.rawValue) }
+        self.outcome = outcome.map { Open(rawValue: $0.name) }
     }
 }
 
@@ -238,7 +238,7 @@ extension BatchResult.Result {
         self.init()
         source = result.key.source.description
         account = result.key.account.description
-        outcome = Open(rawValue: result.outcome.rawValue)
+        outcome = Open(rawValue: result.outcome.name)
         run = result.run
         seq = result.seq
     }

@@ -1,30 +1,56 @@
 #!lua
--- Accepts watches: new ones begin, closed ones begin again, open ones are joined.
+-- Accepts watches: new ones start, closed ones start again, open ones are joined.
+--
+-- When a request names another order than the open watch of its source, nothing of the call is written: the watch
+-- would keep its order, and the other one would never have a payment.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch eleven values: id, source, facts (see WatchRecord), lane,
---          timeout ms, notify (URLs by newline), private part (client secret or ''),
---          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or '',
---          entries in the index (searching.lua); notify, private part and metadata may be short (see ShortText)
--- RETURNS  for each watch {outcome: created|restarted|joined|refused, run, seq}; refused: with those of this request
---          it would have more notify URLs than a watch can have, and nothing of it was changed
--- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- USES     texts, created, searching
--- COST     one read and four commands for a new watch, another where something of it is long, three writes a lane, and one an entry in the index
-local now, wall = clocks()
-local before = head_of_partition()
-local found = {}
-for at = 1, #ARGV, 11 do
-  local id = ARGV[at]
-  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
-    ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
-  if w[1] and w[1] ~= ARGV[at + 1] then
-    return redis.error_reply(ERROR.idClash .. ' ' .. id .. ' is the id of another source')
-  end
-  found[at] = w
+-- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
+--          (EnqueueField in StoreLetters.swift). A check needs id, source, lane and order
+-- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
+--          (reading.lua), if the watch is read}. A watch is read if the step says so, or if it was joined and the request names an order.
+--          tooManyURLs: nothing of this request was written. notTried: nothing of the call was
+-- ERRORS   IDCLASH: another source has this id; nothing of the call is written
+-- USES     texts, created, searching, folding, reading
+-- COST     one read and four commands for a new watch, another where something of it is long, three writes a lane, one
+--          an entry in the index, and the reads of read_item for a watch that is read
+local now, wall, back = clocks()
+local step = ARGV[1]
+local requests, found, is_refused = {}, {}, false
+
+-- The fields of a watch that decide the outcome: {source, closed, run, seq, deadline, lane, facts, reopenedSeq, order}.
+local function known_of(id)
+  return call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq, ITEM.deadline,
+    ITEM.lane, ITEM.facts, ITEM.reopenedSeq, ITEM.order)
 end
 
--- The URLs of both, each once; nil where they are too many.
+-- The order of a watch, if it is open and the request names another one; false otherwise.
+local function other_order(w, new)
+  return w[1] and not w[2] and new.order and w[9] and w[9] ~= new.order and w[9]
+end
+
+local function answer(outcome, w) return { outcome, number(w[3] or w[1] and 1 or 0), number(w[4] or 0), w[9] or '' } end
+
+local at = 2
+while ARGV[at] do
+  local new, last = {}, at + 2 * number(ARGV[at])
+  for name = at + 1, last, 2 do new[ARGV[name]] = ARGV[name + 1] end
+  local w = known_of(new.id)
+  if w[1] and w[1] ~= new.source then
+    return redis.error_reply(ERROR.idClash .. ' ' .. new.id .. ' is the id of another source')
+  end
+  is_refused = is_refused or other_order(w, new)
+  requests[#requests + 1], found[#found + 1] = new, w
+  at = last + 1
+end
+if is_refused or step == STEP.check then
+  local replies = {}
+  for n, new in ipairs(requests) do
+    replies[n] = answer(other_order(found[n], new) and OUTCOME.otherOrder or OUTCOME.notTried, found[n])
+  end
+  return replies
+end
+
 local function merged(old, new)
   if not old or old == '' then return new end
   local seen, lines = {}, {}
@@ -68,30 +94,27 @@ local function joined(old, new)
   return reach ~= '' and policy .. '|' .. reach or policy
 end
 
+local before = head_of_partition()
 local replies, done, places, is_marked = {}, {}, {}, false
-for at = 1, #ARGV, 11 do
-  local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local deadline = wall + number(ARGV[at + 4])
-  local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
-  local charge, order, terms = ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
-  local w = found[at]
+for n, new in ipairs(requests) do
+  local id, lane, order, entries = new.id, new.lane, new.order, new.entries
+  local facts, charge = new.facts or '', new.charge or ''
+  local notify, secret, metadata = new.notify or '', new.secret or '', new.metadata or ''
+  local deadline = wall + number(new.timeout)
   local item = key(KEY.item, id)
-  -- The same source twice in one batch: the second joins the first.
-  if done[id] then
-    w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
-      ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
-  end
-
-  local run, seq, outcome = number(w[3] or w[1] and 1 or 0), number(w[4] or 0), OUTCOME.joined
+  local w = found[n]
+  -- The same source twice in one call: the second joins the first.
+  if done[id] then w = known_of(id) end
+  local outcome = OUTCOME.joined
   if not w[1] or w[2] then
     outcome = w[1] and OUTCOME.restarted or OUTCOME.created
-    run = run + 1
-    local values = { ITEM.source, source, ITEM.lane, lane, ITEM.began, int(wall), ITEM.deadline, int(deadline) }
+    local run = number(w[3] or w[1] and 1 or 0) + 1
+    local values = { ITEM.source, new.source, ITEM.lane, lane, ITEM.began, int(wall), ITEM.deadline, int(deadline) }
     local long = {}
     -- What goes without saying is not written: of nobody's choice, and begun once.
     if facts ~= '' then add(values, ITEM.facts, facts) end
     if facts ~= '' or run > 1 then add(values, ITEM.run, run) end
-    if order ~= '' then add(values, ITEM.order, order) end
+    if order then add(values, ITEM.order, order) end
     place(notify, values, ITEM.notify, long, LONG.notify)
     place(metadata, values, ITEM.metadata, long, LONG.metadata)
     place(secret, values, ITEM.secret, long, LONG.private)
@@ -114,8 +137,11 @@ for at = 1, #ARGV, 11 do
     local list = places[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
+    w[3], w[9] = run, order
+  elseif other_order(w, new) then
+    outcome, entries = OUTCOME.otherOrder, nil
   elseif notify ~= '' and not join_notify(id, notify) then
-    outcome, terms = OUTCOME.refused, ''
+    outcome, entries = OUTCOME.tooManyURLs, nil
   else
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
@@ -128,7 +154,10 @@ for at = 1, #ARGV, 11 do
     if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
     if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
     -- What it pays is not changed by who joins.
-    if order ~= '' then call('HSETNX', item, ITEM.order, order) end
+    if order and not w[9] then
+      call('HSET', item, ITEM.order, order)
+      w[9] = order
+    end
     -- The first order to charge holds: a second one must not change what its key stands for. An
     -- order to charge nothing has no key, and gives way.
     if call('HGET', item, ITEM.hasLong) == '2'
@@ -146,9 +175,9 @@ for at = 1, #ARGV, 11 do
       make_due(id, lane, now)
     end
   end
-  if terms ~= '' then add_to_index(id, terms) end
+  if entries then add_to_index(id, entries) end
   done[id] = true
-  replies[#replies + 1] = { outcome, run, seq }
+  replies[n] = answer(outcome, w)
 end
 -- What was joined may have written nothing: here is something that replicas can be waited for with.
 if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
@@ -159,4 +188,9 @@ end
 save_lanes(now)
 if is_marked then tell_holders() end
 wake_if_earlier(before)
+for n, new in ipairs(requests) do
+  if step == STEP.read or new.order and replies[n][1] == OUTCOME.joined then
+    replies[n][5] = read_item(new.id, back)
+  end
+end
 return replies

@@ -10,7 +10,7 @@ from . import COMMITS, Tree, rule, swift, targets
 
 SCRIPTS = "Sources/PollerRedis/Scripts/"
 # What stands before other scripts, and never runs alone.
-PRELUDES = {"prelude", "texts", "recording", "created", "opening", "searching", "folding", "claiming", "releasing", "counting"}
+PRELUDES = {"prelude", "texts", "recording", "created", "opening", "searching", "folding", "reading", "claiming", "releasing", "counting"}
 
 
 def scripts(tree: Tree) -> Tree:

@@ -14,8 +14,13 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         self.plan = plan
     }
 
-    package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
-        try await plan.run(.other) { () throws(StoreError) in try await base.enqueue(watches) }
+    package func enqueue(
+        _ watches: [NewWatch],
+        reading: Bool
+    ) async throws(StoreError) -> [EnqueueResult] {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.enqueue(watches, reading: reading)
+        }
     }
 
     package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {

@@ -4,12 +4,23 @@ extension MemoryStore {
     package var searchKeys: SearchKeys { .standard }
 
     package func enqueue(
-        _ watches: [NewWatch]
+        _ watches: [NewWatch],
+        reading: Bool
     ) async throws(StoreError) -> [EnqueueResult] {
         changing { state, now in
-            watches.map { new in
+            let refused = watches.map { state.refusal(of: $0) }
+            guard refused.allSatisfy({ $0 == nil }) else {
+                return zip(watches, refused).map { new, refusal in
+                    state.result(of: new, .refused(refusal ?? .notTried))
+                }
+            }
+            let outcomes = watches.map { new in
                 let partition = state.queue.partition(of: new.key.lane)
                 return Self.enqueue(new, into: &state.queue[partition], now: now, state.flaws)
+            }
+            return zip(watches, outcomes).map { new, outcome in
+                let isRead = reading || (outcome == .joined && new.order != nil)
+                return state.result(of: new, outcome, isRead: isRead)
             }
         }
     }
@@ -19,38 +30,30 @@ extension MemoryStore {
         into partition: inout MemoryPartition<WatchRecord>,
         now: Timestamp,
         _ flaws: Set<QueueFlaw>
-    ) -> EnqueueResult {
+    ) -> EnqueueResult.Outcome {
         let id = new.key.id
         let changesOrder = flaws.contains(.movesToOtherOrders)
-        let isFull = partition.items[id]?.record.hasRoom(for: new.notify) == false
-        let outcome: EnqueueResult.Outcome
+        let record = partition.items[id]?.record
+        let isFull = record?.hasRoom(for: new.notify) == false
         switch partition.items[id]?.phase {
-        case .waiting where isFull, .leased where isFull:
-            outcome = .refused
         case nil:
-            outcome = .created
             partition.insert(id, lane: new.key.lane, WatchRecord(new, now: now), now: now)
+            return .created
         case .closed:
-            outcome = .restarted
             partition.update(id) { $0.restart(new, now: now) }
             partition.makeDue(id, now: now)
-        case .waiting(let due, _):
-            outcome = .joined
+            return .restarted
+        case .waiting, .leased:
+            if !changesOrder, let held = record?.otherOrder(than: new.order) {
+                return .refused(.otherOrder(held))
+            }
+            if isFull { return .refused(.tooManyURLs) }
             partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
             // One that is due already keeps its place.
-            if due > now { partition.makeDue(id, now: now) }
-        case .leased:
-            outcome = .joined
-            partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
+            if case .waiting(let due, _) = partition.items[id]?.phase, due <= now { return .joined }
             partition.makeDue(id, now: now)
+            return .joined
         }
-        let record = partition.items[id]?.record
-        return EnqueueResult(
-            key: new.key,
-            outcome: outcome,
-            run: record?.run ?? 1,
-            seq: record?.seq ?? 0
-        )
     }
 
     package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
@@ -230,6 +233,32 @@ extension MemoryStore {
 }
 
 extension MemoryStore.State {
+    /// Why a request is refused before anything of its call is written; `nil` when it is not.
+    fileprivate func refusal(of new: NewWatch) -> EnqueueRefusal? {
+        let partition = queue[queue.partition(of: new.key.lane)]
+        guard !flaws.contains(.movesToOtherOrders), partition.isOpen(new.key.id) else {
+            return nil
+        }
+        return partition.items[new.key.id]?.record.otherOrder(than: new.order)
+            .map { .otherOrder($0) }
+    }
+
+    /// The result of a request, with the watch as it is now.
+    fileprivate func result(
+        of new: NewWatch,
+        _ outcome: EnqueueResult.Outcome,
+        isRead: Bool = false
+    ) -> EnqueueResult {
+        let item = queue[queue.partition(of: new.key.lane)].items[new.key.id]
+        return EnqueueResult(
+            key: new.key,
+            outcome: outcome,
+            run: item?.record.run ?? 0,
+            seq: item?.record.seq ?? 0,
+            snapshot: isRead ? item?.snapshot : nil
+        )
+    }
+
     /// Whether a commit of this lease would be taken.
     func isHeld(_ ref: LeaseRef) -> Bool {
         queue.hasPartition(ref.partition) && queue[ref.partition].standing(of: ref) == .held

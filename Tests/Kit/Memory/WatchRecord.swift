@@ -133,6 +133,12 @@ struct WatchRecord: Sendable {
         urls.isEmpty || (notify + urls).uniqued().count <= NewWatch.notifyKeptMax
     }
 
+    /// The order of the watch, when a request names another one.
+    func otherOrder(than named: OrderID?) -> OrderID? {
+        guard let named, let order, named != order else { return nil }
+        return order
+    }
+
     /// Merges a further request for an open watch.
     ///
     /// `changesOrder` is a flaw: what it pays is what was said last.

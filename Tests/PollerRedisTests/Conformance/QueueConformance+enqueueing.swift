@@ -146,11 +146,43 @@ extension QueueConformance {
                 metadata: #"{"order":"2"}"#
             )
             let results = try await bench.watches.enqueue([more, try NewWatch(key: other)])
-            try bench.equal(results.map(\.outcome), [.refused, .created], "outcomes")
+            try bench.equal(results.map(\.outcome), [.refused(.tooManyURLs), .created], "outcomes")
             try bench.equal(try await bench.snapshot(key), before, "the watch")
             // Whom it tells already it may be told of again.
             let known = try await bench.enqueue(key, notify: urls(3..<9))
             try bench.equal(known.outcome, .joined, "outcome of those it has")
+        },
+        ConformanceCase("a call that reads has each watch as it is after the call") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .next(after: .seconds(60)), status: "pending")
+            let joined = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
+            let known = try bench.some(joined.first?.snapshot, "the joined watch")
+            try bench.equal(known, try await bench.snapshot(key), "the joined watch")
+            try bench.equal(known.lastEvent?.seq, 1, "its newest event")
+            _ = try await bench.watches.cancel(key)
+            let again = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
+            let restarted = try bench.some(again.first?.snapshot, "the restarted watch")
+            try bench.equal(restarted, try await bench.snapshot(key), "the restarted watch")
+            try bench.equal(restarted.closed, nil, "closed")
+            try bench.equal(restarted.watch.run, 2, "run")
+            let news = try [("2", "a"), ("3", "b"), ("2", "c")].map { name, host in
+                try NewWatch(
+                    key: bench.key(name),
+                    notify: [try NotifyURL("https://\(host).example/")]
+                )
+            }
+            let results = try await bench.watches.enqueue(news, reading: true)
+            try bench.equal(results.map(\.outcome), [.created, .created, .joined], "outcomes")
+            for result in results {
+                let snapshot = try bench.some(result.snapshot, "the snapshot")
+                let read = try await bench.snapshot(result.key)
+                try bench.equal(snapshot, read, "the watch of \(result.key.source)")
+                try bench.expect(snapshot.nextPollAt != nil, "it is due")
+            }
+            let plain = try await bench.watches.enqueue(news)
+            try bench.equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
         },
         ConformanceCase("the later deadline wins when a watch is joined") { bench in
             let key = bench.key("1")

@@ -29,7 +29,15 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.order, nil, "at first")
             for order in [first, second, nil] {
-                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
+                let outcome = try await bench.watches.enqueue([
+                    try NewWatch(key: key, order: order)
+                ]).first?.outcome
+                let isOther = order == second
+                try bench.equal(
+                    outcome,
+                    isOther ? .refused(.otherOrder(first)) : .joined,
+                    "outcome"
+                )
                 try bench.equal(try await bench.snapshot(key).watch.order, first, "after a join")
             }
             for order in [second, nil] {
@@ -38,6 +46,53 @@ extension QueueConformance {
                 let watch = try await bench.snapshot(key).watch
                 try bench.equal(watch.order, order, "after a restart")
             }
+        },
+        ConformanceCase("a call with another order than an open watch has writes nothing") {
+            bench in
+            let (key, other) = (bench.key("1"), bench.key("2"))
+            let elsewhere = bench.key("3", account: "acct_b")
+            let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
+            let before = try await bench.snapshot(key)
+            let news = [
+                try NewWatch(key: elsewhere, order: second), try NewWatch(key: other),
+                try NewWatch(key: key, metadata: #"{"a":"b"}"#, order: second),
+                try NewWatch(key: key, metadata: #"{"a":"c"}"#),
+            ]
+            let results = try await bench.watches.enqueue(news, reading: true)
+            try bench.equal(
+                results.map(\.outcome),
+                [
+                    .refused(.notTried), .refused(.notTried), .refused(.otherOrder(first)),
+                    .refused(.notTried),
+                ],
+                "outcomes"
+            )
+            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            for new in [other, elsewhere] {
+                try bench.expect(try await bench.watches.snapshot(of: new) == nil, "it is unknown")
+            }
+            // The same order joins, and its result has the watch, from which the order takes the payment.
+            let joined = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
+            try bench.equal(joined.first?.outcome, .joined, "outcome of the same order")
+            try bench.equal(joined.first?.snapshot?.watch.order, first, "the order that is read")
+            // A closed watch starts again for any order.
+            _ = try await bench.watches.cancel(key)
+            let again = try await bench.watches.enqueue([try NewWatch(key: key, order: second)])
+            try bench.equal(again.first?.outcome, .restarted, "outcome of a closed one")
+        },
+        ConformanceCase("two orders for one source in a call: the first holds") { bench in
+            let key = bench.key("1")
+            let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
+            let results = try await bench.watches.enqueue(
+                try [first, second].map { try NewWatch(key: key, order: $0) }
+            )
+            try bench.equal(
+                results.map(\.outcome),
+                [.created, .refused(.otherOrder(first))],
+                "outcomes"
+            )
+            try bench.equal(try await bench.snapshot(key).watch.order, first, "the order")
         },
         ConformanceCase("a watch that a hint opens again pays the same order") { bench in
             let key = bench.key("1")

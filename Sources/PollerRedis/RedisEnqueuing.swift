@@ -1,0 +1,142 @@
+package import Poller
+import RedisClient
+
+/// Enqueuing: one call of enqueue.lua for up to ``RedisPartitions/chunk`` watches of a partition.
+///
+/// The script checks what is stored, writes and reads in one step, so no other caller can come between a check and the
+/// write. A batch with orders that takes several calls makes an extra call for each before the first write: it compares
+/// the orders, so that a batch with a mismatch is refused as a whole.
+extension RedisWatchStore {
+    /// Watches sorted into partitions at a time; each call sorts the rest again.
+    private static var sortedMax: Int { 1000 }
+
+    package func enqueue(
+        _ watches: [NewWatch],
+        reading: Bool
+    ) async throws(StoreError) -> [EnqueueResult] {
+        if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
+        if let refused = try await mismatches(among: watches) { return refused }
+        var results: [EnqueueResult] = []
+        for start in stride(from: 0, to: watches.count, by: Self.sortedMax) {
+            let part = Array(watches[start..<min(start + Self.sortedMax, watches.count)])
+            results += try await enqueue(part, reading ? .read : .write)
+        }
+        return results
+    }
+
+    /// The results of a batch with a request that names another order than the open watch of its source; `nil` when
+    /// there is none, or when one call takes the batch and the script finds it.
+    private func mismatches(
+        among watches: [NewWatch]
+    ) async throws(StoreError) -> [EnqueueResult]? {
+        let ordered = watches.indices.filter { watches[$0].order != nil }
+        guard !ordered.isEmpty else { return nil }
+        let homes = Set(watches.map { redis.keys.partition(of: $0.key.lane.description) })
+        if homes.count == 1, watches.count <= RedisPartitions.chunk { return nil }
+        var results = watches.map {
+            EnqueueResult(key: $0.key, outcome: .refused(.notTried), run: 0, seq: 0)
+        }
+        var hasMismatch = false
+        for start in stride(from: 0, to: ordered.count, by: Self.sortedMax) {
+            let part = ordered[start..<min(start + Self.sortedMax, ordered.count)]
+            let checked = try await enqueue(part.map { watches[$0] }, .check)
+            for (index, result) in zip(part, checked) {
+                results[index] = result
+                if result.outcome != .refused(.notTried) { hasMismatch = true }
+            }
+        }
+        return hasMismatch ? results : nil
+    }
+
+    private func enqueue(
+        _ watches: [NewWatch],
+        _ step: EnqueueStep
+    ) async throws(StoreError) -> [EnqueueResult] {
+        var results = [EnqueueResult?](repeating: nil, count: watches.count)
+        try await redis.run(
+            redis.scripts[.enqueue],
+            for: watches.map(\.key.lane),
+            isDurable: step != .check
+        ) { group in
+            [.string(step.rawValue)] + group.flatMap { arguments(for: watches[$0], step) }
+        } _: { group, reply throws(StoreError) in
+            guard let replies = reply.array, replies.count == group.count else {
+                throw .corrupt("enqueue.lua answered \(reply)")
+            }
+            for (index, reply) in zip(group, replies) {
+                results[index] = try result(of: watches[index].key, reply)
+            }
+        }
+        return results.compactMap(\.self)
+    }
+
+    /// How many values a request has, and each of them after its name.
+    private func arguments(for watch: NewWatch, _ step: EnqueueStep) -> [RedisArgument] {
+        var values: [(name: EnqueueField, value: RedisArgument)] = [
+            (.id, .string(watch.key.id.description)),
+            (.source, .string(watch.key.source.description)),
+            (.lane, .string(watch.key.lane.description)),
+        ]
+        func add(_ name: EnqueueField, _ text: String) {
+            if !text.isEmpty { values.append((name, .string(text))) }
+        }
+        add(.order, watch.order?.description ?? "")
+        if step != .check {
+            values.append((.timeout, RedisArgument(watch.timeout.ms)))
+            add(.facts, WatchRecord.facts(of: watch))
+            if !watch.notify.isEmpty {
+                let urls = watch.notify.map(\.description).joined(separator: "\n")
+                values.append((.notify, ShortText.argument(urls)))
+            }
+            if !watch.metadata.isEmpty {
+                values.append((.metadata, ShortText.argument(watch.metadata)))
+            }
+            if let secret = sealedSecret(of: watch) { values.append((.secret, secret)) }
+            add(.charge, watch.charge?.json ?? "")
+            add(.entries, SearchEntries(of: watch, keys: searchKeys).stored)
+        }
+        return [RedisArgument(values.count)]
+            + values.flatMap { [.string($0.name.rawValue), $0.value] }
+    }
+
+    /// The client secret of the request, in the form of a learned one if it is short: a claim then reads it with the item.
+    private func sealedSecret(of watch: NewWatch) -> RedisArgument? {
+        guard let secret = watch.clientSecret?.reveal else { return nil }
+        let (id, account) = (watch.key.id.description, watch.key.account)
+        if let packed = PackedSecret.packed(secret, watch.key.source) {
+            let sealed = redis.masterKeys.seal(
+                bytes: Array(packed.utf8),
+                at: .learned(id, account)
+            )
+            if sealed.count <= ShortText.bytesMax { return .bytes([ShortText.mark] + sealed) }
+        }
+        return .string(redis.masterKeys.seal(secret, at: .given(id, account)))
+    }
+
+    private func result(
+        of key: WatchKey,
+        _ reply: RedisValue
+    ) throws(StoreError) -> EnqueueResult {
+        guard let parts = reply.array, parts.count >= 4,
+            let word = parts[0].string.flatMap(EnqueueWord.init(rawValue:)),
+            let run = parts[1].count, let seq = parts[2].count
+        else { throw .corrupt("enqueue.lua answered \(reply)") }
+        let outcome: EnqueueResult.Outcome =
+            switch word {
+            case .created: .created
+            case .restarted: .restarted
+            case .joined: .joined
+            case .tooManyURLs: .refused(.tooManyURLs)
+            case .otherOrder: .refused(.otherOrder(OrderID(unchecked: parts[3].string ?? "")))
+            case .notTried: .refused(.notTried)
+            }
+        let read = parts.count > 4 ? try reading(key.id, parts[4]) : nil
+        return EnqueueResult(
+            key: key,
+            outcome: outcome,
+            run: run,
+            seq: seq,
+            snapshot: read.map { WatchSnapshot($0) }
+        )
+    }
+}
