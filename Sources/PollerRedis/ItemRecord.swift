@@ -43,6 +43,8 @@ struct ItemFields {
     let isReadable: Bool
     private(set) var source = ""
     private(set) var facts = ""
+    /// Of a watch.
+    private(set) var options: [WatchOption: String] = [:]
     private(set) var state = ""
     private(set) var seq = 0
     private(set) var run = 1
@@ -93,9 +95,12 @@ struct ItemFields {
                 }
                 return time
             }
-            guard let byte = short[index].bytes?.first,
-                let field = ItemField(rawValue: Unicode.Scalar(byte))
-            else { continue }
+            guard let byte = short[index].bytes?.first else { continue }
+            guard let field = ItemField(rawValue: Unicode.Scalar(byte)) else {
+                let option = WatchOption(rawValue: String(Unicode.Scalar(byte)))
+                if let option { options[option] = value.string }
+                continue
+            }
             switch field {
             case .source: source = value.string ?? ""
             case .facts: facts = value.string ?? ""

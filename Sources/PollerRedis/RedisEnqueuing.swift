@@ -3,7 +3,7 @@ import RedisClient
 
 /// Enqueuing: one call of enqueue.lua for up to ``RedisPartitions/chunk`` watches of a partition.
 ///
-/// The script checks what is stored, writes and reads in one step, so no other caller can come between a check and the
+/// The script checks the stored watch, writes and reads in one step, so no other caller can come between a check and the
 /// write. A batch with orders that takes several calls makes an extra call for each before the first write: it compares
 /// the orders, so that a batch with a mismatch is refused as a whole.
 extension RedisWatchStore {
@@ -72,31 +72,30 @@ extension RedisWatchStore {
 
     /// How many values a request has, and each of them after its name.
     private func arguments(for watch: NewWatch, _ step: EnqueueStep) -> [RedisArgument] {
-        var values: [(name: EnqueueField, value: RedisArgument)] = [
-            (.id, .string(watch.key.id.description)),
-            (.source, .string(watch.key.source.description)),
-            (.lane, .string(watch.key.lane.description)),
-        ]
-        func add(_ name: EnqueueField, _ text: String) {
-            if !text.isEmpty { values.append((name, .string(text))) }
+        var values: [RedisArgument] = []
+        func add(_ name: EnqueueField, _ value: RedisArgument) {
+            values += [.string(name.rawValue), value]
         }
+        func add(_ name: EnqueueField, _ text: String) {
+            if !text.isEmpty { add(name, .string(text)) }
+        }
+        add(.id, watch.key.id.description)
+        add(.source, watch.key.source.description)
+        add(.lane, watch.key.lane.description)
         add(.order, watch.order?.description ?? "")
         if step != .check {
-            values.append((.timeout, RedisArgument(watch.timeout.ms)))
-            add(.facts, WatchRecord.facts(of: watch))
+            add(.timeout, RedisArgument(watch.timeout.ms))
             if !watch.notify.isEmpty {
                 let urls = watch.notify.map(\.description).joined(separator: "\n")
-                values.append((.notify, ShortText.argument(urls)))
+                add(.notify, ShortText.argument(urls))
             }
-            if !watch.metadata.isEmpty {
-                values.append((.metadata, ShortText.argument(watch.metadata)))
-            }
-            if let secret = sealedSecret(of: watch) { values.append((.secret, secret)) }
+            if !watch.metadata.isEmpty { add(.metadata, ShortText.argument(watch.metadata)) }
+            if let secret = sealedSecret(of: watch) { add(.secret, secret) }
             add(.charge, watch.charge?.json ?? "")
             add(.entries, SearchEntries(of: watch, keys: searchKeys).stored)
+            values += watch.options.arguments
         }
-        return [RedisArgument(values.count)]
-            + values.flatMap { [.string($0.name.rawValue), $0.value] }
+        return [RedisArgument(values.count / 2)] + values
     }
 
     /// The client secret of the request, in the form of a learned one if it is short: a claim then reads it with the item.

@@ -28,10 +28,10 @@ extension RedisWatchStore {
         let watch = archived.watch
         let entries = SearchEntries(of: archived.snapshot, keys: searchKeys)
         let log = log(of: archived)
+        let options = watch.options.arguments
         return [
             .string(watch.key.id.description),
             .string(watch.key.source.description),
-            .string(WatchRecord.facts(of: watch)),
             .string(WatchRecord.text(of: watch.state)),
             .string(watch.key.lane.description),
             RedisArgument(watch.createdAt.ms),
@@ -46,8 +46,9 @@ extension RedisWatchStore {
             ShortText.argument(archived.metadata),
             .string(archived.lastError ?? ""),
             .string(entries.stored),
+            RedisArgument(options.count),
             RedisArgument(log.count),
-        ] + log
+        ] + options + log
     }
 
     /// The log as one entry; where it cannot be packed together, an entry for each event.

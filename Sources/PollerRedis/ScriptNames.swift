@@ -30,7 +30,9 @@ enum ScriptNames {
         add("SIGNAL", SignalLetter.self)
         add("FAILURE", LaneFailure.self) { String($0) }
         add("GOAL", GoalLetter.self)
-        add("ACT", ActLetter.self)
+        add("OPTION", WatchOption.self)
+        literals["OPTIONS.all"] = luaList(WatchOption.allCases)
+        literals["OPTIONS.keptFromFirst"] = luaList(WatchOption.allCases.filter(\.isKeptFromFirst))
         add("HINT", HintLetter.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }
@@ -71,6 +73,10 @@ enum ScriptNames {
     private static let laneMemory = [
         "name", "changed", "hasRest", "isFailing", "isSilent", "isDenied",
     ]
+
+    private static func luaList(_ options: [WatchOption]) -> String {
+        "{ " + options.map { "'\($0.rawValue)'" }.joined(separator: ", ") + " }"
+    }
 
     private static let groups = Set(literals.keys.map { String($0.prefix { $0 != "." }) })
 

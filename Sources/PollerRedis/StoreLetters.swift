@@ -47,12 +47,12 @@ enum EnqueueWord: String, CaseIterable {
 
 /// The values of a request to enqueue.lua, each sent after its name.
 ///
+/// The options follow under their letters (``WatchOption``).
+///
 /// An empty value is not sent.
 enum EnqueueField: String, CaseIterable {
     case id
     case source
-    /// Packed (``WatchRecord``).
-    case facts
     case lane
     /// From now to the deadline, ms.
     case timeout
@@ -77,19 +77,10 @@ enum HintLetter: String, CaseIterable {
     case money = "m"
 }
 
-/// How far a watch goes, where it is not until it is settled; the second of its facts.
+/// The goal of a watch; a watch without a letter is followed until it is settled.
 enum GoalLetter: String, CaseIterable {
     case leftPending = "l"
     case final = "f"
-}
-
-/// What a watch was told to do before a deadline passes (`DeadlineActs`); the third of its facts.
-enum ActLetter: String, CaseIterable {
-    case capture = "c"
-    case release = "r"
-    case leaveHold = "h"
-    case abandon = "a"
-    case leaveAbandoned = "k"
 }
 
 /// The first word of an error a script answers.

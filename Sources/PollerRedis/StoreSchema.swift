@@ -126,10 +126,12 @@ enum KeyKind: String, CaseIterable {
 }
 
 /// The fields of an item: one byte each.
+///
+/// ``WatchOption`` has those of a watch's options.
 enum ItemField: Unicode.Scalar, CaseIterable {
     /// The upstream's id of the source.
     case source = "s"
-    /// What never changes, packed (``WatchRecord``, ``DeliveryRecord``); not there where it would be empty.
+    /// The kind and account of a delivery, packed (``DeliveryRecord``).
     case facts = "i"
     case lane = "l"
     /// When this run began, ms.

@@ -1,99 +1,88 @@
 import Poller
+import RedisClient
 
-/// A watch in Redis.
+/// The fields of an item that hold the options of a watch.
 ///
-/// *Shape*: facts = the policy's name, or nothing where it is nobody's choice (`auto`), with `|l` when the watch is
-/// to end once its source has left pending and `|f` when nothing but a final status ends it, and then, where there is
-/// any, `|` and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`. A fourth fact is the trace of a watch that has one (`TraceContext`), as
-/// in `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch without
-/// one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
-/// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
-/// seven characters), a further `|` and that, and while answers say nothing of the payment another one and their
-/// ``AnswerStreak`` (missing before the first poll); a `|` in a status is ``bar``; secret = the client secret where it is
-/// short (``PackedSecret``); private value = one that is long, and after a newline the order to charge, if there is
-/// one. Account and kind are told by the lane: written again they would cost a watch 48 bytes.
-enum WatchRecord: ItemRecord {
-    static func facts(of watch: NewWatch) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace)
-    }
+/// An option with its default value has no field. Scripts store options without reading them, except for the goal. A
+/// letter here is no letter of ``ItemField``.
+enum WatchOption: String, CaseIterable {
+    /// The policy's name.
+    case policy = "P"
+    /// A ``GoalLetter``.
+    case goal = "U"
+    case authorisation = "A"
+    case abandoned = "B"
+    /// Packed (`TraceContext`), 33 bytes.
+    case trace = "T"
 
-    static func facts(of watch: Watch) -> String {
-        facts(watch.policy, watch.goal, watch.acts, watch.trace)
+    /// Whether the first request that sets the option holds while the watch is open.
+    ///
+    /// Of the others, the policy never changes while the watch is open, and of two goals the farther holds.
+    var isKeptFromFirst: Bool {
+        switch self {
+        case .authorisation, .abandoned, .trace: true
+        case .policy, .goal: false
+        }
     }
+}
 
-    private static func facts(
-        _ policy: PollPolicy,
-        _ wanted: WatchGoal,
-        _ acts: DeadlineActs,
-        _ trace: TraceContext?
-    ) -> String {
+extension WatchOptions {
+    /// The stored options, by field.
+    var stored: [(field: WatchOption, value: String)] {
         let goal: GoalLetter? =
-            switch wanted {
+            switch goal {
             case .settled: nil
             case .leftPending: .leftPending
             case .final: .final
             }
-        let letters = letters(acts).map(\.rawValue).joined()
-        var facts = [policy == .auto ? "" : policy.name]
-        if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
-        if !letters.isEmpty { facts.append(letters) }
-        if let trace {
-            while facts.count < 3 { facts.append("") }
-            facts.append(trace.packed)
-        }
-        return Packed.join(facts)
+        let all: [(field: WatchOption, value: String?)] = [
+            (.policy, policy == .auto ? nil : policy.name), (.goal, goal?.rawValue),
+            (.authorisation, acts.authorisation?.rawValue),
+            (.abandoned, acts.abandoned?.rawValue), (.trace, trace?.packed),
+        ]
+        return all.compactMap { option in option.value.map { (option.field, $0) } }
     }
 
-    private static func letters(_ acts: DeadlineActs) -> [ActLetter] {
-        var letters: [ActLetter] = []
-        switch acts.authorisation {
-        case .capture: letters.append(.capture)
-        case .cancel: letters.append(.release)
-        case .leave: letters.append(.leaveHold)
-        case nil: break
-        }
-        switch acts.abandoned {
-        case .cancel: letters.append(.abandon)
-        case .leave: letters.append(.leaveAbandoned)
-        case nil: break
-        }
-        return letters
+    /// The stored options as scripts get them: each field, then its value.
+    var arguments: [RedisArgument] {
+        stored.flatMap { [.string($0.field.rawValue), .string($0.value)] }
     }
 
-    private static func policy(_ facts: [String]) -> PollPolicy? {
-        guard let name = facts.first, !name.isEmpty else { return .auto }
-        return PollPolicy.all.first { $0.name == name }
-    }
-
-    private static func acts(_ facts: [String]) -> DeadlineActs {
-        var acts = DeadlineActs.unsaid
-        for letter in facts.count > 2 ? facts[2] : "" {
-            switch ActLetter(rawValue: String(letter)) {
-            case .capture: acts.authorisation = .capture
-            case .release: acts.authorisation = .cancel
-            case .leaveHold: acts.authorisation = .leave
-            case .abandon: acts.abandoned = .cancel
-            case .leaveAbandoned: acts.abandoned = .leave
-            case nil: break
+    /// Reads stored options; `nil` for an unknown policy.
+    init?(_ stored: [WatchOption: String]) {
+        let name = stored[.policy] ?? PollPolicy.auto.name
+        guard let policy = PollPolicy.named.first(where: { $0.name == name }) else { return nil }
+        let goal: WatchGoal =
+            switch stored[.goal].flatMap(GoalLetter.init(rawValue:)) {
+            case .leftPending: .leftPending
+            case .final: .final
+            case nil: .settled
             }
-        }
-        return acts
+        let trace = stored[.trace].flatMap { TraceContext(packed: $0) }
+        self.init(policy: policy, goal: goal, trace: trace)
+        acts.authorisation = stored[.authorisation]
+            .flatMap(DeadlineActs.Authorisation.init(rawValue:))
+        acts.abandoned = stored[.abandoned].flatMap(DeadlineActs.Abandoned.init(rawValue:))
     }
+}
 
-    private static func goal(_ facts: [String]) -> WatchGoal {
-        switch facts.count > 1 ? GoalLetter(rawValue: facts[1]) : nil {
-        case .leftPending: .leftPending
-        case .final: .final
-        case nil: .settled
-        }
-    }
-
+/// A watch in Redis.
+///
+/// *Shape*:
+/// - one field for each option (``WatchOption``);
+/// - state: `status|attempts|step|failures|last polled ms|malformed`, then, as far as they are known, the charge and its
+///   progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while answers say nothing of the
+///   payment. The last polled time is empty before the first poll. A `|` in a status is stored as ``bar``;
+/// - secret: a short client secret (``PackedSecret``);
+/// - private value: a long client secret, and after a newline the order to charge, if there is one.
+///
+/// The lane has the account and the kind. To store them again would take 48 bytes a watch.
+enum WatchRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Watch? {
-        let facts = Packed.split(fields.facts)
         // What has no source is the rest of an item that was deleted while it was leased.
         guard fields.isReadable, !fields.source.isEmpty,
             let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
-            let policy = policy(facts), let known = state(fields.state)
+            let options = WatchOptions(fields.options), let known = state(fields.state)
         else { return nil }
         let long = fields.privateValue.split(
             separator: "\n",
@@ -102,14 +91,13 @@ enum WatchRecord: ItemRecord {
         )
         let source = SourceID(unchecked: fields.source)
         let given = long.first.flatMap { $0.isEmpty ? nil : String($0) }
-        return Watch(
+        var watch = Watch(
             key: WatchKey(
                 account: account,
                 source: source,
                 kind: kind
             ),
-            policy: policy,
-            goal: goal(facts),
+            policy: options.policy,
             createdAt: fields.began,
             deadline: fields.deadline,
             run: fields.run,
@@ -121,12 +109,12 @@ enum WatchRecord: ItemRecord {
             clientSecret: given.map { fields.given($0, account) }
                 ?? fields.secret.map { fields.learned($0, source, account) },
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
-            acts: acts(facts),
             order: fields.order.map(OrderID.init(unchecked:)),
-            trace: facts.count > 3 ? TraceContext(packed: facts[3]) : nil,
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }
         )
+        watch.options = options
+        return watch
     }
 
     private static func news(_ fields: ItemFields) -> HintNews? {

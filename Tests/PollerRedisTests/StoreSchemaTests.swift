@@ -79,10 +79,6 @@ import Testing
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
         #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
         #expect(
-            pinned(ActLetter.self)
-                == "capture=c release=r leaveHold=h abandon=a leaveAbandoned=k"
-        )
-        #expect(
             pinned(DeliveryPart.self) == """
                 cursor=0 failures=1 attempts=2 retryAt=3 failedSince=4 escalated=5 dead=6 again=7 \
                 told=8 owed=9
@@ -90,23 +86,36 @@ import Testing
         )
     }
 
-    @Test("the facts of a watch are those that every release has read, and a trace is the fourth")
-    func facts() throws {
-        let key = WatchKey("pi_1", kind: .paymentIntent)
-        var plain = try NewWatch(key: key, policy: .standard)
-        #expect(WatchRecord.facts(of: plain) == "standard")
-        plain.trace = TraceContext(
-            traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    @Test("each option of a watch has a field, unless it has its default value")
+    func options() throws {
+        // A new option comes last; the letters of the others never change.
+        let first = "policy=P goal=U authorisation=A abandoned=B trace=T"
+        #expect(pinned(WatchOption.self).hasPrefix(first))
+        let letters = WatchOption.allCases.map(\.rawValue)
+        #expect(ItemField.allCases.allSatisfy { !letters.contains(String($0.rawValue)) })
+        #expect(WatchOptions().stored.isEmpty)
+        let trace = try #require(
+            TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
         )
-        #expect(WatchRecord.facts(of: plain) == "standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ")
-        #expect(WatchRecord.facts(of: try NewWatch(key: key, goal: .final)) == "|f")
-        #expect(WatchRecord.facts(of: try NewWatch(key: key)) == "")
-        let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
-        var all = try NewWatch(key: key, policy: .interactive, goal: .leftPending, acts: acts)
-        #expect(WatchRecord.facts(of: all) == "interactive|l|ca")
-        all.trace = plain.trace
-        // What is longer than 64 bytes would cost the record its compact form.
-        #expect(WatchRecord.facts(of: all).utf8.count <= 64)
+        var several = [WatchOptions(), WatchOptions(policy: .interactive, trace: trace)]
+        several += WatchGoal.allCases.map { WatchOptions(policy: .patient, goal: $0) }
+        for authorisation in DeadlineActs.Authorisation.allCases {
+            several.append(WatchOptions(acts: DeadlineActs(authorisation: authorisation)))
+        }
+        for abandoned in DeadlineActs.Abandoned.allCases {
+            several.append(WatchOptions(goal: .final, acts: DeadlineActs(abandoned: abandoned)))
+        }
+        for options in several {
+            let pairs = options.stored.map { ($0.field, $0.value) }
+            let stored = Dictionary(uniqueKeysWithValues: pairs)
+            #expect(WatchOptions(stored) == options)
+            // A longer value would cost the record its compact form.
+            #expect(stored.values.allSatisfy { $0.utf8.count <= ShortText.bytesMax })
+        }
+        #expect(several.last?.stored.map(\.value) == ["f", "leave"])
+        let traced = WatchOptions(trace: trace).stored.first
+        #expect(traced?.value == "S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ")
+        #expect(WatchOptions([.policy: "unknown"]) == nil)
     }
 
     @Test(

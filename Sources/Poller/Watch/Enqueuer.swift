@@ -1,5 +1,5 @@
 /// A request to watch a source, checked and ready for the store.
-package struct NewWatch: Hashable, Sendable {
+package struct NewWatch: Hashable, Sendable, HasWatchOptions {
     /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.
     package static let notifyMax = 16
     /// As many has a watch of all requests that have joined it: one that would bring more is refused.
@@ -8,9 +8,7 @@ package struct NewWatch: Hashable, Sendable {
     package static let metadataBytesMax = 4096
 
     package let key: WatchKey
-    package let policy: PollPolicy
-    /// How far the source is followed.
-    package let goal: WatchGoal
+    package var options: WatchOptions
     /// The span from now to the deadline.
     package let timeout: Duration
     package let notify: [NotifyURL]
@@ -19,14 +17,8 @@ package struct NewWatch: Hashable, Sendable {
     package let metadata: String
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package let charge: ChargeOrder?
-    /// What is to be done before its deadlines pass; unsaid: what the account says, or nothing.
-    package let acts: DeadlineActs
     /// What is paid by it; the first one holds until a closed watch starts again.
     package let order: OrderID?
-    /// The trace it is enqueued in; nil where the caller has told none.
-    ///
-    /// The first one holds until a closed watch starts again.
-    package var trace: TraceContext?
 
     /// Checks what spans several fields; the fields have checked themselves.
     ///
@@ -74,11 +66,9 @@ package struct NewWatch: Hashable, Sendable {
         }
         try acts.check(key.kind)
         self.charge = charge
-        self.acts = acts
         self.order = order
-        self.goal = goal
         self.key = key
-        self.policy = policy
+        options = WatchOptions(policy: policy, goal: goal, acts: acts)
         self.timeout = timeout
         self.notify = notify
         self.clientSecret = clientSecret

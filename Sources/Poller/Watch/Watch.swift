@@ -3,11 +3,9 @@ import SafeNumbers
 /// One upstream source that is followed until its status is final or its deadline passes.
 ///
 /// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that counting on cannot overflow.
-package struct Watch: Hashable, Sendable {
+package struct Watch: Hashable, Sendable, HasWatchOptions {
     package let key: WatchKey
-    package let policy: PollPolicy
-    /// How far the source is followed.
-    package let goal: WatchGoal
+    package var options: WatchOptions
     package let createdAt: Timestamp
     /// The instant of the last look, unless a charge is pending (``end``).
     package let deadline: Timestamp
@@ -29,12 +27,8 @@ package struct Watch: Hashable, Sendable {
     package let clientSecret: ClientSecret?
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?
-    /// What is to be done before its deadlines pass; unsaid: what the account says, or nothing.
-    package var acts: DeadlineActs
     /// What is paid by it, where somebody has said so.
     package let order: OrderID?
-    /// The trace that it was enqueued in, where the caller has told one; what is told of it carries that on.
-    package var trace: TraceContext?
     package let state: WatchState
     /// What is remembered of its payment; nil before anybody has looked at that.
     package let payment: PaymentMemory?
@@ -61,8 +55,7 @@ package struct Watch: Hashable, Sendable {
         payment: PaymentMemory? = nil
     ) {
         self.key = key
-        self.policy = policy
-        self.goal = goal
+        options = WatchOptions(policy: policy, goal: goal, acts: acts, trace: trace)
         self.createdAt = createdAt
         self.deadline = deadline
         self.run = SafeInteger.count(run)
@@ -73,9 +66,7 @@ package struct Watch: Hashable, Sendable {
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge
-        self.acts = acts
         self.order = order
-        self.trace = trace
         self.state = state
         self.payment = payment
     }

@@ -163,7 +163,7 @@ for _, index in ipairs(held) do
   -- Joined by a request that goes farther than what was reached: what was seen is for the next
   -- look to tell.
   local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
-    and not find(call('HGET', items .. id, ITEM.facts) or '', '^[^|]*|' .. GOAL.leftPending)
+    and call('HGET', items .. id, OPTION.goal) ~= GOAL.leftPending
   if isProlonged or isOutrun then
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then

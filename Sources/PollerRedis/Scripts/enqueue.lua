@@ -6,10 +6,10 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
---          (EnqueueField in StoreLetters.swift). A check needs id, source, lane and order
+--          (EnqueueField in StoreLetters.swift, and WatchOption). A check needs id, source, lane and order
 -- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
---          (reading.lua), if the watch is read}. A watch is read if the step says so, or if it was joined and the request names an order.
---          tooManyURLs: nothing of this request was written. notTried: nothing of the call was
+--          (reading.lua), if the watch is read}. A watch is read by the step `read`, and when a request with an order
+--          joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
 -- ERRORS   IDCLASH: another source has this id; nothing of the call is written
 -- USES     texts, created, searching, folding, reading
 -- COST     one read and four commands for a new watch, another where something of it is long, three writes a lane, one
@@ -18,10 +18,10 @@ local now, wall, back = clocks()
 local step = ARGV[1]
 local requests, found, is_refused = {}, {}, false
 
--- The fields of a watch that decide the outcome: {source, closed, run, seq, deadline, lane, facts, reopenedSeq, order}.
+-- The fields of a watch that decide the outcome: {source, closed, run, seq, deadline, lane, goal, reopenedSeq, order}.
 local function known_of(id)
   return call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq, ITEM.deadline,
-    ITEM.lane, ITEM.facts, ITEM.reopenedSeq, ITEM.order)
+    ITEM.lane, OPTION.goal, ITEM.reopenedSeq, ITEM.order)
 end
 
 -- The order of a watch, if it is open and the request names another one; false otherwise.
@@ -74,32 +74,24 @@ local function join_notify(id, notify)
   return true
 end
 
--- How far a watch goes (see WatchRecord): of two requests the farther holds. What it does before a
--- deadline, and which trace it is of: of two that say something about the same the first holds.
+-- The order of goals; a watch without one is followed until it is settled.
 local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
-local ABOUT = {
-  '[' .. ACT.capture .. ACT.release .. ACT.leaveHold .. ']',
-  '[' .. ACT.abandon .. ACT.leaveAbandoned .. ']',
-}
-local function joined(old, new)
-  local form = '^([^|]*)|?(%a?)|?(%a*)|?([%w_-]*)'
-  local policy, reach, acts, trace = match(old, form)
-  local _, asked, told, given = match(new, form)
-  if trace == '' then trace = given end
-  if (REACH[asked] or 2) > (REACH[reach] or 2) then reach = asked end
-  local said = ''
-  for at = 1, #ABOUT do said = said .. (match(acts, ABOUT[at]) or match(told, ABOUT[at]) or '') end
-  if trace ~= '' then return policy .. '|' .. reach .. '|' .. said .. '|' .. trace end
-  if said ~= '' then return policy .. '|' .. reach .. '|' .. said end
-  return reach ~= '' and policy .. '|' .. reach or policy
+
+-- Merges the options of a request into those of an open watch (WatchOption); `goal` is that of the watch.
+local function join_options(item, goal, new)
+  for _, option in ipairs(OPTIONS.keptFromFirst) do
+    if new[option] then call('HSETNX', item, option, new[option]) end
+  end
+  local asked = new[OPTION.goal]
+  if (REACH[asked] or 2) <= (REACH[goal] or 2) then return end
+  if asked then call('HSET', item, OPTION.goal, asked) else call('HDEL', item, OPTION.goal) end
 end
 
 local before = head_of_partition()
 local replies, done, places, is_marked = {}, {}, {}, false
 for n, new in ipairs(requests) do
   local id, lane, order, entries = new.id, new.lane, new.order, new.entries
-  local facts, charge = new.facts or '', new.charge or ''
-  local notify, secret, metadata = new.notify or '', new.secret or '', new.metadata or ''
+  local notify, secret, metadata, charge = new.notify or '', new.secret or '', new.metadata or '', new.charge or ''
   local deadline = wall + number(new.timeout)
   local item = key(KEY.item, id)
   local w = found[n]
@@ -111,9 +103,10 @@ for n, new in ipairs(requests) do
     local run = number(w[3] or w[1] and 1 or 0) + 1
     local values = { ITEM.source, new.source, ITEM.lane, lane, ITEM.began, int(wall), ITEM.deadline, int(deadline) }
     local long = {}
-    -- What goes without saying is not written: of nobody's choice, and begun once.
-    if facts ~= '' then add(values, ITEM.facts, facts) end
-    if facts ~= '' or run > 1 then add(values, ITEM.run, run) end
+    if run > 1 then add(values, ITEM.run, run) end
+    for _, option in ipairs(OPTIONS.all) do
+      if new[option] then add(values, option, new[option]) end
+    end
     if order then add(values, ITEM.order, order) end
     place(notify, values, ITEM.notify, long, LONG.notify)
     place(metadata, values, ITEM.metadata, long, LONG.metadata)
@@ -123,7 +116,7 @@ for n, new in ipairs(requests) do
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
         ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret, ITEM.hasLong,
-        ITEM.order, ITEM.notify, ITEM.metadata, ITEM.facts)
+        ITEM.order, ITEM.notify, ITEM.metadata, unpack(OPTIONS.all))
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
@@ -148,9 +141,7 @@ for n, new in ipairs(requests) do
     if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
     -- It is no longer there for a hint's news alone.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
-    local known = w[7] or ''
-    local both = joined(known, facts)
-    if both ~= known then call('HSET', item, ITEM.facts, both) end
+    join_options(item, w[7], new)
     if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
     if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
     -- What it pays is not changed by who joins.

@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  meta key of the incidents' partition
 -- ARGV     turn, pause before the next one ms, lane, the board, then for each incident that is told: id,
---          name, facts and state (see WatchRecord), when it was told ms, seq of the event, the event as JSON
+--          name, policy and state (see WatchRecord), when it was told ms, seq of the event, the event as JSON
 --          and packed or '', and the incident as JSON when it is over, else ''
 -- RETURNS  1, or 0 when the turn has passed to somebody else
 -- COST     three writes, and about 8 an incident
@@ -17,7 +17,7 @@ for at = 5, #ARGV, 9 do
   local id, seq = ARGV[at], ARGV[at + 5]
   local item = key(KEY.item, id)
   if call('EXISTS', item) == 0 then
-    call('HSET', item, ITEM.source, ARGV[at + 1], ITEM.facts, ARGV[at + 2], ITEM.lane, ARGV[3],
+    call('HSET', item, ITEM.source, ARGV[at + 1], OPTION.policy, ARGV[at + 2], ITEM.lane, ARGV[3],
       ITEM.began, ARGV[at + 4], ITEM.deadline, ARGV[at + 4], ITEM.run, '1', ITEM.closed, CLOSED.settled)
     if number(seq) > 1 then call('HSET', item, ITEM.forgottenSeq, text(number(seq) - 1)) end
   end

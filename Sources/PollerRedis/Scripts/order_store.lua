@@ -3,7 +3,7 @@
 -- is closed from its beginning: it is in no wheel, and is forgotten like closed watches.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, order, facts (see WatchRecord), lane, version it was read with (0: none), the order
+-- ARGV     id, order, policy, lane, version it was read with (0: none), the order
 --          behind its new version (see Order.stored), state (see WatchRecord), when it became known,
 --          ms ('' for now), what is remembered of its payment ('' for nothing), channel to publish on, seq
 --          of the first event, events, each as JSON and packed or ''
@@ -24,7 +24,7 @@ if ARGV[12] and number(ARGV[11]) ~= number(w[2] or 0) + 1 then
 end
 if not w[1] then
   local began = ARGV[8] ~= '' and ARGV[8] or int(wall)
-  call('HSET', item, ITEM.source, ARGV[2], ITEM.facts, ARGV[3], ITEM.lane, ARGV[4], ITEM.began, began,
+  call('HSET', item, ITEM.source, ARGV[2], OPTION.policy, ARGV[3], ITEM.lane, ARGV[4], ITEM.began, began,
     ITEM.deadline, began, ITEM.run, '1', ITEM.order, ARGV[2], ITEM.closed, CLOSED.settled)
   call('ZADD', key(KEY.orders), int(wall), id)
 end

@@ -1,13 +1,12 @@
 import Poller
 
 /// What an in-memory store keeps of one watch.
-struct WatchRecord: Sendable {
+struct WatchRecord: Sendable, HasWatchOptions {
     /// Events kept for resuming readers and for deliveries.
     private static let logMax = 100
 
     let key: WatchKey
-    private(set) var policy: PollPolicy
-    private(set) var goal: WatchGoal
+    var options: WatchOptions
     private(set) var createdAt: Timestamp
     private(set) var deadline: Timestamp
     private(set) var run: Int
@@ -19,9 +18,7 @@ struct WatchRecord: Sendable {
     private var news: (kind: HintNews, token: Int?)?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
-    private(set) var acts: DeadlineActs
     private(set) var order: OrderID?
-    private var trace: TraceContext?
     private(set) var state = WatchState()
     private(set) var payment: PaymentMemory?
     private(set) var notify: [NotifyURL]
@@ -35,8 +32,7 @@ struct WatchRecord: Sendable {
     /// The record of a watch nobody has known before.
     init(_ new: NewWatch, now: Timestamp) {
         key = new.key
-        policy = new.policy
-        goal = new.goal
+        options = new.options
         createdAt = now
         deadline = now + new.timeout
         run = 1
@@ -45,25 +41,20 @@ struct WatchRecord: Sendable {
         notify = new.notify.uniqued()
         metadata = new.metadata
         charge = new.charge
-        acts = new.acts
         order = new.order
-        trace = new.trace
     }
 
     /// The record of a watch that an archive has.
     init(_ archived: ArchivedWatch) {
         let watch = archived.watch
         key = watch.key
-        policy = watch.policy
-        goal = watch.goal
+        options = watch.options
         createdAt = watch.createdAt
         deadline = watch.deadline
         run = watch.run
         seq = watch.seq
         forgottenSeq = archived.forgottenSeq
-        acts = watch.acts
         order = watch.order
-        trace = watch.trace
         state = watch.state
         payment = watch.payment
         notify = archived.notify
@@ -93,10 +84,9 @@ struct WatchRecord: Sendable {
 
     /// The watch as workers see it.
     var watch: Watch {
-        Watch(
+        var watch = Watch(
             key: key,
-            policy: policy,
-            goal: goal,
+            policy: options.policy,
             createdAt: createdAt,
             deadline: deadline,
             run: run,
@@ -107,13 +97,13 @@ struct WatchRecord: Sendable {
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
-            acts: acts,
             order: order,
-            trace: trace,
             state: state,
             // As it comes back from a store that keeps it packed.
             payment: payment.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
         )
+        watch.options = options
+        return watch
     }
 
     /// Records what is told of it beside its turns; a look that something had opened it for is still to
@@ -147,9 +137,7 @@ struct WatchRecord: Sendable {
         notify = (notify + new.notify).uniqued()
         if !new.metadata.isEmpty { metadata = new.metadata }
         deadline = max(deadline, now + new.timeout)
-        goal = goal.farther(new.goal)
-        acts = acts.filled(by: new.acts)
-        trace = trace ?? new.trace
+        options = options.joined(by: new.options)
         clientSecret = new.clientSecret ?? clientSecret
         charge = charge.flatMap { $0.isNothing ? nil : $0 } ?? new.charge ?? charge
         reopenedSeq = nil

@@ -38,6 +38,21 @@ struct WatchRoutesTests {
         }
     }
 
+    @Test("enqueuing takes one call of the store of watches, for a new watch and for a join")
+    func oneCall() async throws {
+        try await LiveAPI.run { api in
+            // The feed reads too.
+            api.plan.fail(.read, Array(repeating: .refused, count: 100))
+            for (order, status) in [("A1", 201), ("A1", 200), ("A2", 409)] {
+                let body = #"{"source":"src_1","order":"\#(order)"}"#
+                #expect(try await api.post("/v1/watches", body).status == status)
+            }
+            let batch = #"[{"source":"src_1","order":"A1"},{"source":"src_2","order":"A2"}]"#
+            let answer = try await api.post("/v1/watches/batch", batch)
+            #expect(answer.number("joined") == 1 && answer.number("created") == 1)
+        }
+    }
+
     @Test("a closed source is watched again with run 2 and 201")
     func restart() async throws {
         try await LiveAPI.run { api in
