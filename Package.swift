@@ -82,12 +82,19 @@ let package = Package(
             dependencies: ["SafeNumbers", crypto],
             swiftSettings: settings
         ),
-        // The product without I/O, a folder for each story. Read this first.
+        // Identifiers and values that every target above the wire format uses: accounts, sources, endpoints, times.
+        .target(
+            name: "PollerIdentity",
+            dependencies: ["SafeNumbers", "PollerWire", crypto],
+            swiftSettings: settings
+        ),
+        // The product without I/O, one folder for each feature. Read this first.
         .target(
             name: "Poller",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "StandardWebhooks", logging, metrics, lifecycle, crypto,
+                "JSONText", "PollerIdentity", "PollerWire", "StandardWebhooks", logging, metrics,
+                lifecycle, crypto,
             ],
             swiftSettings: settings
         ),
@@ -110,7 +117,8 @@ let package = Package(
         .target(
             name: "PollerRedis",
             dependencies: [
-                "SafeNumbers", "CZlib", "JSONText", "Poller", "RedisClient", logging, nioCore,
+                "SafeNumbers", "CZlib", "JSONText", "Poller", "PollerIdentity", "RedisClient",
+                logging, nioCore,
             ],
             resources: [.embedInCode("Scripts")],
             swiftSettings: settings
@@ -139,7 +147,8 @@ let package = Package(
             name: "PollerNet",
             dependencies: [
                 "SafeNumbers",
-                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, logging, metrics,
+                "Poller", "PollerIdentity", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL,
+                logging, metrics,
                 lifecycle,
             ],
             swiftSettings: settings
@@ -149,7 +158,8 @@ let package = Package(
             name: "PollerUpstreams",
             dependencies: [
                 "SafeNumbers", "CZlib",
-                "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", "StripeAPI", nioCore,
+                "JSONText", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerWire",
+                "StripeAPI", nioCore,
                 nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
@@ -158,7 +168,7 @@ let package = Package(
         // What payers are told, in their language: by pages and mails alike.
         .target(
             name: "PollerWords",
-            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerWire"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerIdentity", "PollerWire"],
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
@@ -168,7 +178,8 @@ let package = Package(
             name: "PollerDelivery",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerNet", "PollerWords", "StandardWebhooks", "CCurl",
+                "JSONText", "Poller", "PollerIdentity", "PollerNet", "PollerWords",
+                "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
@@ -179,7 +190,8 @@ let package = Package(
             name: "PollerGateway",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerHTTP", "PollerNet", "PollerWire", nioCore, nioPosix,
+                "JSONText", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerWire",
+                nioCore, nioPosix,
                 nioHTTP1, nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore,
                 deque,
             ],
@@ -190,7 +202,8 @@ let package = Package(
             name: "PollerTracing",
             dependencies: [
                 "SafeNumbers",
-                "Poller", tracing, httpClient, nioCore, nioHTTP1, logging, metrics, lifecycle,
+                "Poller", "PollerIdentity", tracing, httpClient, nioCore, nioHTTP1, logging,
+                metrics, lifecycle,
                 deque,
             ],
             swiftSettings: settings
@@ -200,7 +213,8 @@ let package = Package(
             name: "PollerAPI",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerHTTP", "PollerNet", "PollerWords",
+                "JSONText", "PollerWire", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "PollerWords",
                 "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore,
                 nioCore,
                 nioHTTP1, nioPosix, logging, metrics,
@@ -247,7 +261,8 @@ let package = Package(
             dependencies: [
                 "ProgramOutput",
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
+                "JSONText", "Poller", "PollerIdentity", "PollerRedis", "PollerUpstreams",
+                "PollerDelivery",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
                 "BenchPlan", "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging,
                 metrics, lifecycle, signals, arguments, nioCore,
@@ -260,7 +275,7 @@ let package = Package(
             name: "pollerd-bench",
             dependencies: [
                 "ProgramOutput",
-                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerRedis",
+                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerIdentity", "PollerRedis",
                 "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
                 "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
                 httpClient, histogram,
@@ -333,7 +348,7 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, simulations and processes of Redis.
         .target(
             name: "PollerTesting",
-            dependencies: ["SafeNumbers", "JSONText", "Poller", "RedisClient"],
+            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerIdentity", "RedisClient"],
             path: "Tests/Kit",
             swiftSettings: settings
         ),
@@ -346,7 +361,8 @@ let package = Package(
             name: "PollerTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerTesting", "PollerWire", "StandardWebhooks", logging,
+                "JSONText", "Poller", "PollerIdentity", "PollerTesting", "PollerWire",
+                "StandardWebhooks", logging,
                 metrics, lifecycle, crypto,
             ],
             swiftSettings: settings
@@ -360,7 +376,8 @@ let package = Package(
             name: "PollerRedisTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerRedis", "PollerTesting", "RedisClient", logging,
+                "JSONText", "Poller", "PollerIdentity", "PollerRedis", "PollerTesting",
+                "RedisClient", logging,
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings
@@ -369,7 +386,7 @@ let package = Package(
             name: "PollerUpstreamsTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerNet", "PollerRedis", "PollerTesting",
+                "JSONText", "Poller", "PollerIdentity", "PollerNet", "PollerRedis", "PollerTesting",
                 "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
                 nioPosix, nioHTTP1, logging,
             ],
@@ -396,7 +413,8 @@ let package = Package(
         .testTarget(
             name: "PollerNetTests",
             dependencies: [
-                "Poller", "PollerHTTP", "PollerNet", "PollerTesting", nioCore, nioEmbedded,
+                "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerTesting", nioCore,
+                nioEmbedded,
                 nioHTTP1,
                 logging,
             ],
@@ -405,14 +423,16 @@ let package = Package(
         .testTarget(
             name: "PollerWordsTests",
             dependencies: [
-                "SafeNumbers", "JSONText", "Poller", "PollerTesting", "PollerWire", "PollerWords",
+                "SafeNumbers", "JSONText", "Poller", "PollerIdentity", "PollerTesting",
+                "PollerWire", "PollerWords",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerDeliveryTests",
             dependencies: [
-                "Poller", "PollerDelivery", "PollerNet", "PollerTesting", "PollerWords", nioCore,
+                "Poller", "PollerIdentity", "PollerDelivery", "PollerNet", "PollerTesting",
+                "PollerWords", nioCore,
                 nioSSL,
             ],
             swiftSettings: settings
@@ -420,7 +440,8 @@ let package = Package(
         .testTarget(
             name: "PollerGatewayTests",
             dependencies: [
-                "JSONText", "Poller", "PollerGateway", "PollerNet", "PollerTesting", "PollerWire",
+                "JSONText", "Poller", "PollerIdentity", "PollerGateway", "PollerNet",
+                "PollerTesting", "PollerWire",
                 nioCore, nioEmbedded, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging,
                 lifecycle, crypto,
             ],
@@ -430,7 +451,8 @@ let package = Package(
             name: "HostileInputTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerAPI", "PollerDelivery", "PollerNet", "PollerTesting",
+                "JSONText", "Poller", "PollerIdentity", "PollerAPI", "PollerDelivery", "PollerNet",
+                "PollerTesting",
                 "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
             ],
             exclude: ["Fixtures"],
@@ -438,12 +460,16 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerTracingTests",
-            dependencies: ["Poller", "PollerTesting", "PollerTracing", tracing, logging],
+            dependencies: [
+                "Poller", "PollerIdentity", "PollerTesting", "PollerTracing", tracing, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "pollerdTests",
-            dependencies: ["Poller", "PollerTesting", "pollerd", arguments, yams],
+            dependencies: [
+                "Poller", "PollerIdentity", "PollerTesting", "pollerd", arguments, yams,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -455,7 +481,7 @@ let package = Package(
             name: "PollerAPITests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
+                "JSONText", "PollerWire", "Poller", "PollerIdentity", "PollerAPI", "PollerGateway", "PollerClient",
                 "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
                 "StripeAPI", "pollerctl", arguments, httpClient, nioCore,
                 nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,

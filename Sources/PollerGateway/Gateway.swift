@@ -3,6 +3,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import Poller
+import PollerIdentity
 package import PollerNet
 import SafeNumbers
 import ServiceLifecycle

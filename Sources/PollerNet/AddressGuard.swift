@@ -1,5 +1,6 @@
 package import NIOCore
-package import Poller
+import Poller
+package import PollerIdentity
 import Synchronization
 
 /// Decides which addresses a customer's URL may make this process connect to (SSRF).

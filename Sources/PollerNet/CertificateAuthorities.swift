@@ -1,6 +1,7 @@
 import Foundation
 package import NIOSSL
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// Certificate authorities that an operator trusts in addition to those of the machine:
 /// `POLLER_CA_FILE`.

@@ -3,6 +3,7 @@ package import NIOHTTP1
 package import NIOSSL
 package import Poller
 import PollerHTTP
+package import PollerIdentity
 import ServiceLifecycle
 
 /// A client for URLs that come from customers: webhooks and polls of any system.

@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// The parts of an HTTP URL, parsed by rules so narrow that every parser agrees on the host.

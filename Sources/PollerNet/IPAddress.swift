@@ -1,5 +1,6 @@
 package import NIOCore
-package import Poller
+import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// An IP address as its bytes: 4 for IPv4, 16 for IPv6.

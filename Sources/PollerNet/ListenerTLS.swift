@@ -1,7 +1,8 @@
 package import Logging
 package import NIOCore
 import NIOSSL
-package import Poller
+import Poller
+package import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 

@@ -1,5 +1,6 @@
 package import Poller
 import PollerHTTP
+import PollerIdentity
 
 /// Why a request has no response: the cause for decisions, and the text for an operator.
 ///

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// When which event was accepted, of a delivery whose attempts are forgotten.
 ///

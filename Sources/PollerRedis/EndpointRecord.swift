@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// A registered endpoint in Redis.

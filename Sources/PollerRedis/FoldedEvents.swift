@@ -1,5 +1,6 @@
 import CZlib
 import Poller
+import PollerIdentity
 
 /// What is left of all events of a watch that ended long ago, as one entry of its log.
 ///

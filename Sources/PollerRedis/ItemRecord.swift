@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// How one kind of item is laid out in the fields of a queue.

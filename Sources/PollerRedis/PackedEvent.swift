@@ -1,5 +1,6 @@
 import CZlib
 import Poller
+import PollerIdentity
 
 /// A recorded event as it stands in the log of its watch, packed to an eighth.
 ///

@@ -1,5 +1,6 @@
 import Logging
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// The history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import RedisClient
 
 /// What was tried, and what of it is kept.

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 package import Logging
 package import Poller
+package import PollerIdentity
 package import RedisClient
 import SafeNumbers
 

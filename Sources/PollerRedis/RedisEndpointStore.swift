@@ -1,5 +1,6 @@
 package import Logging
 package import Poller
+package import PollerIdentity
 package import RedisClient
 import SafeNumbers
 

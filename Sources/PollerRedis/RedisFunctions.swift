@@ -1,5 +1,6 @@
 package import Logging
 import Poller
+import PollerIdentity
 package import RedisClient
 
 /// The libraries of functions in Redis: that of this release is made known, those that nobody uses

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// What the index of searches finds, in the order of creation.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 import RedisClient
 import SafeNumbers
 

@@ -1,6 +1,7 @@
 import Foundation
 package import Logging
 package import Poller
+package import PollerIdentity
 package import RedisClient
 import SafeNumbers
 

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// The list of live processes, in Redis.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// Lists in the order of creation, the newest first.

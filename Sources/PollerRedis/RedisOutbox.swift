@@ -1,5 +1,6 @@
 import Logging
 package import Poller
+package import PollerIdentity
 import RedisClient
 import SafeNumbers
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// Lists of items in quarantine, those that came there last first.

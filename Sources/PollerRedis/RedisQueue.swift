@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// The lease mechanism over Redis, the same for watches and deliveries.

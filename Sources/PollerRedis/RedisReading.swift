@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// One item at one moment, as a script reads it (reading.lua).

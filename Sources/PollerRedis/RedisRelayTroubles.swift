@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 package import RedisClient
 
 /// What the mail relay refuses, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// The beginning and the end: what stands in the layout.

@@ -1,5 +1,6 @@
 package import Logging
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// Gives a store more partitions while it is worked on.

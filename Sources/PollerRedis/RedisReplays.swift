@@ -1,5 +1,6 @@
 import Foundation
 package import Poller
+package import PollerIdentity
 import RedisClient
 
 /// Trying deliveries again, one by one and as a job.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 import RedisClient
 
 /// Putting watches back that an archive has.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 package import RedisClient
 import SafeNumbers
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// Watches that are found by a source alone.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// The spent tokens in Redis: a key for each, `<ns>spent:<id>`, which ends when the token does.

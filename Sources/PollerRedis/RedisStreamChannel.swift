@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// Tells other services through a stream of their own in our Redis: `redis+stream:NAME`.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 package import RedisClient
 
 /// Amounts that are not understood, in Redis: a hash `<ns>unread` of `upstream → <ms>|<text>`, kept for a day after

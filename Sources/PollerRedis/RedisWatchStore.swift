@@ -1,5 +1,6 @@
 package import Logging
 package import Poller
+package import PollerIdentity
 package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Puts what is stored in the places of the names in scripts.
 enum ScriptNames {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// Where a list of watches stands.

@@ -2,7 +2,8 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-package import Poller
+import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// The receiver of spans: a collector that accepts OTLP over HTTP.

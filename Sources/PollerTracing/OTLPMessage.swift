@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Tracing
 
 // The wire format of spans: `ExportTraceServiceRequest` of OTLP, in protobuf.

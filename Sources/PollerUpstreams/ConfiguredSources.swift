@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// What this process' configuration says can be polled: Stripe's accounts and other upstreams.
 ///

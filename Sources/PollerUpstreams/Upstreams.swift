@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
 
 /// Every upstream of a process, each watch asked where its kind belongs.
 package struct Upstreams: Upstream {

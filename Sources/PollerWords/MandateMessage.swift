@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 extension PayerMessage {
     /// Creates the message that announces a debit or confirms a mandate.

@@ -1,5 +1,6 @@
 import Foundation
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// The texts for payers in every language, with the operator's replacements.
 package struct PayerLexicon: Sendable {

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 /// The message about a payment that a page or an email shows to its payer.
 ///

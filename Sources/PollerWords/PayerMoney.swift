@@ -1,5 +1,6 @@
 import Foundation
 package import Poller
+package import PollerIdentity
 import PollerWire
 
 /// Formats amounts and dates for payers.

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 extension NextStep {
     /// The values that the payer copies: bank account details or voucher numbers.

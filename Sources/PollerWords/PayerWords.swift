@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// The texts for payers in one language.
 ///

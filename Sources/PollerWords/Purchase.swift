@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
 
 /// The order behind a payment, from the shop's metadata and branding.
 package struct Purchase: Hashable, Sendable {

@@ -2,6 +2,7 @@ import Histogram
 import JSONText
 import NIOCore
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// What a measured worker does with a watch: poll it for ever at one pace, and record how late each poll was.

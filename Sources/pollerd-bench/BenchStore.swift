@@ -2,6 +2,7 @@ import Foundation
 import Histogram
 import Logging
 import Poller
+import PollerIdentity
 import PollerRedis
 import RedisClient
 import Synchronization

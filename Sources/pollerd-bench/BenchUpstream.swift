@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 
 /// Who is polled while real processes are measured: nginx, or our stripe-sandbox where that is not installed.
 enum BenchUpstream: Sendable {

@@ -5,6 +5,7 @@ import NIOPosix
 import NIOSSL
 import Poller
 import PollerHTTP
+import PollerIdentity
 import PollerNet
 
 /// `pollerd-bench client URL`: what a GET costs our own HTTP client, and nothing else of us.

@@ -1,5 +1,6 @@
 import ChildPrograms
 import Poller
+import PollerIdentity
 import PollerNet
 
 /// Very many listeners on WebSockets, in processes of their own, and what all of them have heard.

@@ -1,6 +1,7 @@
 import BenchPlan
 import ChildPrograms
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerRedis
 import Synchronization

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
+import PollerIdentity
 
 /// `pollerd-bench crowd`: one process of listeners, which does what it reads from standard input.
 ///

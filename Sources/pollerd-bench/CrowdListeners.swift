@@ -2,6 +2,7 @@ import Histogram
 import NIOCore
 import NIOPosix
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// The listeners of one process of a ``Crowd``, each a subscription to one source, and what they have heard.

@@ -6,6 +6,7 @@ import NIOHTTP1
 import NIOPosix
 import Poller
 import PollerDelivery
+import PollerIdentity
 import PollerNet
 import PollerRedis
 import Synchronization

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerRedis
 
 /// What it costs to mark events for very many endpoints, by notifiers that are processes of their own: the whole way,

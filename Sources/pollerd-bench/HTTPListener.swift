@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Poller
+import PollerIdentity
 
 /// A client that hears of one source over plain HTTP: by an event stream of a gateway, or by long polls of the API.
 ///

@@ -3,6 +3,7 @@ import ChildPrograms
 import Histogram
 import NIOCore
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// What a listener over plain HTTP costs: an event stream of a gateway, and a long poll of the API.

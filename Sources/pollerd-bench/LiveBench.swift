@@ -3,6 +3,7 @@ import Foundation
 import Histogram
 import NIOCore
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// What a live connection weighs, how soon it hears of a change, and how soon all clients are back

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 import Poller
+import PollerIdentity
 
 /// One client of the live gateway: subscribes to sources, each by itself, and tells what it hears.
 ///

@@ -1,5 +1,6 @@
 import BenchPlan
 import Poller
+import PollerIdentity
 
 /// What a poll costs those who run `pollerd worker`: one process of it, as they start it, against an upstream that is
 /// not ours.

@@ -1,5 +1,6 @@
 import BenchPlan
 import Poller
+import PollerIdentity
 import PollerRedis
 import Synchronization
 

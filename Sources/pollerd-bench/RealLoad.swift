@@ -1,6 +1,7 @@
 import BenchPlan
 import JSONText
 import Poller
+import PollerIdentity
 import PollerUpstreams
 import Synchronization
 

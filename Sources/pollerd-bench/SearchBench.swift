@@ -1,6 +1,7 @@
 import BenchPlan
 import Histogram
 import Poller
+import PollerIdentity
 import PollerRedis
 
 /// What finding a watch takes and what its entries in the index weigh, at the size of a large store.

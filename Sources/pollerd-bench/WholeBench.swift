@@ -3,6 +3,7 @@ import BenchPlan
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerUpstreams
 import StripeAPI

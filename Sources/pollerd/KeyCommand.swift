@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerAPI
+import PollerIdentity
 import PollerRedis
 import PollerWire
 import ProgramOutput

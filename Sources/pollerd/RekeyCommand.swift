@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Poller
+import PollerIdentity
 import PollerRedis
 import ProgramOutput
 import RedisClient

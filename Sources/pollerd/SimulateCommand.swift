@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
+import PollerIdentity
 import ProgramOutput
 import SafeNumbers
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Poller
+import PollerIdentity
 import PollerRedis
 
 /// What a plan is told of a traffic beside its payments: who is told, who listens, what is remembered.

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import PollerIdentity
 import PollerNet
 import PollerTesting
 import PollerWire

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import PollerIdentity
 import PollerTesting
 import PollerWords
 import StripeAPI

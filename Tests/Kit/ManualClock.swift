@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 import Synchronization
 
 /// A clock that stands still until a test moves it, and tells when the code has gone to sleep.

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOSSL
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerTesting
 import Testing

@@ -1,5 +1,6 @@
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 import Poller
+import PollerIdentity
 import PollerTesting
 import RedisClient
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Poller
+import PollerIdentity
 import PollerTesting
 import RedisClient
 import Testing

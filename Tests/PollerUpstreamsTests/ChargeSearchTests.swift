@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerUpstreams
 import StripeAPI
 import Synchronization

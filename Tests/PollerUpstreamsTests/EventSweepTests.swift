@@ -1,3 +1,4 @@
+import PollerIdentity
 import PollerRedis
 import PollerTesting
 import PollerUpstreams

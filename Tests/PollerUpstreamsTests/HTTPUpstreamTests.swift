@@ -2,6 +2,7 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerUpstreams
 import Testing

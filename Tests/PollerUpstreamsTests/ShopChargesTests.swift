@@ -1,4 +1,5 @@
 import Foundation
+import PollerIdentity
 import PollerNet
 import PollerTesting
 import SafeNumbers

@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerIdentity
 import PollerUpstreams
 import StripeAPI
 import Testing

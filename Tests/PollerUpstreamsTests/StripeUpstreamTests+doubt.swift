@@ -1,5 +1,6 @@
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import Testing
 
 @testable import PollerUpstreams

@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerNet
 import StripeAPI
 import Testing

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerUpstreams
 import StripeAPI

@@ -1,5 +1,6 @@
 import Poller
 import PollerAPI
+import PollerIdentity
 import Testing
 
 @testable import pollerd

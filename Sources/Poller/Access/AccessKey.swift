@@ -1,4 +1,5 @@
 import Crypto
+package import PollerIdentity
 
 /// A key of the API: who it is for, what it may do, and until when.
 ///
@@ -28,7 +29,7 @@ package struct AccessKey: Hashable, Sendable {
 
     /// Describes a key.
     ///
-    /// Errors: ``InvalidInput`` for `name` and `accounts`.
+    /// Errors: `InvalidInput` for `name` and `accounts`.
     package init(
         id: KeyID,
         name: String? = nil,

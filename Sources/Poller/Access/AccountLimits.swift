@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 import Synchronization
 
 // How much one account may have at once: the limits, the counts, and who holds enqueues to them.

@@ -1,4 +1,5 @@
 import Crypto
+import PollerIdentity
 
 /// The keys that sign the lines of archives, so that a cluster restores only lines that it has exported itself.
 ///

@@ -1,4 +1,5 @@
 package import JSONText
+package import PollerIdentity
 
 /// Something that somebody has changed, or wanted to and was refused.
 ///

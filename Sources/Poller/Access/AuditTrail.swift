@@ -1,6 +1,7 @@
 package import JSONText
 package import Logging
 import Metrics
+package import PollerIdentity
 
 /// What was changed by whom, newest first, bounded in number and age.
 ///
@@ -49,7 +50,7 @@ package struct AuditQuery: Hashable, Sendable {
     /// Before this instant.
     package var until: Timestamp?
     package var limit = 50
-    /// ``ListPage/next`` of the page before.
+    /// `ListPage.next` of the page before.
     package var cursor: String?
 
     /// Everything.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The connected accounts of a platform (Stripe Connect): those that its webhook secret may name.
 ///
 /// An event of a connected account names that account, and the platform's secret signs it. So the name is a claim

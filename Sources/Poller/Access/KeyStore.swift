@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The keys of a cluster, as every process of it reads them.
 package protocol KeyStore: Sendable {
     /// A number that is greater after every change; 0 while there has never been a key.

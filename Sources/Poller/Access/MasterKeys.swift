@@ -1,5 +1,6 @@
 package import Crypto
 import Foundation
+package import PollerIdentity
 
 /// The keys that seal what is secret in the store: the first one seals, each of them opens.
 ///

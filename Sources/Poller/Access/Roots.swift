@@ -1,4 +1,5 @@
 package import Crypto
+package import PollerIdentity
 import Synchronization
 
 /// What the tokens and cursors of a cluster are made from, and what they were made from before.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What a cluster did in a span of time, summed over its processes.
 package struct Activity: Hashable, Sendable {
     /// GETs of upstreams, whatever came of them.

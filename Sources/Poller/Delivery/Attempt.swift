@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What came of one attempt to tell a customer, and what is known about it.
 package struct AttemptResult: Hashable, Sendable {
     /// What follows from it.

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// What one endpoint still has to be told about one source: a cursor into the watch's log.

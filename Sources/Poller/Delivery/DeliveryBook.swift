@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What operators ask of deliveries: how they stand, what was tried, and to try again.
 package protocol DeliveryBook: Sendable {
     /// The name of the delivery of a watch's events to an endpoint, whether there is one or not.

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// A way to tell a customer: webhook, email.
 ///
 /// Subscribers that are connected right now (WebSocket, SSE) are no channel in this sense: the

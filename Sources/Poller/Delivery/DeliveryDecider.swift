@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Decides what follows from an attempt: pure, and the one place that knows.
 ///
 /// The life of an event at an endpoint:

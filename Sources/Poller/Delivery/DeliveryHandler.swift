@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+import PollerIdentity
 
 /// What a notifier does with a delivery: tells one endpoint the next event of one source it has not been told yet.
 ///

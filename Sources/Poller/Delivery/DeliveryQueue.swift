@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The queue of deliveries: the same leases as for watches, one lane for each endpoint.
 package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == DeliveryChange {
     /// Makes deliveries due now because their watch has something new; idempotent.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Where one attempt goes: an inline `notify` URL, or a registered endpoint with its choices.
 package struct DeliveryTarget: Hashable, Sendable {
     package let url: NotifyURL

@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+import PollerIdentity
 
 /// Ends one turn of a delivery: what to record, to log and to count.
 struct DeliveryTurn: Sendable {

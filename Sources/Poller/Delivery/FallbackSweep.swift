@@ -1,4 +1,5 @@
 package import Logging
+import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 

@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 

@@ -1,10 +1,11 @@
 import Crypto
 import Foundation
+package import PollerIdentity
 
 /// The masked address of the recipient in the link at the end of a mail, readable by this cluster only.
 ///
 /// The token of the link is a digest, so a recipient who follows it would be in the list of suppressed recipients
-/// without a name. The hint is the masked address (``MailAddress/masked``), encrypted with a key of the cluster.
+/// without a name. The hint is the masked address (`MailAddress.masked`), encrypted with a key of the cluster.
 ///
 /// *Format*: base64url of AES-GCM's ciphertext and tag, some fifty characters. The nonce is an HMAC of the entry, and
 /// the entry determines the plaintext. So a nonce is never used for two texts, and every attempt of a mail has the same

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// What a mail relay refuses for a reason that is its own or ours, and no recipient's.

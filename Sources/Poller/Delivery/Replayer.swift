@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Has an endpoint sent again what it did not get, or everything since an instant.
 ///
 /// It changes what deliveries remember; the notifiers do the sending, at the endpoint's own pace and

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// The waits between the attempts of one event at one endpoint.

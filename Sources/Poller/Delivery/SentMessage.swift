@@ -1,4 +1,5 @@
 import Crypto
+import PollerIdentity
 
 /// A message to a recipient, as a channel composes it: the text of an email, or the body of a webhook.
 ///

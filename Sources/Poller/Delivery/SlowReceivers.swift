@@ -1,3 +1,4 @@
+import PollerIdentity
 import Synchronization
 
 /// Who holds the places of a notifier while their receivers take their time.

@@ -1,4 +1,5 @@
 import Crypto
+package import PollerIdentity
 
 /// Knows who must not be sent mail any more.
 package protocol SuppressionList: Sendable {
@@ -71,7 +72,7 @@ extension SuppressionList {
 ///
 /// The key of an entry is a digest. The details are enough to recognise a recipient, but are no list of addresses.
 package struct SuppressionNote: Hashable, Sendable {
-    /// The address without most of its letters (``MailAddress/masked``); `nil` where it is unknown.
+    /// The address without most of its letters (`MailAddress.masked`); `nil` where it is unknown.
     package let recipient: String?
     /// The account whose mails are stopped; `nil` for those of every account, and where that is not known.
     package let account: AccountID?

@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+package import PollerIdentity
 import Synchronization
 
 /// A process's copy of the registered endpoints, and who of them wants an event.

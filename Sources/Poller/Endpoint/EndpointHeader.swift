@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// A header of its own that an endpoint gets with every message; its value never shows itself.
 package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Own headers of one endpoint: a credential and some routing need no more.

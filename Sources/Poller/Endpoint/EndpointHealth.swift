@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+package import PollerIdentity
 import Synchronization
 
 /// Disables registered endpoints that want nothing more or have accepted nothing for days, and

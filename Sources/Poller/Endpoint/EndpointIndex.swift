@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// Which registered endpoints want an event, found by what they asked for.

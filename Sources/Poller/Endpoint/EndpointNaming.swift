@@ -1,5 +1,6 @@
 import Foundation
 package import Logging
+package import PollerIdentity
 
 // Names of endpoints.
 //
@@ -14,7 +15,7 @@ extension Endpoint {
     /// Checks a name from outside.
     ///
     /// - Returns: the name in Unicode's composed form, so that two names that look the same are equal.
-    /// - Throws: ``InvalidInput`` for a name that is empty, too long, not printable or looks like an ID.
+    /// - Throws: `InvalidInput` for a name that is empty, too long, not printable or looks like an ID.
     package static func checkedName(_ text: String) throws(InvalidInput) -> String {
         func wrong(_ message: String) -> InvalidInput {
             InvalidInput(field: "name", message: message)

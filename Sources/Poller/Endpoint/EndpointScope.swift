@@ -1,4 +1,5 @@
 import Foundation
+package import PollerIdentity
 
 /// Which events of its account an endpoint asked for; what is left empty excludes nothing.
 package struct EndpointScope: Hashable, Sendable {

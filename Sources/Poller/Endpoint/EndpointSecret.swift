@@ -1,3 +1,4 @@
+package import PollerIdentity
 package import StandardWebhooks
 
 /// A secret that signs an endpoint's webhooks, and until when.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The registered endpoints of a cluster.
 ///
 /// A registry of at most ``Endpoint/countMax``, small enough that every notifier keeps a copy

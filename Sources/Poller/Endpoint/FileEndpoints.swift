@@ -1,4 +1,5 @@
 package import JSONText
+package import PollerIdentity
 
 /// Makes the registry agree with the endpoints that a configuration file describes.
 ///

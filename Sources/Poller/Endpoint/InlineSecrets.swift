@@ -1,4 +1,5 @@
 import Crypto
+package import PollerIdentity
 
 /// The secrets that sign webhooks of inline `notify` URLs: one for each account.
 ///

@@ -1,4 +1,5 @@
 package import JSONText
+package import PollerIdentity
 package import PollerWire
 import SafeNumbers
 

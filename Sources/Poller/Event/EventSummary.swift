@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 import PollerWire
 
 /// What outlives the body of an event.

@@ -1,4 +1,5 @@
 import Metrics
+import PollerIdentity
 import Synchronization
 
 /// Marks one event for many endpoints, segment by segment.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What somebody who listens hears, as a value.
 ///
 /// A closure could only be asked about each event in turn; a value says by what an event is found, so that

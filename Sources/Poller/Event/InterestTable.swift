@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// Who hears what, so that one event costs as much as hear it, however many listen.
 ///
 /// | an event finds | by | before it has been read |

@@ -1,4 +1,5 @@
 import Logging
+import PollerIdentity
 
 /// Takes what is told of payments over into orders, before anybody is told of it.
 ///

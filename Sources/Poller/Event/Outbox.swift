@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The recorded events in the order they were recorded, partition by partition.
 ///
 /// Two kinds of readers: the notifiers share one position that moves when an entry is

@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 

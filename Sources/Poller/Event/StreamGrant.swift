@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What a short-lived token lets its holder hear: a customer's browser, where a key must never be.
 package struct StreamGrant: Hashable, Sendable {
     /// The longest a token may live: it is handed to browsers, and cannot be revoked.
@@ -20,7 +22,7 @@ package struct StreamGrant: Hashable, Sendable {
 
     /// Describes what may be heard.
     ///
-    /// Errors: ``InvalidInput`` for `sources` and `types` that are empty, too many or malformed.
+    /// Errors: `InvalidInput` for `sources` and `types` that are empty, too many or malformed.
     package init(
         account: AccountID = .main,
         sources: [String]? = nil,
@@ -100,6 +102,6 @@ package struct StreamToken: Hashable, Sendable, CustomStringConvertible {
 package protocol StreamTokenIssuer: Sendable {
     /// Makes a token that lives for `lifetime`.
     ///
-    /// Errors: ``InvalidInput`` for `lifetime` outside 1 s … ``StreamGrant/lifetimeMax``.
+    /// Errors: `InvalidInput` for `lifetime` outside 1 s … ``StreamGrant/lifetimeMax``.
     func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken
 }

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Which of an account's events a sweep reads: an upstream takes no more than so many types at a time.
 package enum EventList: String, Hashable, Sendable, CaseIterable {
     /// What ends or moves a payment, often and soon.

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 extension EventSweep {
     /// Events whose marks are read and set at a time: a page.
     private static var groupMax: Int { 100 }

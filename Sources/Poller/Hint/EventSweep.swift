@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+package import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Makes hints of an upstream's events, each event and each change once.
 ///
 /// Shared by the webhook intake and the event sweep, which see the same events. Marks are set

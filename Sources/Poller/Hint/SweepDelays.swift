@@ -1,4 +1,5 @@
 import Metrics
+import PollerIdentity
 import Synchronization
 
 /// Tells how much later than its own pace each account's sweep reads everything.

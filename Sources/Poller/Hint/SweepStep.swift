@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 // What a sweep reads, so that it misses nothing that becomes visible late.
 //
 // Problem: an upstream's list of events is eventually consistent. An event may appear seconds or minutes after others

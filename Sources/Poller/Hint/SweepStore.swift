@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// What the sweeps of accounts' event lists remember, what came in by webhook, and what was read.

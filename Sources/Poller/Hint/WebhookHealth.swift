@@ -1,4 +1,5 @@
 import Metrics
+package import PollerIdentity
 import SafeNumbers
 import Synchronization
 

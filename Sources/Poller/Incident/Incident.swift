@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 package import PollerWire
 
 /// What can be wrong with a cluster; its events are `operator.<kind>`.

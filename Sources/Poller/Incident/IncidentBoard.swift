@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 import PollerWire
 import SafeNumbers
 

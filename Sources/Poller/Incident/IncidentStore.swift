@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Where the board of incidents is kept, and whose turn it is to look.
 ///
 /// Each incident is an item of the queue of watches that is never due, with a log and events in the outbox

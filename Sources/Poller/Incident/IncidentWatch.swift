@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 import ServiceLifecycle
 
 /// Looks at a cluster for what operators are to be told.

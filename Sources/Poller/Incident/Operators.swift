@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 // Who hears of the cluster itself.
 //
 // Problem: operators are told over the same outbox, log and deliveries as customers; yet no receiver of
@@ -57,7 +59,7 @@ extension EventSubject {
 extension Endpoint {
     /// The account that an endpoint belongs to which asks for these types.
     ///
-    /// `account` is the one that was named; nil for none. Errors: ``InvalidInput`` when types of the
+    /// `account` is the one that was named; nil for none. Errors: `InvalidInput` when types of the
     /// cluster stand beside others or an account is named with them.
     package static func account(
         asking types: [String],

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Sees to it that money that an order was paid with a second time goes back, where an account wants
 /// that (`refund_duplicates`).
 ///

@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 package import PollerWire
 import SafeNumbers
 

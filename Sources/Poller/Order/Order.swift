@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 extension SourceKind {

@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 
 /// What tells phones that links to this server belong to an app: the two files that Apple and Google fetch.
 ///
@@ -32,7 +33,7 @@ package struct AppLinks: Hashable, Sendable {
 
     /// The file for Apple.
     ///
-    /// Errors: ``InvalidInput`` that says what is missing.
+    /// Errors: `InvalidInput` that says what is missing.
     package static func apple(_ text: String) throws(InvalidInput) -> String {
         let json = try json(text)
         guard json.members != nil, services.contains(where: { json.member($0) != nil }) else {
@@ -56,7 +57,7 @@ package struct AppLinks: Hashable, Sendable {
 
     /// The file for Android.
     ///
-    /// Errors: ``InvalidInput`` that says what is missing.
+    /// Errors: `InvalidInput` that says what is missing.
     package static func android(_ text: String) throws(InvalidInput) -> String {
         guard let statements = try json(text).elements, !statements.isEmpty else {
             throw wrong("must be a list of statements")

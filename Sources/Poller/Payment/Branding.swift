@@ -1,4 +1,5 @@
 import Foundation
+package import PollerIdentity
 
 /// Whose payments these are, as customers see it: on the return page and in mails.
 ///
@@ -42,7 +43,7 @@ package struct Branding: Hashable, Sendable {
 
     /// Checks a shop.
     ///
-    /// Errors: ``InvalidInput`` that names the key and says what it must be.
+    /// Errors: `InvalidInput` that names the key and says what it must be.
     package init(
         name: String,
         homeURL: String? = nil,

@@ -1,5 +1,6 @@
 import JSONText
 import Metrics
+import PollerIdentity
 
 /// Charges a source that a poll has just seen chargeable, or searches for the charge that consumed it.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+package import PollerIdentity
 
 /// What to charge when a watched source becomes chargeable.
 ///
@@ -86,7 +87,7 @@ package struct ChargeOrder: Hashable, Sendable {
     /// ``statementDescriptor``) may change between two tries. To charge a saved source the same sum
     /// once more, say in the metadata what for. 38 characters of the 255 allowed.
     ///
-    /// Where the watch names what it pays (``OrderID``), the key is that order's: of the account, its
+    /// Where the watch names what it pays (`OrderID`), the key is that order's: of the account, its
     /// name and the number of the right to charge it. Then the upstream itself refuses to charge
     /// another source for it, or another sum.
     package func idempotencyKey(

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What of a charge goes to whom, where a platform collects for others (Connect).
 ///
 /// *Shape*, within an order to charge:

@@ -1,4 +1,5 @@
 package import JSONText
+package import PollerIdentity
 
 /// Takes the money of a source that has become chargeable.
 package protocol Charger: Sendable {

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What a watch was told to do before a deadline of its payment passes; what is not said is left to the
 /// account, and then left alone.
 ///

@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+import PollerIdentity
 
 /// Captures or cancels a payment before its deadline, where the watch or its account requests it (``DeadlineActs``).
 ///

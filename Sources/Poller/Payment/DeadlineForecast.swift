@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 /// Tells what will be done before the deadlines of a watch, and when: for an operator to read.
 package struct DeadlineForecast: Sendable {

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Reads the disputes of accounts from the upstream, the only source of their deadlines.
 ///
 /// They are read on request: a dispute changes at the bank, and a copy of it here would be outdated close to its

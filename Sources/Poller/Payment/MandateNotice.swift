@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 package import PollerWire
 
 /// That a debit is coming, of which the payer has to be told before.

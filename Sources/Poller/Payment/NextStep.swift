@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What the customer must do next: the same on the page, in mails, events and on the command line.
 ///
 /// | step | what is told |

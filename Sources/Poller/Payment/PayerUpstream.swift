@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What a payer tells the upstream through us, on a page of ours or by a service that has asked them.
 ///
 /// Never throws: whatever happens is one of the answers. No answer of the upstream is never taken for a
@@ -35,7 +37,7 @@ package struct VerificationValues: Hashable, Sendable {
 
     /// Checks values: one or two, of letters and digits.
     ///
-    /// Errors: ``InvalidInput`` with what would be right.
+    /// Errors: `InvalidInput` with what would be right.
     package init(_ texts: [String]) throws(InvalidInput) {
         guard (1...Self.countMax).contains(texts.count) else {
             throw InvalidInput(field: "values", message: "must be a code, or two amounts")

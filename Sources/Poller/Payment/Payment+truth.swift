@@ -1,3 +1,5 @@
+import PollerIdentity
+
 // How a word is found. The first row that fits is the truth:
 //
 // | seen | word | why |

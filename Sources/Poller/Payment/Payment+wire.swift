@@ -1,3 +1,4 @@
+import PollerIdentity
 package import PollerWire
 
 extension Payment {

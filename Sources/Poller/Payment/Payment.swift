@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What is true of a payment: one word for the payer, and the sums behind it.
 ///
 /// *Problem*: the status of an upstream's object follows the object. A source is `consumed` while its

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What was seen of a payment: the object, its charge and what became of that; all that a ``Payment``
 /// rests on.
 ///

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// How long something may still become of a payment: nobody has to choose that.
 ///
 /// | word | the upstream ends it | it is looked at | the shop must act |
@@ -13,7 +15,7 @@
 /// A hold ends when its charge says (`capture_before`), else when its method says (``MethodTraits/hold``). Where
 /// neither does, no end is known: no one is warned, and nothing is captured or cancelled.
 ///
-/// *Source*: the tables of ``MethodTraits`` and ``SourceKind/life``; for a source what an operator has said
+/// *Source*: the tables of ``MethodTraits`` and `SourceKind.life`; for a source what an operator has said
 /// of its method, ``PaymentFacts/sourceLife``.
 package struct PaymentLife: Hashable, Sendable {
     /// How long a payment is looked at when nothing shorter is known.

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// What is remembered of a payment between two looks: what was told of it, and what proves its money.

@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 // What follows from charging a source.
 //

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 // What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
 //
 // ```

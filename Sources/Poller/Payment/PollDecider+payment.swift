@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 // What a look tells of the payment, beside the status.
 //

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// An account that money goes back to, as its holder has told it.
 ///
 /// For the upstream alone: it is not kept, not recorded and not logged, and describes itself as redacted.
@@ -34,7 +36,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
 
     /// Checks an account.
     ///
-    /// Errors: ``InvalidInput`` with the field and what would be right.
+    /// Errors: `InvalidInput` with the field and what would be right.
     package init(holder: String, place: Place) throws(InvalidInput) {
         let isName =
             !holder.allSatisfy(\.isWhitespace) && holder.utf8.count <= 255

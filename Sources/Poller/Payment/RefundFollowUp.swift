@@ -1,4 +1,5 @@
 package import Logging
+import PollerIdentity
 
 /// Refunds a payment of an order that was paid before, where the account wants that (``DuplicateRefunds``).
 ///

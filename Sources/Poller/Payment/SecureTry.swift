@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 
 // A card whose bank wants the customer to confirm it (3-D Secure).
 //

@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 /// Whether a source that is consumed has been paid, or its bank may still say no.
 ///

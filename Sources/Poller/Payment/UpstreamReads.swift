@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// The requests by which one poll reads from the upstream.
 ///
 /// ```

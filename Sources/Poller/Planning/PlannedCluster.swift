@@ -1,3 +1,4 @@
+import PollerIdentity
 import SafeNumbers
 
 /// How a traffic is told of, and for how long it is remembered: what a plan needs beside ``PlannedTraffic``.

@@ -1,3 +1,4 @@
+import PollerIdentity
 import SafeNumbers
 
 /// Runs an account's traffic through the real decider in virtual time.

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// What an account is to expect: how many sources a month, how long they live, and who tells of
 /// their changes.
 package struct PlannedTraffic: Hashable, Sendable {

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// What a ``LeaseWorker`` has in hand and what it does next: a state machine without a clock, a lock
 /// or I/O.
 ///

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What to do with a claimed item; the only difference between a worker and a notifier.
 package protocol ItemHandler<Item, Change>: Sendable {
     associatedtype Item: Sendable

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// The items that share one limit: for watches (account, upstream endpoint), for deliveries the

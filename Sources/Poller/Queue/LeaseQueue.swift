@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Keyed items that become due, are claimed under a lease, and committed.
 ///
 /// The one mechanism of this system, used for watches (make our record agree with the upstream)

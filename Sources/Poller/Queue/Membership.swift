@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 import ServiceLifecycle
 
 /// Keeps a process on the list of live ones, and tells its loops which partitions are theirs.

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 // What a ``PartitionSchedule`` knows of each partition.
 extension PartitionSchedule {
     /// What is known about one partition since its last claim.

@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// When each partition is worth an exchange with the store; ``InFlight`` alone asks it.
 ///
 /// *Problem.* Most of what a poll costs at a modest pace is that a lonely command wakes Redis and us. So

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// How much of what a queue holds.
 package struct StoreStats: Hashable, Sendable {
     /// Waiting for their due time or their lane.

@@ -1,3 +1,4 @@
+import PollerIdentity
 import SafeNumbers
 
 /// How many workers a cluster could use now.

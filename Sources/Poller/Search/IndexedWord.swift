@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// A word in the index of searches, as it is sorted there.
 ///
 /// *Problem.* People type prefixes: `Müll` of Müller, `ORD-2026-1` of an order. A fingerprint (``SearchTerm``) finds

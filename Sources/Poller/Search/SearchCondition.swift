@@ -1,3 +1,4 @@
+import PollerIdentity
 import PollerWire
 
 /// One thing that must hold of a watch that is looked for.

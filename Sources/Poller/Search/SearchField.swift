@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// What a query may ask about; any other name is one of metadata.
 package enum SearchField: String, Hashable, Sendable, CaseIterable {
     case source

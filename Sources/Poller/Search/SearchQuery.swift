@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// What somebody looks for among watches: conditions, all of which must hold.
 ///
 /// *Language*: words with blanks between them, the same in the API, `pollerctl list` and the address of
@@ -37,7 +39,7 @@ package struct SearchQuery: Hashable, Sendable {
     ///   - keys: the names of the metadata that are searched here.
     ///   - now: what ages are counted from.
     ///   - created: the first instant of the range of creation, and the first instant after it.
-    /// - Throws: ``InvalidInput`` about `q` that says what to write instead.
+    /// - Throws: `InvalidInput` about `q` that says what to write instead.
     package init(
         _ text: String,
         metadata: [(name: String, value: String)] = [],

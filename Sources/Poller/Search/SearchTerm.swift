@@ -1,4 +1,5 @@
 import Crypto
+package import PollerIdentity
 
 /// An entry of the index by which watches are found: a fingerprint of a word that a watch has.
 ///
@@ -11,7 +12,7 @@ import Crypto
 /// The charge and the sum have fingerprints, and so has each text that is not a single word of ``IndexedWord/bytesMax``
 /// bytes at most: an order of several words, a long email address. All other words of people are in the index as they
 /// are (``IndexedWord``). A source needs no entry, because a watch's own name contains it (``SearchedSource``). All
-/// other fields are found by reading a limited number of records (``ListPage/looked``).
+/// other fields are found by reading a limited number of records (`ListPage.looked`).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
     package static let countMax = 8
@@ -147,7 +148,7 @@ package struct SearchLookup: Hashable, Sendable {
 
 /// A source that somebody looks for, of which nobody knows account and kind.
 ///
-/// A watch's name in the store is a digest of account, kind and source (``WatchKey/id``), and accounts and
+/// A watch's name in the store is a digest of account, kind and source (`WatchKey.id`), and accounts and
 /// kinds are known: they are the lanes in which there have been watches. So its watches are asked for by
 /// name, one in each lane, and need no entry of the index, which would weigh as much as a third of them.
 package struct SearchedSource: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 /// How texts are compared in a search.
 ///

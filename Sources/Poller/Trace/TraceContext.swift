@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// Where something stands in a trace: which trace it belongs to, and which span of that has caused it.
 ///
 /// *Shape*: a `traceparent` of W3C Trace Context, `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`:

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Where pieces of work are told to, for traces; whoever holds none of these traces nothing.
 ///
 /// The seam of tracing: what is worth a span, and what is known of it, is said here by whoever does the work;

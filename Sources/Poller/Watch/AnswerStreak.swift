@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// Answers in a row that say nothing of the payment, all of one kind.
 ///
 /// An outage of an upstream, or of a proxy in front of it, must not decide about a payment. So what such

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// A watch that has ended, as an archive has it (`pollerctl export`): what is put back into a store.
 ///
 /// It comes back closed, with what was told of it, and is found, read and listed as before. Nobody is told

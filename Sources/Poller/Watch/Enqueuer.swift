@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// A request to watch a source, checked and ready for the store.
 package struct NewWatch: Hashable, Sendable, HasWatchOptions {
     /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.

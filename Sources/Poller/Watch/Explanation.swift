@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// When a watch is polled next and what it waits for: the answer to "why is this one late?".

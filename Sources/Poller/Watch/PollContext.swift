@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 import SafeNumbers
 
 /// The watch that a poll is about, and when the poll happened: everything that a decision depends on except the

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 // What follows from answers that say nothing of the payment.
 //
 // ```

@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///

@@ -1,4 +1,5 @@
 import Logging
+import PollerIdentity
 
 /// The metrics and log messages of a poll.
 extension PollHandler {

@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 
 /// Polls a watch: reads from the upstream, runs the follow-ups, and lets the ``PollDecider`` decide.
 ///

@@ -1,4 +1,5 @@
 import Metrics
+import PollerIdentity
 
 /// The metrics of a worker's polls, made once: to look a metric up costs more than to count.
 ///

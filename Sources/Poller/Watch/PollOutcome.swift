@@ -1,3 +1,5 @@
+import PollerIdentity
+
 /// The outcome of one poll, on which ``PollDecider`` decides: the upstream's answer, or the result of the
 /// ``FollowUp`` that acted on it.
 ///

@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// How often a source is looked at: a geometric schedule with a cap, and a slower cap with age.

@@ -1,6 +1,7 @@
 package import JSONText
 package import Logging
 import Metrics
+package import PollerIdentity
 import SafeNumbers
 import ServiceLifecycle
 import Synchronization

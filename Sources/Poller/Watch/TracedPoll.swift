@@ -1,4 +1,5 @@
 import Logging
+package import PollerIdentity
 
 /// The spans of one poll of a watch: the look at the upstream, and the change it may have shown.
 ///

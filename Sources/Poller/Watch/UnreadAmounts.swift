@@ -1,4 +1,5 @@
 package import Logging
+package import PollerIdentity
 
 /// An amount of an upstream that its configuration does not explain, so that payments are reported without it.
 package struct UnreadAmount: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import JSONText
+package import PollerIdentity
 
 /// Where the truth about sources is: Stripe, or any system that answers a GET.
 package protocol Upstream: Sendable {
@@ -181,7 +182,7 @@ package protocol SourceLocator: Sendable {
     ///   - account: which upstream it must belong to; nil for any.
     ///   - accounts: those that are there for whoever asks.
     /// - Returns: what names the watch.
-    /// - Throws: ``InvalidInput`` for a URL of no upstream, or of several.
+    /// - Throws: `InvalidInput` for a URL of no upstream, or of several.
     func key(
         of url: String,
         account: AccountID?,
@@ -191,7 +192,7 @@ package protocol SourceLocator: Sendable {
     /// Refuses a watch that nobody will ever poll, because its account is not configured.
     ///
     /// - `accounts`: those that are there for whoever asks; no other is named.
-    /// - Throws: ``InvalidInput`` that names the accounts that are configured.
+    /// - Throws: `InvalidInput` that names the accounts that are configured.
     func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput)
 }
 

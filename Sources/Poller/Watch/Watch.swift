@@ -1,3 +1,4 @@
+package import PollerIdentity
 import SafeNumbers
 
 /// One upstream source that is followed until its status is final or its deadline passes.
@@ -126,19 +127,7 @@ extension Watch {
     }
 }
 
-/// What names a watch: at most one is open for an (account, source) of a kind.
-package struct WatchKey: Hashable, Sendable {
-    package let account: AccountID
-    package let source: SourceID
-    package let kind: SourceKind
-
-    /// Names the watch of a source under an account.
-    package init(account: AccountID, source: SourceID, kind: SourceKind) {
-        self.account = account
-        self.source = source
-        self.kind = kind
-    }
-
+extension WatchKey {
     /// The watch's short key in the queue.
     package var id: ItemID {
         ItemID(of: account.description, kind.rawValue, source.description)
@@ -244,36 +233,6 @@ package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
             throw InvalidInput(field: "until", message: "must be one of \(all)")
         }
         self = goal
-    }
-}
-
-/// Why an item is no longer looked at.
-package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
-    /// The status is final.
-    case settled
-    /// The watch's goal is reached, though the status may still change.
-    case reached
-    /// The deadline passed and a last look changed nothing.
-    case expired
-    /// Somebody asked to stop.
-    case cancelled
-    /// The upstream does not know the source (404).
-    case gone
-    /// The upstream's answers could not be understood for hours, or the watch has ended its workers again
-    /// and again; a person must look.
-    case dead
-
-    /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
-    /// news of it may have come since.
-    ///
-    /// A status that is final has no news, a goal that was reached asks for none, and what a person
-    /// has stopped waits for a person. So does what has ended its workers; a watch that is `dead` because
-    /// no answer was understood is opened, too, and goes on (``WatchSnapshot/opensOnHint``).
-    package var opensOnHint: Bool {
-        switch self {
-        case .expired, .gone: true
-        case .settled, .reached, .cancelled, .dead: false
-        }
     }
 }
 

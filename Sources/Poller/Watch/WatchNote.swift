@@ -1,4 +1,5 @@
 import JSONText
+package import PollerIdentity
 
 /// What came to a watch from outside, or what somebody did to it, beside its events: for the person who
 /// looks into one payment.

@@ -1,3 +1,5 @@
+package import PollerIdentity
+
 /// The queue of watches with its change log, as the API and the workers see it.
 package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChange {
     /// The metadata by which its watches are found.
@@ -383,20 +385,4 @@ package struct ListQuery: Hashable, Sendable {
     ///
     /// It filters watches, and no index selects the matches, or only by a prefix that very many words may share.
     package var isScan: Bool { isSelective && search?.lookup.map(\.hasBeginnings) ?? true }
-}
-
-/// Some items, and where the next ones are.
-package struct ListPage<Item: Sendable>: Sendable {
-    package let items: [Item]
-    /// The cursor of the next page; nil when this was the last.
-    package let next: String?
-    /// How many records, or entries of an index, were read for it; 0 where they were not counted.
-    package let looked: Int
-
-    /// Puts a page together.
-    package init(items: [Item], next: String?, looked: Int = 0) {
-        self.items = items
-        self.next = next
-        self.looked = looked
-    }
 }

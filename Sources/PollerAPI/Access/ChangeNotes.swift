@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWire
 import Synchronization
 

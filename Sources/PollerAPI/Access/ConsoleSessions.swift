@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 package import Poller
+import PollerIdentity
 import SafeNumbers
 
 #if canImport(FoundationEssentials)

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerNet
 
 /// Checks that a request may use the matched route; see ``RouteAccess``.

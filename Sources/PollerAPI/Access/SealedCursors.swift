@@ -1,5 +1,6 @@
 import Crypto
 package import Poller
+import PollerIdentity
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

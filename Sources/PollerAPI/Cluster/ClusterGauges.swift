@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
-package import Poller
+import Poller
+package import PollerIdentity
 import ServiceLifecycle
 
 /// Keeps gauges of the whole cluster in this process's metrics.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// What the doctor makes of a look at the cluster; each answer says what to do.

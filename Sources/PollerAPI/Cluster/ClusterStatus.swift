@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 /// What a look at the whole cluster saw.
 struct ClusterStatus: Sendable {

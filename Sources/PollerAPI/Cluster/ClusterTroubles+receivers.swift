@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 // Receivers that are not notified: dead letters, and receivers that accept nothing.

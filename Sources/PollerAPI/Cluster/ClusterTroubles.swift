@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// Looks at a cluster for what operators are to be told.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Open watches whose last poll was refused for our credentials, by their lanes.
 ///

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// `/openapi.json`: the routes as OpenAPI 3.1 describes them.

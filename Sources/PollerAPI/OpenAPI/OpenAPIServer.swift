@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import Poller
+import PollerIdentity
 import PollerNet
 
 /// The address of the API as the client that asks for the description knows it.

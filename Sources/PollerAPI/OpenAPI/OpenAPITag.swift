@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The resource that an operation belongs to: generators make a class or a module of each tag.
 enum OpenAPITag {

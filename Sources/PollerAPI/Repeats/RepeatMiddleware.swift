@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// Answers the repeat of a request that its client has named, instead of carrying it out again.

@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 #if canImport(FoundationEssentials)

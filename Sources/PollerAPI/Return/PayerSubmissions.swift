@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWords
 import Synchronization
 

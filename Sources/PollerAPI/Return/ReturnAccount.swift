@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import Poller
+import PollerIdentity
 import PollerWords
 
 // The account that money goes back to, as a payer names it on the return page.

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// What a payer is told at once of what they filled in on the return page.

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// The way on to a bank for a customer who left off there.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// The page a customer comes back to, made of the files in `ReturnPage`; one for each shop, because the

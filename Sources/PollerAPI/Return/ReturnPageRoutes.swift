@@ -3,6 +3,7 @@ import Hummingbird
 import JSONText
 import Logging
 import Poller
+import PollerIdentity
 import PollerWire
 import PollerWords
 import SafeNumbers

@@ -1,6 +1,7 @@
 import Crypto
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// How a payment stands, as the return page draws it: a colour, a sign, and whether more will come.

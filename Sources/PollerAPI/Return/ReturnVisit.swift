@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Where a payment's page and what belongs to it are, as the browser of the request that is answered finds them
 /// (``BasePath``).

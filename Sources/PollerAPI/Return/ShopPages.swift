@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// The pages of shops: each made when it is first asked for, and anew once its shop looks otherwise.

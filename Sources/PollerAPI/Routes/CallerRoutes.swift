@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Who asks, as the server knows them: for programs that leave out what their key may not do.

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The console: the cluster in a browser, made of the files in `Console`.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The disputes that were read within the last minute.
 ///

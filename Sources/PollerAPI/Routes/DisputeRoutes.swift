@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The disputes of the accounts, with their deadlines, as the upstream has them now.

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// How the routes of endpoints find what they are asked about, and how they change it: in one step of the

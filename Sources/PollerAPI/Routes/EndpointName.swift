@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// How a request names an endpoint.
 struct EndpointName: Sendable {

@@ -1,6 +1,7 @@
 import Hummingbird
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWire
 
 // How endpoints stand, for those who look at them or at their deliveries.

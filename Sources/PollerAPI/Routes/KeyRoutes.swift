@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 package import Poller
+package import PollerIdentity
 package import PollerWire
 
 /// The keys of the API: list, make, revoke.

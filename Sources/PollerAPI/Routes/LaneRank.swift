@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 /// A lane's place in the list of lanes: what holds things up comes first.
 ///

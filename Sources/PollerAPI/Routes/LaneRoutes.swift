@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.

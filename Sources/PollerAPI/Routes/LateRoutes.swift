@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The watches that are polled late, each with the reasons: the answer to "which payments are late, and why?".

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// What operators ask: counts, who works, and what is wrong.

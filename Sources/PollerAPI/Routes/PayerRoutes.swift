@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// What a service hands in for a payer whom it has asked on a page of its own.

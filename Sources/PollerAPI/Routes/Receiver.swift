@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Somebody who may be told of a source.
 struct Receiver: Sendable {

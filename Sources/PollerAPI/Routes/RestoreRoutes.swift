@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 package import Poller
+import PollerIdentity
 import PollerWire
 
 /// Archives: a payment is written as a signed line, and lines of payments that have ended are restored.

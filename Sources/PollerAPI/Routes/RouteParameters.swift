@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 // The parameters that several routes share, each with its check beside its description.

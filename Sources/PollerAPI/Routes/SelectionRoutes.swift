@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Something done with all watches that a search finds: look now, cancel, redrive, dismiss.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Signing a browser in to the console, and out (``ConsoleSessions``).

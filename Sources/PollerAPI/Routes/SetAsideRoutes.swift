@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Stored entries that have ended several processes, and that no reader handles any more (``PoisonGuard``).

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Short-lived tokens for the live gateway: a service with a key has them made and hands them to

@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// Where Stripe posts its events: the signature is the key, and each is a hint.

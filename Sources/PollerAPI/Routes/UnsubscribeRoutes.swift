@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// The links at the end of mails: `GET` asks, `POST` does it.

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// A list of watches as a CSV file, read page by page while it is sent.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The range of creation, as it was typed.
 struct CreatedRange: Hashable {

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.

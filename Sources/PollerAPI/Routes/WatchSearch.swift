@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What a list of watches is asked for, before anybody knows which metadata are searched.
 struct WatchSearch {

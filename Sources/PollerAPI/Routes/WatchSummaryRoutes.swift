@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The number of watches that a filter finds, and the sums of their payments.

@@ -4,6 +4,7 @@ import Logging
 import Metrics
 import NIOHTTP1
 import Poller
+import PollerIdentity
 
 /// Turns errors into problems; each answer carries its request id, and is counted and logged without
 /// anything secret.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
-package import Poller
+import Poller
+package import PollerIdentity
 package import PollerNet
 
 /// The path of its host below which a proxy publishes the API: `/poller`, or nothing for the whole host.

@@ -3,6 +3,7 @@ import Hummingbird
 import JSONText
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerWire
 import SafeNumbers
 import Synchronization

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerIdentity
 
 // What a client has seen, and what it may replace.
 //

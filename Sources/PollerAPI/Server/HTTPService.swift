@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import Poller
 import PollerHTTP
+import PollerIdentity
 import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.

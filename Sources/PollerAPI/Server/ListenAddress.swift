@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
-package import Poller
+import Poller
+package import PollerIdentity
 import SafeNumbers
 
 #if canImport(Glibc)

@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// An answer that says what went wrong and what to do, as RFC 9457 asks.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// Lets few look through many records at a time.

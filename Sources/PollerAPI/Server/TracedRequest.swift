@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerIdentity
 
 /// The span of a request to enqueue, for as long as it is answered.
 struct EnqueueTracing: Sendable {

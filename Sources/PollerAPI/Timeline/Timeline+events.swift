@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The changes of the payment itself.

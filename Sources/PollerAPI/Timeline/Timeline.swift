@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The history of a payment in chronological order, in English sentences.

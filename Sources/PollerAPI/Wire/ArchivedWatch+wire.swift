@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// A line of an archive, checked for the caller of a restore.

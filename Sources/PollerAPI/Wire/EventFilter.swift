@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Which events a reader of all events wants.
 struct EventFilter: Sendable {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// Where the next page of lanes begins.

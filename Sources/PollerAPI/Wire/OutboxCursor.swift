@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// A position in the whole outbox: one in each partition.
 ///

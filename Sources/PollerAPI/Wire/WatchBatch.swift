@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// The checked items of a batch, or a problem that lists what is wrong with them.

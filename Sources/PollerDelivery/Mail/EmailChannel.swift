@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 package import Poller
+package import PollerIdentity
 import PollerWords
 import ServiceLifecycle
 

@@ -1,5 +1,6 @@
 import Mustache
 import Poller
+import PollerIdentity
 
 /// What a mail tells an operator of an incident: plain English, what to do, and where to look.
 ///

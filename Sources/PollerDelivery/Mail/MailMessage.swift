@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// One mail about one event to one address, the same bytes for every attempt.

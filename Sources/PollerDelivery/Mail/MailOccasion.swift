@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// The message to a customer for an event without a payment, by its status.

@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// Who our mail comes from: `POLLER_MAIL_FROM`, an address or `Name <address>`.
 package struct MailSender: Hashable, Sendable {

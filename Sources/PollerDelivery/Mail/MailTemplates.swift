@@ -1,6 +1,7 @@
 import Foundation
 import Mustache
-package import Poller
+import Poller
+package import PollerIdentity
 package import PollerWords
 
 /// Writes mails: the words of ``PayerMessage`` in one template for text and one for HTML.

@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// What a mail tells a payer of an event: a payment and a step, in words that ``PayerMessage`` finds.

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// Hands out a relay's threads, so that a relay that does not answer costs the others nothing.

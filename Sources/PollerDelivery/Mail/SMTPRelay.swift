@@ -1,7 +1,8 @@
 import Foundation
 import NIOCore
 import NIOPosix
-package import Poller
+import Poller
+package import PollerIdentity
 import PollerNet
 import SafeNumbers
 

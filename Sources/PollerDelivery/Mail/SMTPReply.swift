@@ -1,5 +1,6 @@
 import CCurl
 import Poller
+import PollerIdentity
 
 /// How a mail transaction ended.
 struct SMTPReply: Sendable {

@@ -1,5 +1,6 @@
 import CCurl
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// One libcurl handle and the connection it keeps to the relay.

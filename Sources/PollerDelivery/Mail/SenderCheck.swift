@@ -1,6 +1,7 @@
 package import Logging
 import NIOPosix
 package import Poller
+package import PollerIdentity
 import ServiceLifecycle
 
 /// Checks with the relay that it accepts each sender, when a notifier starts and when a file names another.

@@ -1,6 +1,7 @@
 import NIOHTTP1
 package import NIOSSL
 package import Poller
+package import PollerIdentity
 package import PollerNet
 import ServiceLifecycle
 import StandardWebhooks

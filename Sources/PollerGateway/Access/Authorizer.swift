@@ -2,6 +2,7 @@ import Crypto
 import Logging
 import NIOHTTP1
 package import Poller
+package import PollerIdentity
 import PollerNet
 
 /// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.

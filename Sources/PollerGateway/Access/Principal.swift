@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 package import Poller
+package import PollerIdentity
 import PollerWire
 
 /// Somebody whose credentials we know, and what they may see.

@@ -1,6 +1,7 @@
 import Crypto
 import JSONText
 package import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// Short-lived tokens as JWTs with HS256, made and checked with one secret of the cluster.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// The deadlines of an event loop's connections, found by the tenth of a second they fall into.

@@ -1,5 +1,6 @@
 import NIOCore
 import Poller
+import PollerIdentity
 
 /// The live connections of one event loop: who is told an event, and who is asked when.
 ///

@@ -1,5 +1,6 @@
 import NIOCore
 import Poller
+import PollerIdentity
 
 /// One live connection in its event loop, whatever its transport: what waits to be sent, what it is
 /// told about, and when it wants to be asked.

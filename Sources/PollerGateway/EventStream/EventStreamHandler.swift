@@ -3,6 +3,7 @@ import Metrics
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerNet
 
 /// One plain request: a short answer, or an event stream over the body of its response.

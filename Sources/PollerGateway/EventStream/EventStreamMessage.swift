@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// What a subscription has to say, as messages of an event stream.

@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// A request for an event stream, read from its head.

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerHTTP
+import PollerIdentity
 import PollerNet
 
 /// Decides what a request for an event stream is answered.

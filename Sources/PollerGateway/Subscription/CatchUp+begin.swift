@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// How a subscription finds its beginning.
 ///

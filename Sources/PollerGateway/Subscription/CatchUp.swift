@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Reads what a subscription has missed: from where its client is to the end of the outbox.
 ///

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What readings read: the outbox, the watches, and where the outbox ends.
 ///

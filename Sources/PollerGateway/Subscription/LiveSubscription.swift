@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import Poller
+import PollerIdentity
 
 /// One subscription of a live connection, in its event loop: tells events as they come, and has a
 /// ``CatchUp`` read what it has missed.

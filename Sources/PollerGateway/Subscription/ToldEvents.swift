@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What a subscription has told, as far as that decides about what comes next.
 ///

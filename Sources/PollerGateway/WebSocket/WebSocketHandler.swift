@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 import Poller
+import PollerIdentity
 import PollerNet
 
 /// One WebSocket connection: a ``WebSocketSession`` with its socket.

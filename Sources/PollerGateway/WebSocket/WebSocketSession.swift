@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWire
 
 /// One live connection's protocol, without its socket: what comes in, what is to be done.

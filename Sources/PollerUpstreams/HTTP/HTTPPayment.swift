@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
 import PollerWire
 
 /// What of an upstream's answer is the payment: where its word is and what that means, and where the sum.

@@ -1,5 +1,6 @@
 import Foundation
 package import Poller
+package import PollerIdentity
 import PollerNet
 
 /// An upstream that answers JSON, described by configuration alone.

@@ -2,6 +2,7 @@ import JSONText
 import NIOHTTP1
 package import NIOSSL
 package import Poller
+package import PollerIdentity
 package import PollerNet
 import ServiceLifecycle
 

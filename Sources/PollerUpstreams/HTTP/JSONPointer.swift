@@ -1,5 +1,6 @@
 import JSONText
-package import Poller
+import Poller
+package import PollerIdentity
 import SafeNumbers
 
 /// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.

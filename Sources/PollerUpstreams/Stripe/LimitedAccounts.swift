@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// Accounts that Stripe limits as a whole, and until when.

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerHTTP
+import PollerIdentity
 import PollerNet
 import StripeAPI
 import Synchronization

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import StripeAPI
 
 /// What the webhook intake uses of a signed delivery: ids, and the type.

@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 
 /// When Stripe itself cancels a source that keeps its status, by payment method.
 ///

@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerIdentity
 package import StripeAPI
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import StripeAPI
 
 // A card whose bank wants to be asked, made into a source that does so.

@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
 import StripeAPI
 
 // What an order was paid with a second time, given back.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import StripeAPI
 
 /// Which charges are ours, and of this order.

@@ -1,6 +1,7 @@
 import Foundation
 package import JSONText
 package import Poller
+package import PollerIdentity
 import StripeAPI
 
 /// Charges Stripe's sources, each exactly once for an order.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import StripeAPI
 
 // What an event is to us: ids to poll, and nothing that it says about them.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import StripeAPI
 
 /// Stripe's own list of an account's events, for the sweep.

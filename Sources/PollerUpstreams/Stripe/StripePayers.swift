@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 import StripeAPI
 
 /// Tells Stripe what payers have told us: a code, or the account that money goes back to.

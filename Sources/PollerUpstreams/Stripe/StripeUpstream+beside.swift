@@ -2,6 +2,7 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import StripeAPI
 
 // What an object does not show by itself, read in the same poll.

@@ -2,6 +2,7 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 package import Poller
+package import PollerIdentity
 package import PollerNet
 import StripeAPI
 

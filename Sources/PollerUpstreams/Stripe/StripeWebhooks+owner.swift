@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import StripeAPI
 
 // What a signature proves: that the signer has sent an event, and nothing about the account or object that it names.

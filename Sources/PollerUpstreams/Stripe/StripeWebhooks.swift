@@ -2,6 +2,7 @@ import Foundation
 package import Logging
 import Metrics
 package import Poller
+package import PollerIdentity
 import SafeNumbers
 import StripeAPI
 

@@ -1,6 +1,7 @@
 import Foundation
 import Poller
 import PollerAPI
+import PollerIdentity
 import PollerNet
 import PollerUpstreams
 

@@ -1,6 +1,7 @@
 import Foundation
 import Poller
 import PollerAPI
+import PollerIdentity
 import PollerUpstreams
 import PollerWire
 import SecretFiles

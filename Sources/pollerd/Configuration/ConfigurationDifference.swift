@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What one place of a configuration says.
 struct Statement: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// One thing that only the configuration file can say: a member of one of its sections.
 ///

@@ -1,5 +1,6 @@
 import Poller
 import PollerDelivery
+import PollerIdentity
 import PollerUpstreams
 
 /// What only the configuration file can say: further Stripe accounts, HTTP upstreams, and

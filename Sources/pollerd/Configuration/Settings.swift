@@ -3,6 +3,7 @@ import Logging
 import Poller
 import PollerAPI
 import PollerDelivery
+import PollerIdentity
 import PollerNet
 import PollerTracing
 import PollerUpstreams

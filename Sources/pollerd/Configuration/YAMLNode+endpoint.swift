@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// Endpoints of the configuration file.
 ///

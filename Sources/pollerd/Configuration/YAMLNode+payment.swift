@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerUpstreams
 
 /// What of an upstream's answer is the payment.

@@ -1,5 +1,6 @@
 import Poller
 import PollerAPI
+import PollerIdentity
 import PollerRedis
 
 extension ClusterChecks {

@@ -1,5 +1,6 @@
 import Poller
 import PollerAPI
+import PollerIdentity
 import SafeNumbers
 
 /// The check of the event sweep, which finds changes without webhooks.

@@ -2,6 +2,7 @@ import Foundation
 import Poller
 import PollerAPI
 import PollerDelivery
+import PollerIdentity
 import PollerRedis
 import PollerUpstreams
 import RedisClient

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Metrics
 import Poller
+import PollerIdentity
 import ServiceLifecycle
 import UnixSignals
 

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import Logging
 import Poller
+import PollerIdentity
 import ProgramOutput
 import SafeNumbers
 

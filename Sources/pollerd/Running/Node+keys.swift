@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerAPI
+import PollerIdentity
 
 /// Who is let in.
 extension Node {

@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerDelivery
 import PollerGateway
+import PollerIdentity
 import PollerNet
 import PollerRedis
 import PollerTracing

@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerIdentity
 import PollerTracing
 
 /// What a process tells of its work in traces.

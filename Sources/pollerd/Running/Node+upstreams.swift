@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerAPI
+import PollerIdentity
 import PollerNet
 import PollerRedis
 import PollerTracing

@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 import Logging
+import PollerIdentity
 import PollerTesting
 import PollerWire
 import PollerWords

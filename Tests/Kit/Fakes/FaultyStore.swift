@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 
 /// A store of watches and outbox whose operations fail by a plan.
 package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {

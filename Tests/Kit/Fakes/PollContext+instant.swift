@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 
 extension PollContext {
     /// A poll that was due, begun and answered at one instant.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// A channel that answers what a test told it to, and remembers what it was given.

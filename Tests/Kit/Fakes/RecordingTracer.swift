@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// A tracer that remembers what it was told, and names spans in the order in which they begin.

@@ -1,5 +1,6 @@
 import JSONText
 package import Poller
+package import PollerIdentity
 
 /// Events as a worker records them.
 package enum Samples {

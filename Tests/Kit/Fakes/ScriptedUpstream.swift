@@ -1,5 +1,6 @@
 import JSONText
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// An upstream that answers what a test told it to, and remembers who asked.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What a lane's attempts have told: its hold, its rate factor, its circuit.
 struct LaneHealth: Sendable {

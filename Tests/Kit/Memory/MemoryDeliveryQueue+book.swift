@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// How deliveries stand, and trying them again.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// The registry of endpoints in memory, every operation under one lock.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// One lane of an in-memory partition: its two wheels of waiting items, its limits and what its
 /// attempts have told.

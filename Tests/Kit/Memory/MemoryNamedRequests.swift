@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 import Synchronization
 
 /// Named requests in memory, every operation under one lock.

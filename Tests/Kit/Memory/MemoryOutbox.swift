@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// One partition of an in-memory outbox: a stream with one consumer group.

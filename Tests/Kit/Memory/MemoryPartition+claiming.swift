@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 extension MemoryPartition {
     /// Ended leases a claim puts back, so that one claim after a great crash stays short.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 extension MemoryPartition {
     /// Counts for operators.

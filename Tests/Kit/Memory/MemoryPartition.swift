@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// One partition of an in-memory queue: the semantics of the seams, without any I/O.
 ///

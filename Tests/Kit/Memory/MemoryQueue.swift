@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import RedisClient
 
 /// All partitions of an in-memory queue, and the parts of the seams that do not depend on what

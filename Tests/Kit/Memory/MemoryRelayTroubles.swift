@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// What a mail relay refuses, in memory.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 
 extension MemoryStore: MemoryLanes {
     func onQueue<Result: Sendable>(

@@ -1,4 +1,5 @@
 package import Poller
+import PollerIdentity
 
 /// Deaths per entry and entries that are set aside, in memory.
 extension MemoryStore: SuspectStore {

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerIdentity
 import Synchronization
 
 /// The seams of watches and outbox in memory: the reference that the Redis store is held against,

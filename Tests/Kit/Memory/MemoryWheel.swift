@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The waiting items of one lane and one urgency, the earliest first.
 struct MemoryWheel: Sendable {

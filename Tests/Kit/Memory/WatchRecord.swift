@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What an in-memory store keeps of one watch.
 struct WatchRecord: Sendable, HasWatchOptions {

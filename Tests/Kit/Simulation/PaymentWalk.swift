@@ -1,5 +1,6 @@
 import JSONText
 package import Poller
+import PollerIdentity
 
 /// A payment that meets whatever an upstream and a bank may tell, in any order, decided by the real
 /// ``PollDecider``: for tests of what is said of it.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What a simulation knows about one lane: its settings, and what its attempts have told.
 ///

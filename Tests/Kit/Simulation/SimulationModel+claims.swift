@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What a claim may take and what it must not leave.
 extension SimulationModel {

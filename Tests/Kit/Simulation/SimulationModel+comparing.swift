@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The store's own view against the model's.
 extension SimulationModel {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The outbox, its one consumer, and what trimming must leave.
 extension SimulationModel {

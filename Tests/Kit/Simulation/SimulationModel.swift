@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// What must be true of a store of watches after a known history of operations.
 ///

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// The consumer of the outbox, the processes' announcements, and the comparison after a step.
 extension SimulationRun {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// One list of steps, played on one store against one model.
 struct SimulationRun {

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 /// One thing that happens in a simulation, as a value.
 ///

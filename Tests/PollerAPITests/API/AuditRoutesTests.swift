@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import Testing
 

@@ -3,6 +3,7 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import Testing
 

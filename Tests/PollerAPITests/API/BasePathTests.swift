@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerTesting
 import Testing

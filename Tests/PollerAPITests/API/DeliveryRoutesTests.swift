@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import Poller
 import PollerClient
+import PollerIdentity
 import PollerTesting
 import PollerWire
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import Metrics
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import ServiceLifecycle
 import Synchronization

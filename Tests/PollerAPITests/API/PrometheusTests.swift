@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import Poller
+import PollerIdentity
 import PollerTesting
 import ServiceLifecycle
 import Testing

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Poller
+import PollerIdentity
 import Testing
 
 @testable import PollerAPI

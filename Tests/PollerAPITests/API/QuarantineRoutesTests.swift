@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import Testing
 
 @testable import PollerAPI

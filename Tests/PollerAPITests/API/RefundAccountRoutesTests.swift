@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerIdentity
 import Testing
 
 @testable import PollerAPI

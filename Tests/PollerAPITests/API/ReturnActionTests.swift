@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerIdentity
 import PollerWords
 import Testing
 

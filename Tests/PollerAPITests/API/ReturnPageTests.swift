@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import PollerWords
 import Testing

@@ -1,6 +1,7 @@
 import NIOHTTP1
 import Poller
 import PollerClient
+import PollerIdentity
 import PollerWire
 import Synchronization
 import Testing

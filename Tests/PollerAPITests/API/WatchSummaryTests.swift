@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerIdentity
 import PollerTesting
 import PollerWire
 import Testing

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Synchronization
 
 /// Keys of a process that dies once, after it has made one.

@@ -2,6 +2,7 @@ import JSONText
 import Logging
 import Poller
 import PollerClient
+import PollerIdentity
 import PollerNet
 import PollerRedis
 import PollerTesting

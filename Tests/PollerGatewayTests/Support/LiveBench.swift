@@ -2,6 +2,7 @@ import JSONText
 import Logging
 import NIOCore
 import Poller
+import PollerIdentity
 import PollerTesting
 import ServiceLifecycle
 import Synchronization

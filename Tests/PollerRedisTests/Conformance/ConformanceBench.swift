@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// A store under test with shorthands for what nearly every case does.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// The server's clock is set back or forward, by hand or by a failover to another machine.

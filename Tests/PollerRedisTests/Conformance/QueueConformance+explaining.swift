@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// Why a watch is polled when it is, for whoever asks.

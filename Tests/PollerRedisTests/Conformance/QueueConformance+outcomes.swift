@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// What becomes of deliveries: their attempts, their circuits, what was given up.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// Items that end their holders: found, kept apart, and put before a person.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// What attempts say about their lane: too many requests, no answer, no admittance.

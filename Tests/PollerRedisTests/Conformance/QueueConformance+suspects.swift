@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// Stored entries that end the processes that read them: their deaths are counted, and they are set aside.

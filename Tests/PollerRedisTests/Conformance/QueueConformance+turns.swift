@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// Lanes take turns, and a claim is shared among them.

@@ -1,4 +1,5 @@
 import Logging
+import PollerIdentity
 import PollerTesting
 import Synchronization
 import Testing

@@ -1,3 +1,4 @@
+import PollerIdentity
 import PollerTesting
 import Testing
 

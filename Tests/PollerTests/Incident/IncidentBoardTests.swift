@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 import PollerWire
 import Testing
 

@@ -1,3 +1,4 @@
+import PollerIdentity
 import Testing
 
 @testable import Poller

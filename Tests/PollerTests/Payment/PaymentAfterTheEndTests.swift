@@ -1,4 +1,5 @@
 import JSONText
+import PollerIdentity
 import PollerTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import Testing
 
 @Suite("Accounts that money goes back to")

@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerIdentity
 import PollerTesting
 import ServiceLifecycle
 import Testing

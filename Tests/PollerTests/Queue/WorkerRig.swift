@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 
 /// A worker over an in-memory store whose time is the worker's own manual clock.

@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+import PollerIdentity
 
 extension ChargeFacts {
     /// Reads one of Stripe's charges; nil when it is none.

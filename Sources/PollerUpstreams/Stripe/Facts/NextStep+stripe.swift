@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 // What Stripe's objects ask of a customer. A source tells by its flow, and by its type where the flow
 // misleads (WeChat's is `none`, Multibanco's a receiver that is paid with two numbers); an intent by

@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
 
 // What Stripe's objects say of a payment, in the words of ours.
 //

@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerIdentity
 import SafeNumbers
 
 /// The members of one of Stripe's objects, read by name and leniently.

@@ -86,24 +86,6 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     }
 
-    /// Refuses a stream that is not the account's own, for who may not see everything.
-    ///
-    /// A stream has one length for all that is written to it: who writes into one of others stands between
-    /// their entries, and pushes those out that they have not read.
-    package func check(
-        for caller: Caller,
-        of account: AccountID,
-        field: String
-    ) throws(InvalidInput) {
-        guard scheme == "redis+stream", !caller.accounts.isAll, !host.hasPrefix("\(account)/")
-        else { return }
-        throw InvalidInput(
-            field: field,
-            message: "is not this account's: with a key that is bound to accounts write "
-                + "redis+stream:\(account)/NAME"
-        )
-    }
-
     /// The URL for whoever may read it for long: of a webhook the host, and twelve digits by which it is
     /// known again, because the path or the query may be a secret of the receiver's.
     package var shortened: String {

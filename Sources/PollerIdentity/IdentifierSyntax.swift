@@ -1,9 +1,9 @@
 import PollerWire
 
 /// The one rule for every id that comes from outside and ends in a key, a path or a log line.
-enum IdentifierSyntax {
+package enum IdentifierSyntax {
     /// What a text is, which decides what in it looks like a secret.
-    enum Use {
+    package enum Use {
         /// An id of the upstream's: a text that looks like a secret is refused (`SecretShape`).
         case id
         /// A name that a person chose: only what is clearly a key is refused.
@@ -16,7 +16,7 @@ enum IdentifierSyntax {
     ///
     /// Nothing else may pass: no slash (paths), no brace (hash tags), no control character
     /// (logs), no `|` (packed records).
-    static func check(
+    package static func check(
         _ text: String,
         field: String,
         lengthMax: Int,
@@ -43,7 +43,7 @@ enum IdentifierSyntax {
     }
 
     /// Refuses a secret, with advice that has nothing of it.
-    static func refuseSecret(
+    package static func refuseSecret(
         _ text: String,
         field: String,
         as use: Use = .id
@@ -55,7 +55,7 @@ enum IdentifierSyntax {
     /// Whether a scalar of a name is visible: letters, digits, signs and spaces.
     ///
     /// Invisible scalars make two names look the same, reverse the text direction, or look different on each machine.
-    static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
             .paragraphSeparator:
@@ -65,7 +65,7 @@ enum IdentifierSyntax {
     }
 
     /// Whether a byte may be in an id.
-    static func isAllowed(_ byte: UInt8) -> Bool {
+    package static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),

@@ -66,7 +66,7 @@ extension Duration {
     }
 
     /// A span of whole milliseconds, cut toward zero; the longest one when it is longer.
-    static func milliseconds(saturating ms: Double) -> Duration {
+    package static func milliseconds(saturating ms: Double) -> Duration {
         .milliseconds(Int64(saturating: ms))
     }
 

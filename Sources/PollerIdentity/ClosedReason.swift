@@ -1,0 +1,29 @@
+/// Why an item is no longer looked at.
+package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
+    /// The status is final.
+    case settled
+    /// The watch's goal is reached, though the status may still change.
+    case reached
+    /// The deadline passed and a last look changed nothing.
+    case expired
+    /// Somebody asked to stop.
+    case cancelled
+    /// The upstream does not know the source (404).
+    case gone
+    /// The upstream's answers could not be understood for hours, or the watch has ended its workers again
+    /// and again; a person must look.
+    case dead
+
+    /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
+    /// news of it may have come since.
+    ///
+    /// A status that is final has no news, a goal that was reached asks for none, and what a person
+    /// has stopped waits for a person. So does what has ended its workers; a watch that is `dead` because
+    /// no answer was understood is opened, too, and goes on (`WatchSnapshot.opensOnHint`).
+    package var opensOnHint: Bool {
+        switch self {
+        case .expired, .gone: true
+        case .settled, .reached, .cancelled, .dead: false
+        }
+    }
+}
