@@ -1,15 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One set of rules for every target: Swift 6 mode, the upcoming features, and no warnings.
-let settings: [SwiftSetting] = [
+/// The rules of every target: Swift 6 mode, the upcoming features, and no warnings.
+let rules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
 ]
+let settings = rules + [.enableUpcomingFeature("InternalImportsByDefault")]
+/// For the queue: in release builds the caller of a public generic function compiles a copy for its own types.
+///
+/// `LeaseWorker` needs it for watches and deliveries, which the queue does not know. The compiler copies no
+/// function that uses a module imported as internal or `package`, so imports are public here.
+let specialised =
+    rules + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
 
 // Products of other packages, by the names the targets below use.
 typealias Other = Target.Dependency
@@ -88,12 +94,19 @@ let package = Package(
             dependencies: ["SafeNumbers", "PollerWire", crypto],
             swiftSettings: settings
         ),
+        // The queue: lanes, leases and the loop that claims, handles and commits. It knows no watch and no delivery.
+        .target(
+            name: "PollerQueue",
+            dependencies: ["SafeNumbers", "PollerIdentity", logging, metrics, lifecycle],
+            swiftSettings: specialised
+        ),
         // The product without I/O, one folder for each feature. Read this first.
         .target(
             name: "Poller",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerIdentity", "PollerWire", "StandardWebhooks", logging, metrics,
+                "JSONText", "PollerIdentity", "PollerQueue", "PollerWire", "StandardWebhooks",
+                logging, metrics,
                 lifecycle, crypto,
             ],
             swiftSettings: settings
@@ -117,7 +130,8 @@ let package = Package(
         .target(
             name: "PollerRedis",
             dependencies: [
-                "SafeNumbers", "CZlib", "JSONText", "Poller", "PollerIdentity", "RedisClient",
+                "SafeNumbers", "CZlib", "JSONText", "Poller", "PollerQueue", "PollerIdentity",
+                "RedisClient",
                 logging, nioCore,
             ],
             resources: [.embedInCode("Scripts")],
@@ -147,7 +161,8 @@ let package = Package(
             name: "PollerNet",
             dependencies: [
                 "SafeNumbers",
-                "Poller", "PollerIdentity", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL,
+                "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", nioCore, nioPosix,
+                nioHTTP1, nioSSL,
                 logging, metrics,
                 lifecycle,
             ],
@@ -158,7 +173,8 @@ let package = Package(
             name: "PollerUpstreams",
             dependencies: [
                 "SafeNumbers", "CZlib",
-                "JSONText", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerWire",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "PollerWire",
                 "StripeAPI", nioCore,
                 nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
@@ -178,7 +194,7 @@ let package = Package(
             name: "PollerDelivery",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerNet", "PollerWords",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerNet", "PollerWords",
                 "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
@@ -190,7 +206,8 @@ let package = Package(
             name: "PollerGateway",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerWire",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "PollerWire",
                 nioCore, nioPosix,
                 nioHTTP1, nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore,
                 deque,
@@ -213,7 +230,8 @@ let package = Package(
             name: "PollerAPI",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "JSONText", "PollerWire", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP",
+                "PollerNet",
                 "PollerWords",
                 "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore,
                 nioCore,
@@ -261,7 +279,8 @@ let package = Package(
             dependencies: [
                 "ProgramOutput",
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerRedis", "PollerUpstreams",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerRedis",
+                "PollerUpstreams",
                 "PollerDelivery",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
                 "BenchPlan", "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging,
@@ -275,7 +294,8 @@ let package = Package(
             name: "pollerd-bench",
             dependencies: [
                 "ProgramOutput",
-                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerIdentity", "PollerRedis",
+                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerQueue", "PollerIdentity",
+                "PollerRedis",
                 "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
                 "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
                 httpClient, histogram,
@@ -348,7 +368,9 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, simulations and processes of Redis.
         .target(
             name: "PollerTesting",
-            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerIdentity", "RedisClient"],
+            dependencies: [
+                "SafeNumbers", "JSONText", "Poller", "PollerQueue", "PollerIdentity", "RedisClient",
+            ],
             path: "Tests/Kit",
             swiftSettings: settings
         ),
@@ -361,7 +383,8 @@ let package = Package(
             name: "PollerTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerTesting", "PollerWire",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerTesting",
+                "PollerWire",
                 "StandardWebhooks", logging,
                 metrics, lifecycle, crypto,
             ],
@@ -376,7 +399,8 @@ let package = Package(
             name: "PollerRedisTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerRedis", "PollerTesting",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerRedis",
+                "PollerTesting",
                 "RedisClient", logging,
             ],
             exclude: ["Fixtures"],
@@ -386,7 +410,8 @@ let package = Package(
             name: "PollerUpstreamsTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerNet", "PollerRedis", "PollerTesting",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerNet", "PollerRedis",
+                "PollerTesting",
                 "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
                 nioPosix, nioHTTP1, logging,
             ],
@@ -440,7 +465,7 @@ let package = Package(
         .testTarget(
             name: "PollerGatewayTests",
             dependencies: [
-                "JSONText", "Poller", "PollerIdentity", "PollerGateway", "PollerNet",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerGateway", "PollerNet",
                 "PollerTesting", "PollerWire",
                 nioCore, nioEmbedded, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging,
                 lifecycle, crypto,
@@ -451,7 +476,8 @@ let package = Package(
             name: "HostileInputTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerIdentity", "PollerAPI", "PollerDelivery", "PollerNet",
+                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerAPI",
+                "PollerDelivery", "PollerNet",
                 "PollerTesting",
                 "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
             ],
@@ -481,7 +507,8 @@ let package = Package(
             name: "PollerAPITests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerIdentity", "PollerAPI", "PollerGateway", "PollerClient",
+                "JSONText", "PollerWire", "Poller", "PollerQueue", "PollerIdentity", "PollerAPI",
+                "PollerGateway", "PollerClient",
                 "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
                 "StripeAPI", "pollerctl", arguments, httpClient, nioCore,
                 nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,

@@ -1,6 +1,7 @@
 package import Poller
 package import PollerIdentity
 package import PollerNet
+package import PollerQueue
 package import PollerWords
 
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.

@@ -1,6 +1,7 @@
 package import NIOCore
 import Poller
 package import PollerIdentity
+import PollerQueue
 import Synchronization
 
 /// Decides which addresses a customer's URL may make this process connect to (SSRF).

@@ -1,6 +1,7 @@
 import Foundation
 package import NIOCore
 import Poller
+import PollerQueue
 import Synchronization
 
 /// Resolves the addresses of a host; called for every attempt, so that the judged address is the

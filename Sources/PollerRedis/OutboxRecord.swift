@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// An event that is named by its place in the log of its item.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import RedisClient
 
 /// What of a partition is to be moved.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import RedisClient
 
 /// One partition that is split into itself and new ones; the steps of ``RedisRepartition``.

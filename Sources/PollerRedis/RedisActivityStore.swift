@@ -1,6 +1,7 @@
 import Logging
 package import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.

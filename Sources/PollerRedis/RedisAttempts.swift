@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import RedisClient
 
 /// What was tried, and what of it is kept.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import RedisClient
 import SafeNumbers
 

@@ -3,6 +3,7 @@ import JSONText
 package import Logging
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 import SafeNumbers
 

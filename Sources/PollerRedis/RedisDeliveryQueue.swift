@@ -1,6 +1,7 @@
 package import Logging
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the

@@ -1,6 +1,7 @@
 package import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 package import RedisClient
 
 /// The libraries of functions in Redis: that of this release is made known, those that nobody uses

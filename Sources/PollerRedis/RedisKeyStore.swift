@@ -2,6 +2,7 @@ import Foundation
 package import Logging
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 import SafeNumbers
 

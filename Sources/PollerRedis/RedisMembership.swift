@@ -1,5 +1,6 @@
-package import Poller
+import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The list of live processes, in Redis.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import RedisClient
 
 /// Where an item is in a list that is merged from all partitions; `<` is the order of the list.

@@ -1,6 +1,7 @@
 package import Logging
 package import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The named requests in Redis: a string each, in the partition of its name, for a day.

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 import RedisClient
 
 /// The ends of the partitions of the outbox.

@@ -1,6 +1,7 @@
 import Logging
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import RedisClient
 import SafeNumbers
 

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 import RedisClient
 
 /// The outbox as live readers read it: whose entries there are, then the events somebody hears.

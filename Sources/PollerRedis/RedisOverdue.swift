@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 import RedisClient
 
 /// Reads the late watches of a lane.

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import Poller
+import PollerQueue
 package import RedisClient
 import SafeNumbers
 

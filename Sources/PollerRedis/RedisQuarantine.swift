@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// Lists of items in quarantine, those that came there last first.

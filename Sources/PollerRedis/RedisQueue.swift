@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// The lease mechanism over Redis, the same for watches and deliveries.

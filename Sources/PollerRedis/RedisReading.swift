@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// One item at one moment, as a script reads it (reading.lua).

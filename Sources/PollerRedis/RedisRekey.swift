@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 package import RedisClient
 
 /// Seals what is in the clear, or sealed by another key than the first, anew, a page at a time.

@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// What the mail relay refuses, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.

@@ -1,6 +1,7 @@
 package import Logging
-package import Poller
+import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// Gives a store more partitions while it is worked on.

@@ -1,6 +1,7 @@
 import Foundation
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import RedisClient
 
 /// Trying deliveries again, one by one and as a job.

@@ -1,5 +1,6 @@
 import Foundation
-package import Poller
+import Poller
+package import PollerQueue
 package import RedisClient
 import SafeNumbers
 

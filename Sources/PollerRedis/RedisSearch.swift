@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import RedisClient
 
 /// Lists of watches, and what is found among them.

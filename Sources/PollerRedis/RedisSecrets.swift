@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 import SafeNumbers
 

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// Watches that are found by a source alone.

@@ -1,5 +1,6 @@
-package import Poller
+import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The spent tokens in Redis: a key for each, `<ns>spent:<id>`, which ends when the token does.

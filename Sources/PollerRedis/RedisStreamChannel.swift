@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+import PollerQueue
 package import RedisClient
 
 /// Tells other services through a stream of their own in our Redis: `redis+stream:NAME`.

@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+package import PollerQueue
 import RedisClient
 import SafeNumbers
 

@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// Amounts that are not understood, in Redis: a hash `<ns>unread` of `upstream → <ms>|<text>`, kept for a day after

@@ -1,6 +1,7 @@
 package import Logging
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.

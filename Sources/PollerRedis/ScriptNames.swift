@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// Puts what is stored in the places of the names in scripts.
 enum ScriptNames {

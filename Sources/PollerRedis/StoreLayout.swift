@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerQueue
 package import RedisClient
 
 /// Where a cluster's data is: its namespace and among how many partitions.

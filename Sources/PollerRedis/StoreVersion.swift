@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerQueue
 package import RedisClient
 import SafeNumbers
 

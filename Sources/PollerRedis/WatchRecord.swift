@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// The fields of an item that hold the options of a watch.

@@ -3,6 +3,7 @@ import JSONText
 import NIOCore
 import Poller
 import PollerIdentity
+import PollerQueue
 import Synchronization
 
 /// What a measured worker does with a watch: poll it for ever at one pace, and record how late each poll was.

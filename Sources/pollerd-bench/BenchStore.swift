@@ -3,6 +3,7 @@ import Histogram
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import RedisClient
 import Synchronization

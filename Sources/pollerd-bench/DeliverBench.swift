@@ -8,6 +8,7 @@ import Poller
 import PollerDelivery
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerRedis
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 
 /// What it costs to mark events for very many endpoints, by notifiers that are processes of their own: the whole way,

@@ -1,6 +1,7 @@
 import BenchPlan
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import Synchronization
 

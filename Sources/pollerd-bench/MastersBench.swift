@@ -1,5 +1,6 @@
 import BenchPlan
 import Poller
+import PollerQueue
 import PollerRedis
 import RedisClient
 import Synchronization

@@ -2,6 +2,7 @@ import BenchPlan
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerUpstreams
 import Synchronization
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Poller
+import PollerQueue
 import ProgramOutput
 import RedisClient
 

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import ProgramOutput
 import RedisClient

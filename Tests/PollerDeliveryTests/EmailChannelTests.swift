@@ -1,6 +1,7 @@
 import Foundation
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import Poller
+import PollerIdentity
 import PollerNet
 import PollerTesting
 import Testing

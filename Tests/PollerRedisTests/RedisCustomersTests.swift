@@ -1,6 +1,7 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import PollerTesting
 import RedisClient

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import RedisClient
 import Testing

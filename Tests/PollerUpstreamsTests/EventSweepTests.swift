@@ -7,6 +7,7 @@ import StripeAPI
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("The sweep of an account's events", .serialized)
 struct EventSweepTests {

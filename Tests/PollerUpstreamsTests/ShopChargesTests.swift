@@ -8,6 +8,7 @@ import StripeSandbox
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 @testable import PollerUpstreams
 
 /// Sources that the shop's own backend charges: what is told of them is what the ledger of the sandbox says.

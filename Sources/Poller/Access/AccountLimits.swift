@@ -1,5 +1,6 @@
 package import Logging
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 // How much one account may have at once: the limits, the counts, and who holds enqueues to them.

@@ -1,5 +1,6 @@
 import Crypto
 import PollerIdentity
+import PollerQueue
 
 /// The keys that sign the lines of archives, so that a cluster restores only lines that it has exported itself.
 ///

@@ -2,6 +2,7 @@ package import JSONText
 package import Logging
 import Metrics
 package import PollerIdentity
+package import PollerQueue
 
 /// What was changed by whom, newest first, bounded in number and age.
 ///

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// The keys of a cluster, as every process of it reads them.
 package protocol KeyStore: Sendable {

@@ -1,3 +1,5 @@
+package import PollerQueue
+
 /// Requests that their clients have named, so that a repeat is answered and not carried out again.
 ///
 /// *Problem.* A client that got no answer does not know whether its request was carried out. Where the same

@@ -1,3 +1,4 @@
+package import PollerQueue
 import Synchronization
 
 /// Whether this process may seal: not once others have sealed the store by a key that it does not have.

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// What a cluster did in a span of time, summed over its processes.
 package struct Activity: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// What one endpoint still has to be told about one source: a cursor into the watch's log.

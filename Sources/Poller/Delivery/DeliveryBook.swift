@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// What operators ask of deliveries: how they stand, what was tried, and to try again.
 package protocol DeliveryBook: Sendable {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// Decides what follows from an attempt: pure, and the one place that knows.
 ///

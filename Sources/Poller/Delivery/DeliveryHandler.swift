@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
 import PollerIdentity
+package import PollerQueue
 
 /// What a notifier does with a delivery: tells one endpoint the next event of one source it has not been told yet.
 ///

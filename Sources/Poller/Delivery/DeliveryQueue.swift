@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// The queue of deliveries: the same leases as for watches, one lane for each endpoint.
 package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == DeliveryChange {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerQueue
 
 /// Where one attempt goes: an inline `notify` URL, or a registered endpoint with its choices.
 package struct DeliveryTarget: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 import PollerIdentity
+import PollerQueue
 
 /// Ends one turn of a delivery: what to record, to log and to count.
 struct DeliveryTurn: Sendable {

@@ -1,5 +1,6 @@
 package import Logging
 import PollerIdentity
+package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 

@@ -1,5 +1,6 @@
 package import Logging
 package import PollerIdentity
+package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// What a mail relay refuses for a reason that is its own or ours, and no recipient's.

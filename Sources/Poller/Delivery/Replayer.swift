@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerQueue
 
 /// Has an endpoint sent again what it did not get, or everything since an instant.
 ///

@@ -8,7 +8,7 @@ import Synchronization
 /// wait behind it, again and again; no lane sees that, because each endpoint is one of its own.
 ///
 /// *Approach.* An attempt that has taken longer than ``patience`` is slow, and goes on without its place
-/// (``SlowHandlers``), as long as there are fewer of these than places. What goes beyond one of these bounds is
+/// (`SlowHandlers`), as long as there are fewer of these than places. What goes beyond one of these bounds is
 /// put off for a while, so that its place is free at once:
 /// 1. The slow attempts of an account are half of what those of other accounts leave.
 /// 2. Those of one host are three quarters of what the account's other hosts leave of that, so that who
@@ -25,7 +25,7 @@ import Synchronization
 package final class SlowReceivers: Sendable {
     /// How long an attempt may take before it counts and gives its place back: a good receiver has answered by then.
     ///
-    /// At most ``Upcoming/placeWait``, or what waits for the place would be handed back just before it is free.
+    /// At most `Upcoming.placeWait`, or what waits for the place would be handed back just before it is free.
     package static var patience: Duration { .seconds(1) }
     /// For how long an attempt is put off.
     static var pause: ClosedRange<Duration> { .seconds(3) ... .seconds(60) }

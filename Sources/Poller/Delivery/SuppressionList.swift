@@ -1,5 +1,6 @@
 import Crypto
 package import PollerIdentity
+package import PollerQueue
 
 /// Knows who must not be sent mail any more.
 package protocol SuppressionList: Sendable {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// A place somebody registered to be told about the events of an account, with what they chose.
 ///

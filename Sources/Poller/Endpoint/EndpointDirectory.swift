@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// A process's copy of the registered endpoints, and who of them wants an event.

@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// Disables registered endpoints that want nothing more or have accepted nothing for days, and

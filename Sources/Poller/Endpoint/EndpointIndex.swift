@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// Which registered endpoints want an event, found by what they asked for.

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// The registered endpoints of a cluster.
 ///

@@ -1,5 +1,6 @@
 package import JSONText
 package import PollerIdentity
+package import PollerQueue
 
 /// Makes the registry agree with the endpoints that a configuration file describes.
 ///

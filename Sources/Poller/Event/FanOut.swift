@@ -1,5 +1,6 @@
 import Metrics
 import PollerIdentity
+import PollerQueue
 import Synchronization
 
 /// Marks one event for many endpoints, segment by segment.
@@ -90,7 +91,7 @@ struct FanOut {
 /// *Problem*: no position is stored behind what could not be marked, so an entry that comes back after five seconds is
 /// marked from there on again, also where all is marked; by every notifier, for as long as a shard is away.
 ///
-/// *Approach*: who has left an entry remembers it for as long as nobody asks a place that is away (``PlacesAway``).
+/// *Approach*: who has left an entry remembers it for as long as nobody asks a place that is away (`PlacesAway`).
 ///
 /// A class, because partitions are read beside each other.
 final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {

@@ -1,3 +1,5 @@
+package import PollerQueue
+
 /// An event that a ``LiveFeed`` has read.
 package struct FeedEvent: Hashable, Sendable {
     /// Where it stands in its partition: `<ms>-<n>`.

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// What somebody who listens hears, as a value.
 ///

@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 
 /// Who hears what, so that one event costs as much as hear it, however many listen.
 ///

@@ -1,4 +1,5 @@
 package import Logging
+package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 

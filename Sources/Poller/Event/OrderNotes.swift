@@ -1,5 +1,6 @@
 import Logging
 import PollerIdentity
+import PollerQueue
 
 /// Takes what is told of payments over into orders, before anybody is told of it.
 ///
@@ -8,7 +9,7 @@ import PollerIdentity
 ///
 /// *Approach*: accounts beside each other, what is told of one in its turn. What cannot be noted is left with all that
 /// is told later of the same order or watch, and comes again. Once the partition of an account's orders has not
-/// answered in time the rest is left without asking, of all accounts whose orders lie there (``PlacesAway``).
+/// answered in time the rest is left without asking, of all accounts whose orders lie there (`PlacesAway`).
 struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
     private let orders: OrderBook?
     private let refunds: DuplicateRefunds?

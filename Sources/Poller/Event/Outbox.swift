@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// The recorded events in the order they were recorded, partition by partition.
 ///

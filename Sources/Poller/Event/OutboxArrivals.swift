@@ -1,3 +1,4 @@
+import PollerQueue
 import ServiceLifecycle
 import Synchronization
 

@@ -1,3 +1,5 @@
+package import PollerQueue
+
 /// One entry of the outbox before anybody asks what its event says: where it stands and whose it is.
 ///
 /// *Problem*: most of what happens nobody in a process hears, and to read an event is most of what it

@@ -1,4 +1,5 @@
 package import Logging
+import PollerQueue
 import ServiceLifecycle
 
 /// Forgets what nobody needs any more: acknowledged outbox entries and long-closed items.

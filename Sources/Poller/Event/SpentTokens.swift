@@ -1,3 +1,5 @@
+package import PollerQueue
+
 /// The stream tokens that have stood in a URL, as every gateway of a cluster knows them.
 ///
 /// URLs end in logs, of proxies, of browsers and of ours; what stands in one must be good for nothing

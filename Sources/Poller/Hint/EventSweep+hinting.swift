@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 
 extension EventSweep {
     /// Events whose marks are read and set at a time: a page.

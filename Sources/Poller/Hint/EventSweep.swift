@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
 package import PollerIdentity
+package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 

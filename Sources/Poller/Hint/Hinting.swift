@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// Makes hints of an upstream's events, each event and each change once.
 ///

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// What the sweeps of accounts' event lists remember, what came in by webhook, and what was read.

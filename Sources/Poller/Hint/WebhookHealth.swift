@@ -1,5 +1,6 @@
 import Metrics
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 import Synchronization
 

@@ -1,5 +1,6 @@
 import JSONText
 package import PollerIdentity
+package import PollerQueue
 package import PollerWire
 
 /// What can be wrong with a cluster; its events are `operator.<kind>`.

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// Where the board of incidents is kept, and whose turn it is to look.
 ///

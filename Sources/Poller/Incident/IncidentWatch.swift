@@ -1,5 +1,6 @@
 package import Logging
 package import PollerIdentity
+package import PollerQueue
 import ServiceLifecycle
 
 /// Looks at a cluster for what operators are to be told.
@@ -8,7 +9,7 @@ package protocol IncidentLooker: Sendable {
     ///
     /// `now` is the store's clock. `open` lists the reported incidents that are not over. The result must say of each
     /// whether it still lasts.
-    /// Errors: ``StoreError`` when the store cannot be read: then nothing is known.
+    /// Errors: `StoreError` when the store cannot be read: then nothing is known.
     func look(
         at now: Timestamp,
         open: [Incident]

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// Sees to it that money that an order was paid with a second time goes back, where an account wants
 /// that (`refund_duplicates`).

@@ -1,5 +1,6 @@
 import JSONText
 package import PollerIdentity
+import PollerQueue
 package import PollerWire
 import SafeNumbers
 

@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 extension SourceKind {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// Where orders are kept: each is an item of the queue of watches that is never due, with a log, and
 /// events in the outbox like those of a watch.

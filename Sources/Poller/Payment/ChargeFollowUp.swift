@@ -1,6 +1,7 @@
 import JSONText
 import Metrics
 import PollerIdentity
+package import PollerQueue
 
 /// Charges a source that a poll has just seen chargeable, or searches for the charge that consumed it.
 ///

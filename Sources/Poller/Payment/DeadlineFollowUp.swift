@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
 import PollerIdentity
+package import PollerQueue
 
 /// Captures or cancels a payment before its deadline, where the watch or its account requests it (``DeadlineActs``).
 ///

@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerQueue
 
 /// What is true of an order, which a customer may try to pay in several ways: one word, as for one
 /// payment, and whether it was paid more than once.

@@ -1,5 +1,6 @@
 import JSONText
 import PollerIdentity
+import PollerQueue
 
 // What follows from charging a source.
 //

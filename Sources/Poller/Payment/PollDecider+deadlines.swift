@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 
 // What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
 //

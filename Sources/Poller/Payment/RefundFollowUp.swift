@@ -1,5 +1,6 @@
 package import Logging
 import PollerIdentity
+package import PollerQueue
 
 /// Refunds a payment of an order that was paid before, where the account wants that (``DuplicateRefunds``).
 ///

@@ -1,5 +1,6 @@
 import JSONText
 package import PollerIdentity
+import PollerQueue
 
 // A card whose bank wants the customer to confirm it (3-D Secure).
 //

@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 
 /// The requests by which one poll reads from the upstream.
 ///

@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// Runs an account's traffic through the real decider in virtual time.

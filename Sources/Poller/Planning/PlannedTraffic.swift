@@ -1,4 +1,5 @@
 import PollerIdentity
+package import PollerQueue
 
 /// What an account is to expect: how many sources a month, how long they live, and who tells of
 /// their changes.

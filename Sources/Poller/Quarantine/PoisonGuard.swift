@@ -1,5 +1,6 @@
 package import Logging
 import Metrics
+package import PollerQueue
 import Synchronization
 
 /// Sets aside stored entries that end the processes that read them.

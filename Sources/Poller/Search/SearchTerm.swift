@@ -1,5 +1,6 @@
 import Crypto
 package import PollerIdentity
+package import PollerQueue
 
 /// An entry of the index by which watches are found: a fingerprint of a word that a watch has.
 ///

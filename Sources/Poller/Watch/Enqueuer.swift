@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// A request to watch a source, checked and ready for the store.
 package struct NewWatch: Hashable, Sendable, HasWatchOptions {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// When a watch is polled next and what it waits for: the answer to "why is this one late?".

@@ -1,3 +1,5 @@
+package import PollerQueue
+
 /// An action that a poll takes after the upstream's answer, such as charging a source that became chargeable.
 ///
 /// ``PollHandler`` runs a list of them, one after the other; `pollerd` makes the list (`Node.followUps`). Each gets the

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 // What follows from answers that say nothing of the payment.
 //

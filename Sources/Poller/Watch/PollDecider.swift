@@ -1,5 +1,6 @@
 import JSONText
 import PollerIdentity
+package import PollerQueue
 
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
@@ -43,7 +44,7 @@ import PollerIdentity
 /// a store, a clock or an upstream. Time comes with the ``PollContext``, chance as a generator.
 ///
 /// *Why errors wait with full jitter*: watches that fail together would otherwise come back together.
-/// A lane that fails as a whole is the circuit's to hold (``LaneSignal``); what a watch adds up here
+/// A lane that fails as a whole is the circuit's to hold (`LaneSignal`); what a watch adds up here
 /// is its own.
 ///
 /// *Why a deadline has a grace*: an upstream that is down at the deadline would turn every payment

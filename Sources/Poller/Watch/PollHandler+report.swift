@@ -1,5 +1,6 @@
 import Logging
 import PollerIdentity
+import PollerQueue
 
 /// The metrics and log messages of a poll.
 extension PollHandler {

@@ -1,5 +1,6 @@
 package import Logging
 package import PollerIdentity
+package import PollerQueue
 
 /// Polls a watch: reads from the upstream, runs the follow-ups, and lets the ``PollDecider`` decide.
 ///
@@ -7,7 +8,7 @@ package import PollerIdentity
 /// 1. A watch that has ended its workers too often is not polled: it is put aside.
 /// 2. The upstream is asked about the source, its charge, or both (``UpstreamReads``).
 /// 3. Each ``FollowUp`` acts on the answer if it is time to: it charges, refunds, captures or cancels.
-/// 4. The decider turns the ``PollOutcome`` into a ``Decision``.
+/// 4. The decider turns the ``PollOutcome`` into a `Decision`.
 ///
 /// Nothing is requested that could not be recorded: each request has the time that the lease still allows, less a
 /// margin for the commit. A poll that is cancelled releases the watch: an answer that was cut off says

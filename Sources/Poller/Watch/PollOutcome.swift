@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 
 /// The outcome of one poll, on which ``PollDecider`` decides: the upstream's answer, or the result of the
 /// ``FollowUp`` that acted on it.

@@ -1,5 +1,6 @@
 import Logging
 package import PollerIdentity
+import PollerQueue
 
 /// The spans of one poll of a watch: the look at the upstream, and the change it may have shown.
 ///

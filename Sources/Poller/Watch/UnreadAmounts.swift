@@ -1,5 +1,6 @@
 package import Logging
 package import PollerIdentity
+package import PollerQueue
 
 /// An amount of an upstream that its configuration does not explain, so that payments are reported without it.
 package struct UnreadAmount: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// One upstream source that is followed until its status is final or its deadline passes.

@@ -1,5 +1,6 @@
 import JSONText
 package import PollerIdentity
+import PollerQueue
 
 /// What came to a watch from outside, or what somebody did to it, beside its events: for the person who
 /// looks into one payment.

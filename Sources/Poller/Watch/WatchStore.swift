@@ -1,4 +1,5 @@
 package import PollerIdentity
+package import PollerQueue
 
 /// The queue of watches with its change log, as the API and the workers see it.
 package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChange {

@@ -2,6 +2,7 @@ package import Logging
 import Metrics
 import Poller
 package import PollerIdentity
+import PollerQueue
 import ServiceLifecycle
 
 /// Keeps gauges of the whole cluster in this process's metrics.

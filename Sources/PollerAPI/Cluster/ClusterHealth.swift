@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// What the doctor makes of a look at the cluster; each answer says what to do.

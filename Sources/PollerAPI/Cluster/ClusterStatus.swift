@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+package import PollerQueue
 
 /// What a look at the whole cluster saw.
 struct ClusterStatus: Sendable {

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 // Receivers that are not notified: dead letters, and receivers that accept nothing.

@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 
 /// Looks at a cluster for what operators are to be told.

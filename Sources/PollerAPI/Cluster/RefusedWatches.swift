@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// Open watches whose last poll was refused for our credentials, by their lanes.
 ///

@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import Poller
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// Answers the repeat of a request that its client has named, instead of carrying it out again.

@@ -1,6 +1,7 @@
 import Crypto
 import Poller
 import PollerIdentity
+import PollerQueue
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWords
 
 /// What a payer is told at once of what they filled in on the return page.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import Synchronization
 
 /// What customers' pages may cost: the holder of one secret must not use up the API.

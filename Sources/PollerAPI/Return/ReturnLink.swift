@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWords
 
 /// The way on to a bank for a customer who left off there.

@@ -4,6 +4,7 @@ import JSONText
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 import PollerWords
 import SafeNumbers

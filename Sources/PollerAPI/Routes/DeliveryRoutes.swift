@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The deliveries: how they stand, what was tried, and to try again.

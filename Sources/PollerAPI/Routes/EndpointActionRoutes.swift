@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 import StandardWebhooks
 

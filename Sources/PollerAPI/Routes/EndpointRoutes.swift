@@ -2,6 +2,7 @@ import Hummingbird
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.

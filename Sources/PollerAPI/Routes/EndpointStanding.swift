@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 // How endpoints stand, for those who look at them or at their deliveries.

@@ -1,5 +1,6 @@
-package import Poller
+import Poller
 import PollerIdentity
+import PollerQueue
 
 /// A lane's place in the list of lanes: what holds things up comes first.
 ///

@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.

@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The watches that are polled late, each with the reasons: the answer to "which payments are late, and why?".

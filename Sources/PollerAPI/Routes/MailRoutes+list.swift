@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The list of suppressed recipients, and lifting one of them by its ID.

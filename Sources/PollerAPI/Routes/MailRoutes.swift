@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// Mails that came back: what the relay's bounce processing reports, and who is sent nothing.

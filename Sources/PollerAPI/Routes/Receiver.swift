@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// Somebody who may be told of a source.
 struct Receiver: Sendable {

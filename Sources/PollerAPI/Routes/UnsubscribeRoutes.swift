@@ -3,6 +3,7 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWords
 
 /// The links at the end of mails: `GET` asks, `POST` does it.

@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
@@ -131,7 +132,7 @@ struct WatchRoutes {
     let watches: any WatchStore
     let members: any Membership
     /// What holds for lanes without a limit of their own.
-    let laneLimit: @Sendable () -> Poller.LaneLimit
+    let laneLimit: @Sendable () -> PollerQueue.LaneLimit
     let enqueuer: Enqueuer
     let openWatches: OpenWatchLimit
     let deadlines: DeadlineForecast?

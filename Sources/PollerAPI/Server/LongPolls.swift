@@ -1,5 +1,6 @@
 import Poller
 import PollerNet
+import PollerQueue
 import ServiceLifecycle
 
 /// Lets requests wait for something to be recorded.

@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// An answer that says what went wrong and what to do, as RFC 9457 asks.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The deliveries of a payment's events.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 /// The history of a payment in chronological order, in English sentences.

@@ -1,10 +1,11 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerWire
 
 extension Lane {
     /// A lane as readers are told of it; `standard` is what holds when it has no limit of its own.
-    init(_ report: LaneReport, standard: Poller.LaneLimit) {
+    init(_ report: LaneReport, standard: PollerQueue.LaneLimit) {
         self.init()
         id = report.lane.description
         state = Open(rawValue: report.state.rawValue)
@@ -24,7 +25,7 @@ extension Lane {
     }
 
     /// A lane that the store has forgotten: it holds nothing and has no settings of its own.
-    init(forgotten lane: LaneID, standard: Poller.LaneLimit) {
+    init(forgotten lane: LaneID, standard: PollerQueue.LaneLimit) {
         self.init()
         id = lane.description
         limit = PollerWire.LaneLimit(standard, isDefault: true)
@@ -39,7 +40,7 @@ extension Lane {
     }
 
     /// What of a lane is its limit, and nothing else.
-    init(limit own: Poller.LaneLimit?, standard: Poller.LaneLimit) {
+    init(limit own: PollerQueue.LaneLimit?, standard: PollerQueue.LaneLimit) {
         self.init()
         limit = PollerWire.LaneLimit(own ?? standard, isDefault: own == nil)
     }
@@ -47,7 +48,7 @@ extension Lane {
 
 extension PollerWire.LaneLimit {
     /// A limit as readers are told of it.
-    init(_ limit: Poller.LaneLimit, isDefault: Bool) {
+    init(_ limit: PollerQueue.LaneLimit, isDefault: Bool) {
         self.init()
         rate = limit.ratePerSecond
         burst = limit.burst
@@ -56,7 +57,7 @@ extension PollerWire.LaneLimit {
     }
 }
 
-extension Poller.LaneFailure {
+extension PollerQueue.LaneFailure {
     /// The word readers are told.
     var told: FailureKind {
         switch self {
@@ -78,7 +79,7 @@ extension WatchExplanation {
     /// their own, `acts` what will be done before its deadlines.
     init(
         _ explanation: Explanation,
-        standard: Poller.LaneLimit,
+        standard: PollerQueue.LaneLimit,
         hasWorker: Bool = true,
         acts: [String] = []
     ) {
@@ -202,7 +203,7 @@ extension LaneLimitChange {
     /// The lane's own limit after the change; nil for the default.
     ///
     /// Errors: a ``Problem`` when nothing is asked for, or both.
-    func limit(from current: Poller.LaneLimit) throws(Problem) -> Poller.LaneLimit? {
+    func limit(from current: PollerQueue.LaneLimit) throws(Problem) -> PollerQueue.LaneLimit? {
         guard usesDefault != true else {
             guard isEmpty else {
                 throw Problem(
@@ -220,7 +221,7 @@ extension LaneLimitChange {
                 field: "rate"
             )
         }
-        return Poller.LaneLimit(
+        return PollerQueue.LaneLimit(
             ratePerSecond: rate ?? current.ratePerSecond,
             burst: burst ?? current.burst,
             inFlightMax: concurrency ?? current.inFlightMax

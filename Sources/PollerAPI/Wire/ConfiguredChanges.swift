@@ -1,5 +1,6 @@
 package import JSONText
 package import Poller
+package import PollerQueue
 import PollerWire
 
 /// What the configuration file changes, told as the routes tell the same.
@@ -19,9 +20,9 @@ package enum ConfiguredChanges {
     /// A lane's limit that the file has replaced; `standard` holds where there is none of its own.
     package static func limit(
         of lane: LaneID,
-        from old: Poller.LaneLimit?,
-        to new: Poller.LaneLimit,
-        standard: Poller.LaneLimit
+        from old: PollerQueue.LaneLimit?,
+        to new: PollerQueue.LaneLimit,
+        standard: PollerQueue.LaneLimit
     ) -> AuditedChange {
         let (before, after) = ChangeNotes.difference(
             from: Lane(limit: old, standard: standard),

@@ -2,6 +2,7 @@ import NIOCore
 import NIOPosix
 package import Poller
 package import PollerIdentity
+import PollerQueue
 import PollerWords
 import ServiceLifecycle
 

@@ -4,6 +4,7 @@ import NIOHTTP1
 package import Poller
 package import PollerIdentity
 import PollerNet
+package import PollerQueue
 
 /// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
 struct Authorizer: Sendable {

@@ -5,6 +5,7 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 
 /// One plain request: a short answer, or an event stream over the body of its response.
 ///

@@ -5,6 +5,7 @@ import Poller
 import PollerHTTP
 import PollerIdentity
 import PollerNet
+import PollerQueue
 
 /// Decides what a request for an event stream is answered.
 ///

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// Reads what a subscription has missed: from where its client is to the end of the outbox.
 ///

@@ -1,6 +1,7 @@
 import Crypto
 package import Poller
 package import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What readings read: the outbox, the watches, and where the outbox ends.
 ///

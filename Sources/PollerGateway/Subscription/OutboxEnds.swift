@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import Synchronization
 
 /// Where each partition of the outbox begins and ends, as one read has found it.

@@ -1,5 +1,6 @@
 import DequeModule
 import Poller
+import PollerQueue
 import Synchronization
 
 /// Lets so many readings of a gateway ask the store at a time; the others wait in a queue.

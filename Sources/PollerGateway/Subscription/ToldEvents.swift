@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What a subscription has told, as far as that decides about what comes next.
 ///

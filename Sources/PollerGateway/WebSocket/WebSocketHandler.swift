@@ -5,6 +5,7 @@ import NIOWebSocket
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 
 /// One WebSocket connection: a ``WebSocketSession`` with its socket.
 ///

@@ -1,7 +1,8 @@
 import Foundation
-package import Poller
+import Poller
 package import PollerIdentity
 import PollerNet
+package import PollerQueue
 
 /// An upstream that answers JSON, described by configuration alone.
 ///

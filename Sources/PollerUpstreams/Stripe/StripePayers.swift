@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+import PollerQueue
 import StripeAPI
 
 /// Tells Stripe what payers have told us: a code, or the account that money goes back to.

@@ -3,6 +3,7 @@ package import Logging
 import Metrics
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import SafeNumbers
 import StripeAPI
 

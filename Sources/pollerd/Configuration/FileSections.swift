@@ -1,6 +1,7 @@
 import Poller
 import PollerDelivery
 import PollerIdentity
+import PollerQueue
 import PollerUpstreams
 
 /// What only the configuration file can say: further Stripe accounts, HTTP upstreams, and

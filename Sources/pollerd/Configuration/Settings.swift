@@ -5,6 +5,7 @@ import PollerAPI
 import PollerDelivery
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerTracing
 import PollerUpstreams
 import RedisClient

@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerQueue
 import PollerRedis
 import RedisClient
 

@@ -1,6 +1,7 @@
 import Poller
 import PollerAPI
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 
 extension ClusterChecks {

@@ -1,5 +1,6 @@
 import Poller
 import PollerAPI
+import PollerQueue
 import PollerRedis
 
 /// The check of secrets at rest.

@@ -1,6 +1,7 @@
 import Poller
 import PollerAPI
 import PollerIdentity
+import PollerQueue
 import PollerUpstreams
 import StripeAPI
 

@@ -1,6 +1,7 @@
 import Poller
 import PollerAPI
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// The check of the event sweep, which finds changes without webhooks.

@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerDelivery
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import PollerUpstreams
 import RedisClient

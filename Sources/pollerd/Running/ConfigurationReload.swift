@@ -3,6 +3,7 @@ import Logging
 import Metrics
 import Poller
 import PollerIdentity
+import PollerQueue
 import ServiceLifecycle
 import UnixSignals
 

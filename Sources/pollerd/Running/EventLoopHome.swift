@@ -1,5 +1,6 @@
 import NIOCore
 import Poller
+import PollerQueue
 import RedisClient
 
 /// The event loop of the connection to Redis, on which a loop of this process lives.

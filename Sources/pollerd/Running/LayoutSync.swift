@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerRedis
 import RedisClient
 import ServiceLifecycle

@@ -1,6 +1,7 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerUpstreams
 import Synchronization
 

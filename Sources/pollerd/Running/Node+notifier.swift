@@ -5,6 +5,7 @@ import PollerDelivery
 import PollerGateway
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerRedis
 import PollerTracing
 import ServiceLifecycle
@@ -140,7 +141,7 @@ extension Node {
                 clock: clock,
                 logger: log("endpoints")
             ),
-            DrainedLoop(loop: loop),
+            DrainedLoop { await loop.run() },
             fallbacks,
             OutboxReader(
                 outbox: cluster.watches,

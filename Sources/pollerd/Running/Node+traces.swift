@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTracing
 
 /// What a process tells of its work in traces.

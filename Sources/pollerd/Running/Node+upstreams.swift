@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerRedis
 import PollerTracing
 import PollerUpstreams

@@ -7,6 +7,7 @@ import PollerAPI
 import PollerDelivery
 import PollerGateway
 import PollerNet
+import PollerQueue
 import PollerRedis
 import PollerTracing
 import PollerUpstreams
@@ -121,7 +122,7 @@ struct Node: Sendable {
             limitLanes = { worker.limit(lanesTo: $0) }
             services += polling.services + [sweep(polling.meter)]
             try await limitUpstreams(settings)
-            services.append(DrainedLoop(loop: worker))
+            services.append(DrainedLoop { await worker.run() })
             shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
         }
         if roles.contains(.notifier), let channels {

@@ -2,6 +2,7 @@ import Poller
 import PollerAPI
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerRedis
 
 /// What stays of a node's roles whatever its configuration says, and what a new one is put together with.

@@ -74,11 +74,19 @@ final class DrainingLoops: Sendable {
 /// A loop that has drained early and waits for its turn to end.
 ///
 /// The service group takes a service that ends before its turn for a broken one.
-struct DrainedLoop<Loop: Service>: Service {
-    let loop: Loop
+struct DrainedLoop: Service {
+    private let loop: @Sendable () async -> Void
 
-    func run() async throws {
-        try await loop.run()
+    /// Wraps the call that runs the loop.
+    ///
+    /// The closure names the loop's types, so the compiler makes a copy of the loop for them. A call through
+    /// `Service` would reach the copy for all types, which looks them up at run time.
+    init(_ loop: @escaping @Sendable () async -> Void) {
+        self.loop = loop
+    }
+
+    func run() async {
+        await loop()
         // Throws when cancelled, which ends it just as well.
         try? await gracefulShutdown()
     }

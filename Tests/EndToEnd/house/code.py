@@ -14,6 +14,7 @@ LAYERS = [
     {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"PollerIdentity", "PollerClient", "StripeSandbox"},
+    {"PollerQueue"},
     {"Poller"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
     {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI", "PollerTracing"},
@@ -21,6 +22,8 @@ LAYERS = [
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},
     {"example-watch-payment", "example-follow-events", "example-register-endpoint"},
 ]
+# The targets without input and output.
+PRODUCT = ("Sources/PollerIdentity", "Sources/PollerQueue", "Sources/Poller")
 # What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
 POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}
 # What others link, and what it may know of us.
@@ -48,7 +51,7 @@ def arrows_point_downward(tree: Tree):
 @rule({"Sources/Poller/Breach.swift": "package import NIOCore\n"})
 def the_product_knows_no_technology(tree: Tree):
     ours = {target.name for target in targets(tree)}
-    for path, text in swift(tree, "Sources/Poller").items():
+    for path, text in {path: text for folder in PRODUCT for path, text in swift(tree, folder).items()}.items():
         for name in imports(text) - POLLER_MAY_IMPORT - ours:
             yield f"{path}: {name}"
 
@@ -175,7 +178,7 @@ def time_comes_in_from_outside(tree: Tree):
 @rule({"Sources/Poller/Breach.swift": "let a = Int.random(in: 1...2)\n"})
 def chance_comes_into_decisions_from_outside(tree: Tree):
     """What decides is given its generator, so that a test can repeat it; its handlers make one."""
-    for path, text in swift(tree, "Sources/Poller").items():
+    for path, text in {path: text for folder in PRODUCT for path, text in swift(tree, folder).items()}.items():
         for line in text.splitlines():
             if re.search(r"\.(random\(in:|randomElement\(|shuffled\()", line) and "using:" not in line:
                 yield f"{path}: {line.strip()}"

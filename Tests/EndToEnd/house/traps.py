@@ -10,8 +10,8 @@ from . import Tree, rule, swift
 READS_FROM_OUTSIDE = {
     "SafeNumbers", "JSONText", "SecretFiles", "ChildPrograms", "RedisClient", "PollerWire", "PollerHTTP", "PollerClient",
     "PollerRedis", "PollerNet", "PollerGateway", "PollerTracing", "pollerd", "pollerctl",
-    "PollerIdentity", "Poller", "PollerUpstreams", "PollerWords", "PollerAPI", "PollerDelivery", "StandardWebhooks",
-    "Stripe/StripeAPI", "Stripe/StripeSandbox",
+    "PollerIdentity", "PollerQueue", "Poller", "PollerUpstreams", "PollerWords", "PollerAPI", "PollerDelivery",
+    "StandardWebhooks", "Stripe/StripeAPI", "Stripe/StripeSandbox",
 }
 # Lines above a subscript in which a check of the same collection's count must be.
 CHECKED_ABOVE = 16

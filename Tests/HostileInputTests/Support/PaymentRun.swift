@@ -12,6 +12,7 @@ import Testing
 @testable import Poller
 @testable import PollerAPI
 @testable import PollerDelivery
+@testable import PollerQueue
 @testable import PollerUpstreams
 
 /// All that follows from what an upstream has answered: facts, decision, events, search, order, mail, return
@@ -159,7 +160,7 @@ struct PaymentRun {
         for (place, language) in languages.enumerated() {
             let metadata =
                 #"{"locale":"\#(language.rawValue)","order":"A77","amount":9223372036854775807}"#
-            let ends: [Poller.ClosedReason?] = [nil, .settled, .expired]
+            let ends: [PollerIdentity.ClosedReason?] = [nil, .settled, .expired]
             let snapshot = WatchSnapshot(
                 watch: watch,
                 closed: ends[(place + event.seq) % ends.count],

@@ -7,6 +7,7 @@ import Testing
 
 @testable import Poller
 @testable import PollerAPI
+@testable import PollerQueue
 @testable import PollerUpstreams
 
 /// Objects of the wire, made from the schemas of the API's description, and everything that reads them.

@@ -1,4 +1,5 @@
-package import Poller
+import Poller
+package import PollerQueue
 import Synchronization
 
 /// Which operations of a faulty store fail, and how.

@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 
 /// A store of watches and outbox whose operations fail by a plan.
 package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {

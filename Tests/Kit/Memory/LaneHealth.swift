@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What a lane's attempts have told: its hold, its rate factor, its circuit.
 struct LaneHealth: Sendable {

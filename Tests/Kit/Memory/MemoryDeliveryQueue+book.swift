@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// How deliveries stand, and trying them again.

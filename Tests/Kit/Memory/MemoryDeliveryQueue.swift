@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// The queue of deliveries in memory.

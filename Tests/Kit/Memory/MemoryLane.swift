@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// One lane of an in-memory partition: its two wheels of waiting items, its limits and what its
 /// attempts have told.

@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// Named requests in memory, every operation under one lock.

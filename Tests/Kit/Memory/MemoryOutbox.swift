@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import Synchronization
 
 /// One partition of an in-memory outbox: a stream with one consumer group.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 extension MemoryPartition {
     /// Ended leases a claim puts back, so that one claim after a great crash stays short.

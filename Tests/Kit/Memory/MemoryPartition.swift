@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// One partition of an in-memory queue: the semantics of the seams, without any I/O.
 ///

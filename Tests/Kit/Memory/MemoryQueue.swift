@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import RedisClient
 
 /// All partitions of an in-memory queue, and the parts of the seams that do not depend on what

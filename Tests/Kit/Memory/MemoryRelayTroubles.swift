@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// What a mail relay refuses, in memory.

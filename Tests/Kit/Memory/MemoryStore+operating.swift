@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 
 extension MemoryStore: MemoryLanes {
     func onQueue<Result: Sendable>(

@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 import Synchronization
 
 /// The outbox as live readers read it.

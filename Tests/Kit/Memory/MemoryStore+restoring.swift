@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 
 /// Watches of an archive, in memory.
 extension MemoryStore {

@@ -1,5 +1,6 @@
 package import Poller
 import PollerIdentity
+package import PollerQueue
 
 /// Deaths per entry and entries that are set aside, in memory.
 extension MemoryStore: SuspectStore {

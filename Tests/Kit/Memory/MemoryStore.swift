@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// The seams of watches and outbox in memory: the reference that the Redis store is held against,

@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 import Synchronization
 
 /// A suppression list in memory, that can be made to fail.

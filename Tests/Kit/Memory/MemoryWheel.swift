@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// The waiting items of one lane and one urgency, the earliest first.
 struct MemoryWheel: Sendable {

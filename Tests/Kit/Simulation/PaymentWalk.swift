@@ -1,6 +1,7 @@
 import JSONText
 package import Poller
 import PollerIdentity
+import PollerQueue
 
 /// A payment that meets whatever an upstream and a bank may tell, in any order, decided by the real
 /// ``PollDecider``: for tests of what is said of it.

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 
 /// A seeded run of virtual workers over a real store, against a model of what must be true.
 ///

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What a simulation knows about one lane: its settings, and what its attempts have told.
 ///

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What a claim may take and what it must not leave.
 extension SimulationModel {

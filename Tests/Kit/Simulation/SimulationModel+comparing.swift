@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// The store's own view against the model's.
 extension SimulationModel {

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// What must be true of a store of watches after a known history of operations.
 ///

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// The consumer of the outbox, the processes' announcements, and the comparison after a step.
 extension SimulationRun {

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// One list of steps, played on one store against one model.
 struct SimulationRun {

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 
 /// One thing that happens in a simulation, as a value.
 ///

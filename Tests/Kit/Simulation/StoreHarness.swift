@@ -1,4 +1,5 @@
 package import Poller
+package import PollerQueue
 
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {

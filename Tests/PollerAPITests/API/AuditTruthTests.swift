@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

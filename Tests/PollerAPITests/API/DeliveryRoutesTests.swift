@@ -3,6 +3,7 @@ import NIOHTTP1
 import Poller
 import PollerClient
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import PollerWire
 import Testing

@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

@@ -2,6 +2,7 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerTesting
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

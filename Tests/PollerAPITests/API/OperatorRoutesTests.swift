@@ -3,6 +3,7 @@ import Metrics
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import ServiceLifecycle
 import Synchronization

@@ -2,6 +2,7 @@ import CoreMetrics
 import Foundation
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import ServiceLifecycle
 import Testing

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerTesting
 import Synchronization
 import Testing

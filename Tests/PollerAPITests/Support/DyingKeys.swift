@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import Synchronization
 
 /// Keys of a process that dies once, after it has made one.

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import Poller
 import PollerGateway
+import PollerQueue
 import PollerTesting
 import ServiceLifecycle
 import Testing

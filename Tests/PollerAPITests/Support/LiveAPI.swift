@@ -4,6 +4,7 @@ import Poller
 import PollerClient
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerRedis
 import PollerTesting
 import ServiceLifecycle

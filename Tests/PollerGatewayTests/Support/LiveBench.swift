@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import ServiceLifecycle
 import Synchronization

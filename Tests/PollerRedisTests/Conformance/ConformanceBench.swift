@@ -1,6 +1,7 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// A store under test with shorthands for what nearly every case does.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// The server's clock is set back or forward, by hand or by a failover to another machine.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// Why a watch is polled when it is, for whoever asks.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// What becomes of deliveries: their attempts, their circuits, what was given up.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// Items that end their holders: found, kept apart, and put before a person.

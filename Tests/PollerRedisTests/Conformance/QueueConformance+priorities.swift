@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// Two priorities: the urgent before the rest, four to one.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// What attempts say about their lane: too many requests, no answer, no admittance.

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// Stored entries that end the processes that read them: their deaths are counted, and they are set aside.

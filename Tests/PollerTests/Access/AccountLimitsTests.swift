@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("What an account may have")
 struct AccountLimitsTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// What a process did reaches the store once, whatever the store does.
 @Suite("Activity reporter")

@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("EndpointIndex")
 struct EndpointIndexTests {

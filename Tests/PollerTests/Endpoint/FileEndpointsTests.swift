@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("FileEndpoints", .timeLimit(.minutes(1)))
 struct FileEndpointsTests {

@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("Deadlines that are acted on")
 struct DeadlineActTests {

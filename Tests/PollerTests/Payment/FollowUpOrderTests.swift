@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
 @Suite("The order of charge, refund and deadline actions")

@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("PollDecider, money after the end")
 struct PaymentAfterTheEndTests: PaymentStories {

@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// Knows what each object says by the object's name.
 struct NamedObjects: PaymentReader {

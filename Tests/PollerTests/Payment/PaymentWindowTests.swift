@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("PollDecider, the time to take the money")
 struct PaymentWindowTests: PaymentStories {

@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// A watch that ends without a new answer says of the payment what was said last.
 @Suite("Endings without an answer")

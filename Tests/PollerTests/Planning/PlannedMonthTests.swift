@@ -2,6 +2,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("Planned months")
 struct PlannedMonthTests {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("an exchange with the store")
 struct ExchangeTests {

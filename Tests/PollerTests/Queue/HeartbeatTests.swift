@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// What a process asks for while it says that it lives.
 @Suite("Heartbeat", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// Drives an ``InFlight`` by what happens between a worker and its store.
 struct InFlightRig {

@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// A worker's decisions, played against a store and polls by virtual time with seeded chance.
 @Suite("InFlight, simulated")

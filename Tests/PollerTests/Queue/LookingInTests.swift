@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("who stands far from a partition")
 struct LookingInTests: InFlightSteps {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("PartitionShare")
 struct PartitionShareTests {

@@ -2,6 +2,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// Partitions whose exchanges leave together.
 @Suite("ticks")

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 
 /// A worker over an in-memory store whose time is the worker's own manual clock.

@@ -2,6 +2,7 @@ import PollerIdentity
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 /// The words somebody types to find watches.
 @Suite struct SearchQueryTests {

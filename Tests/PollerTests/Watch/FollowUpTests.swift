@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("PollHandler and its follow-ups")
 struct FollowUpTests {

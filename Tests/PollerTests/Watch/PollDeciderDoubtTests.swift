@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerQueue
 
 @Suite("PollDecider: answers that say nothing of the payment")
 struct PollDeciderDoubtTests {

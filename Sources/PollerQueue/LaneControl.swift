@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 import SafeNumbers
 
 /// What operators may do to lanes: look at them, stop them, change their limits while they run.

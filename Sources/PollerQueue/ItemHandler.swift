@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 
 /// What to do with a claimed item; the only difference between a worker and a notifier.
 package protocol ItemHandler<Item, Change>: Sendable {
@@ -74,7 +74,7 @@ package struct Decision<Change: Sendable>: Sendable {
     }
 
     /// The same, and other processes go first: they may have what we lack.
-    var leftToOthers: Self {
+    package var leftToOthers: Self {
         var copy = self
         copy.isForOthers = true
         return copy

@@ -137,7 +137,7 @@ package enum PlaceAsking: Hashable, Sendable {
 
 extension Clock where Duration == Swift.Duration {
     /// Whether what has failed was waited for: a refusal comes at once, who does not answer takes a timeout of seconds.
-    func hasWaited(since began: Instant) -> Bool { began.duration(to: now) >= .seconds(1) }
+    package func hasWaited(since began: Instant) -> Bool { began.duration(to: now) >= .seconds(1) }
 }
 
 /// Asks several places of a store beside each other, so that those that are away are waited for together.
@@ -147,7 +147,7 @@ extension Clock where Duration == Swift.Duration {
 ///   - most: how many at a time.
 ///   - ask: asks one.
 /// - Returns: what came of each, in no order.
-func asking<Place: Sendable, Answer: Sendable>(
+package func asking<Place: Sendable, Answer: Sendable>(
     _ places: [Place],
     most: Int = 32,
     _ ask: @escaping @Sendable (Place) async throws(StoreError) -> Answer

@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 
 /// How much of what a queue holds.
 package struct StoreStats: Hashable, Sendable {

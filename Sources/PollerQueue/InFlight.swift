@@ -33,7 +33,7 @@ import PollerIdentity
 /// and a result that was not recorded is a poll repeated.
 struct InFlight<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
-    typealias Exchange = Poller.Exchange<Change, Instant>
+    typealias Exchange = PollerQueue.Exchange<Change, Instant>
 
     /// Whether new work is taken at all.
     private enum Phase: Sendable {

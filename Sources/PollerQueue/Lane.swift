@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 import SafeNumbers
 
 /// The items that share one limit: for watches (account, upstream endpoint), for deliveries the

@@ -1,4 +1,4 @@
-package import Logging
+import Logging
 import Metrics
 import PollerIdentity
 import ServiceLifecycle
@@ -6,7 +6,7 @@ import Synchronization
 
 /// Claims due items, hands each to a handler in a task of its own, and commits what it decides.
 ///
-/// The one loop of this system: with a ``PollHandler`` it is a worker, with a ``DeliveryHandler`` a
+/// The one loop of this system: with a `PollHandler` it is a worker, with a `DeliveryHandler` a
 /// notifier. What it does next, and with what, is ``InFlight``'s to say; this is the shell that
 /// does it: tasks, the clock, the lock, the store, logs and metrics. One task asks
 /// ``InFlight/next(now:)`` in turn and sleeps between; every event is taken in under the lock and
@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// On graceful shutdown it claims nothing more, gives items back that no handler has started,
 /// lets running handlers finish for `drainTimeout`, then cancels them and gives theirs back too.
-package final class LeaseWorker<Item: Sendable, Change: Sendable, C: Clock>: Service
+public final class LeaseWorker<Item: Sendable, Change: Sendable, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private typealias Flight = InFlight<Item, Change, C.Instant>
 
@@ -65,23 +65,14 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
     ///
-    /// The two loops of the product are compiled for their types: looking these up at run time costs as
-    /// much as all else that a worker does at a modest pace.
-    package func run() async {
-        switch self {
-        case let polls as LeaseWorker<Watch, WatchChange, ContinuousClock>:
-            await polls.serve()
-        case let deliveries as LeaseWorker<Delivery, DeliveryChange, ContinuousClock>:
-            await deliveries.serve()
-        default: await serve()
-        }
-    }
-
-    private func serve() async {
+    /// Public, and with it the class: the optimiser copies only public functions into other modules. The program
+    /// that knows `Item` and `Change` compiles its own copy of the loop for them. Generic code that looks up the
+    /// types at run time costs as much as everything else that a worker does at a modest pace.
+    public func run() async {
         await withGracefulShutdownHandler {
             await withTaskExecutorPreference(home?.executor) {
                 await withTaskGroup(of: Void.self) { group in
-                    // These hear news while the work goes on, and are cancelled when that ends.
+                    // These receive wakes during the work, and are cancelled when it ends.
                     group.addTask { await self.hearWakes() }
                     group.addTask { await self.hearMarks() }
                     await self.work()

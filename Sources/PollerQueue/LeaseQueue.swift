@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 
 /// Keyed items that become due, are claimed under a lease, and committed.
 ///
@@ -63,7 +63,7 @@ package protocol LeaseQueue<Item, Change>: Sendable {
     /// Forgets some items that were closed longer ago than `retention`; true when there may be
     /// more.
     ///
-    /// Of a watch whose money may still come back (``PaymentMemory/lastDay``) and which a hint would
+    /// Of a watch whose money may still come back (`PaymentMemory.lastDay`) and which a hint would
     /// open the log alone is forgotten then; itself when that day has passed, or `afterlife` since it
     /// was polled last.
     func purge(
@@ -262,7 +262,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The store answered what this version does not understand; a person must look.
     case corrupt(String)
     /// The store is sealed by a master key that this process does not have, so it keeps no secret
-    /// (``SealingGate``); nothing was written. Other processes may take it.
+    /// (`SealingGate`); nothing was written. Other processes may take it.
     case keyMissing(String)
 }
 

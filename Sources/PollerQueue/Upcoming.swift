@@ -14,7 +14,7 @@ where Instant.Duration == Duration {
     static var gatherSpan: Duration { .milliseconds(3) }
     /// How long one may wait for a place before it is given back: as long as its turn may be late at all.
     ///
-    /// Not shorter than ``SlowReceivers/patience``, after which a delivery leaves its place: who waits has
+    /// Not shorter than `SlowReceivers.patience`, after which a delivery leaves its place: who waits has
     /// seen every place come free by then, unless all that may go on without one do. A test holds them so.
     static var placeWait: Duration { .seconds(1) }
 

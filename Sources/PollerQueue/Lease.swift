@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 
 /// An item that one process holds until the lease ends.
 package struct Lease<Item: Sendable>: Sendable {
