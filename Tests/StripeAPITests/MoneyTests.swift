@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test("a mandate's notice says who debits which account")
-    func notice() throws {
+    func mandateNotification() throws {
         let notice: MandateNotification = try decode(
             #"""
             {"id":"srcmn_1","livemode":false,"type":"sepa_debit","reason":"debit_initiated","amount":5,

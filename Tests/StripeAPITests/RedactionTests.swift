@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test("parameters, errors, endpoints and clients show no secret")
-    func everythingElse() throws {
+    func otherValues() throws {
         let key = StripeKey("sk_test_S3CRETS3CRETS3CRET1234")
         let secret = ClientSecret(rawValue: "S3CRET")
         let configuration = StripeClientConfiguration(key: key)

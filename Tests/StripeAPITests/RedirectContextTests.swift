@@ -33,7 +33,7 @@ import Testing
     }
 
     /// What completions got.
-    private final class Ends: Sendable {
+    private final class CompletionRecorder: Sendable {
         let all = Mutex<[RedirectError?]>([])
 
         var count: Int { all.withLock { $0.count } }
@@ -47,7 +47,7 @@ import Testing
 
     private func context(
         _ browser: Browser,
-        _ ends: Ends,
+        _ ends: CompletionRecorder,
         _ source: Source = .test("pending", type: "ideal", redirect),
         clock: any Clock<Duration> = TestClock()
     ) throws -> RedirectContext {
@@ -133,7 +133,7 @@ import Testing
             ("shop://back?a=1&source=src_1", true), ("wx0000000000000000://pay/", false),
             ("wxa0df51ec63e578ce://oauth/", false), ("weixin://app/", false),
         ] {
-            let ends = Ends()
+            let ends = CompletionRecorder()
             let source = Source.test(
                 "pending",
                 type: "wechat",
@@ -150,7 +150,7 @@ import Testing
             type: "wechat",
             #""flow":"none","wechat":{"ios_native_url":"\#(link)"}"#
         )
-        let context = try context(Browser(hasApp: true), Ends(), source)
+        let context = try context(Browser(hasApp: true), CompletionRecorder(), source)
         await context.startRedirectFlow()
         #expect(await context.handle(returnURL: "wxa0df51ec63e578ce://pay/?ret=0"))
     }
@@ -165,7 +165,7 @@ import Testing
 
     @Test("the page is shown once, and the return URL ends it once")
     func returnURL() async throws {
-        let (browser, ends) = (Browser(), Ends())
+        let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
         #expect(await !context.handle(returnURL: "shop://back?a=1"))
         await context.startRedirectFlow()
@@ -189,10 +189,10 @@ import Testing
             Self.redirect + #","alipay":{"native_url":"alipay://x"}"#
         )
         let with = Browser(hasApp: true)
-        await (try context(with, Ends(), alipay)).startRedirectFlow()
+        await (try context(with, CompletionRecorder(), alipay)).startRedirectFlow()
         #expect(with.heard == ["app alipay://x"])
         let without = Browser()
-        await (try context(without, Ends(), alipay)).startRedirectFlow()
+        await (try context(without, CompletionRecorder(), alipay)).startRedirectFlow()
         #expect(without.heard == ["app alipay://x", "inApp https://pay.stripe.com/x"])
     }
 
@@ -203,7 +203,7 @@ import Testing
             type: "wechat",
             Self.redirect + #","wechat":{"ios_native_url":"weixin://x"}"#
         )
-        let ends = Ends()
+        let ends = CompletionRecorder()
         let context = try context(Browser(), ends, weChat)
         await context.startRedirectFlow()
         #expect(ends.last == .appRedirectFailed)
@@ -214,7 +214,7 @@ import Testing
         "the app coming to the front ends a redirect that left it, after the return URL had its chance"
     )
     func becomesActive() async throws {
-        let ends = Ends()
+        let ends = CompletionRecorder()
         let clock = TestClock()
         let outside = try context(Browser(), ends, clock: clock)
         await outside.start(in: .system)
@@ -232,7 +232,7 @@ import Testing
         "closing the browser is a cancellation, a page of Stripe's that fails to load a lost connection"
     )
     func closing() async throws {
-        let ends = Ends()
+        let ends = CompletionRecorder()
         let closed = try context(Browser(), ends)
         await closed.start(in: .inApp)
         await closed.browserDidClose()
@@ -251,7 +251,7 @@ import Testing
 
     @Test("cancel takes the page away and tells nobody; before and after it does nothing")
     func cancel() async throws {
-        let (browser, ends) = (Browser(), Ends())
+        let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
         await context.cancel()
         #expect(context.state == .notStarted)
@@ -266,8 +266,8 @@ import Testing
     }
 
     @Test("letting go of a redirect that is under way takes its page away and tells nobody")
-    func letGo() async throws {
-        let (idle, ended, left, ends) = (Browser(), Browser(), Browser(), Ends())
+    func deallocation() async throws {
+        let (idle, ended, left, ends) = (Browser(), Browser(), Browser(), CompletionRecorder())
         do { _ = try context(idle, ends) }
         do {
             let context = try context(ended, ends)
@@ -285,8 +285,8 @@ import Testing
     }
 
     @Test("those that are under way are kept until they have ended")
-    func kept() async throws {
-        let (browser, ends, contexts) = (Browser(), Ends(), RedirectContexts())
+    func retained() async throws {
+        let (browser, ends, contexts) = (Browser(), CompletionRecorder(), RedirectContexts())
         do {
             let context = try context(browser, ends)
             await context.start(in: .inApp)
@@ -299,7 +299,7 @@ import Testing
 
     @Test("where no app opens, the page is shown in the browser that was asked for")
     func chosenBrowser() async throws {
-        let (browser, ends) = (Browser(), Ends())
+        let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
         await context.startRedirectFlow(pageIn: .system)
         #expect(browser.heard == ["system https://pay.stripe.com/x"])
@@ -309,13 +309,13 @@ import Testing
     }
 
     @Test("a payment app that has opened ends with the app's coming back to the front")
-    func backFromApp() async throws {
+    func returnFromApp() async throws {
         let alipay = Source.test(
             "pending",
             type: "alipay",
             Self.redirect + #","alipay":{"native_url":"alipay://x"}"#
         )
-        let ends = Ends()
+        let ends = CompletionRecorder()
         let context = try context(Browser(hasApp: true), ends, alipay)
         await context.startRedirectFlow()
         await context.appDidBecomeActive()
@@ -325,7 +325,7 @@ import Testing
 
     @Test("an address is handed to every redirect it may belong to")
     func contexts() async throws {
-        let ends = Ends()
+        let ends = CompletionRecorder()
         let contexts = RedirectContexts()
         for _ in 1...2 {
             let context = try context(Browser(), ends)

@@ -58,41 +58,42 @@ import Testing
 
     @Test("what is repeated is what the official SDKs repeat", arguments: rows)
     func isRepeated(row: Row) {
-        let pause = StripeRetryPolicy().pause(after: row.outcome, triesMade: 1, chance: 0.5)
-        #expect((pause != nil) == row.isRepeated)
+        let delay = StripeRetryPolicy().delay(after: row.outcome, attemptsMade: 1, jitter: 0.5)
+        #expect((delay != nil) == row.isRepeated)
     }
 
     @Test("pauses double from half a second to five, with jitter below and a floor")
-    func pauses() {
+    func delays() {
         let policy = StripeRetryPolicy(retriesMax: 70)
-        let pauses = { (chance: Double) in
+        let delays = { (jitter: Double) in
             [1, 2, 3, 4, 5, 6, 70].map {
-                policy.pause(after: Self.answer(500), triesMade: $0, chance: chance)
+                policy.delay(after: Self.answer(500), attemptsMade: $0, jitter: jitter)
             }
         }
-        #expect(pauses(1).compactMap { $0 } == [0.5, 1, 2, 4, 5, 5, 5].map { .seconds($0) })
+        #expect(delays(1).compactMap { $0 } == [0.5, 1, 2, 4, 5, 5, 5].map { .seconds($0) })
         #expect(
-            pauses(0).compactMap { $0 } == [0.5, 0.5, 1, 2, 2.5, 2.5, 2.5].map { .seconds($0) }
+            delays(0).compactMap { $0 } == [0.5, 0.5, 1, 2, 2.5, 2.5, 2.5].map { .seconds($0) }
         )
     }
 
     @Test("two repeats by default, none when told so")
-    func count() {
+    func attempts() {
         let policy = StripeRetryPolicy()
-        #expect(policy.pause(after: Self.answer(500), triesMade: 2, chance: 0) != nil)
-        #expect(policy.pause(after: Self.answer(500), triesMade: 3, chance: 0) == nil)
+        #expect(policy.delay(after: Self.answer(500), attemptsMade: 2, jitter: 0) != nil)
+        #expect(policy.delay(after: Self.answer(500), attemptsMade: 3, jitter: 0) == nil)
         #expect(
-            StripeRetryPolicy.never.pause(after: Self.answer(500), triesMade: 1, chance: 0) == nil
+            StripeRetryPolicy.never.delay(after: Self.answer(500), attemptsMade: 1, jitter: 0)
+                == nil
         )
     }
 
     @Test(
-        "a reasonable Retry-After makes a pause longer, never shorter",
+        "a reasonable Retry-After makes a delay longer, never shorter",
         arguments: [("7", 7.0), ("60", 60), ("61", 0.5), ("0", 0.5), ("-1", 0.5), ("soon", 0.5)]
     )
     func retryAfter(text: String, seconds: Double) {
-        let pause = StripeRetryPolicy()
-            .pause(after: Self.answer(503, retryAfter: text), triesMade: 1, chance: 1)
-        #expect(pause == .seconds(seconds))
+        let delay = StripeRetryPolicy()
+            .delay(after: Self.answer(503, retryAfter: text), attemptsMade: 1, jitter: 1)
+        #expect(delay == .seconds(seconds))
     }
 }

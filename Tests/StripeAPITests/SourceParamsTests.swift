@@ -281,13 +281,13 @@ import Testing
     func merchantName() {
         let params = SourceParams.ideal(amount: 1, returnURL: Self.back + "?order=6")
         #expect(
-            params.naming(merchant: "Shop & Co").returnURL
+            params.addingMerchantName("Shop & Co").returnURL
                 == Self.back + "?order=6&redirect_merchant_name=Shop%20%26%20Co"
         )
         let named = SourceParams.ideal(
             amount: 1,
             returnURL: Self.back + "?redirect_merchant_name=A"
         )
-        #expect(named.naming(merchant: "B") == named)
+        #expect(named.addingMerchantName("B") == named)
     }
 }

@@ -4,32 +4,32 @@ import Testing
 
 /// The schedule, as the SDK has it.
 @Suite struct SourcePollStateTests {
-    private static let pending = SourcePollState.Look.seen(SourceSnapshot(source: .test()))
+    private static let pending = SourcePollState.Answer.snapshot(SourceSnapshot(source: .test()))
 
-    /// The pauses of a row of looks, and the end, if one of them ended it.
+    /// The delays of a row of looks, and the end, if one of them ended it.
     private func run(
-        _ looks: [SourcePollState.Look],
+        _ answers: [SourcePollState.Answer],
         timeout: Duration = .seconds(300),
-        chance: Double = 0
-    ) -> (pauses: [Duration], end: SourcePollEnd?) {
+        jitter: Double = 0
+    ) -> (delays: [Duration], end: SourcePollEnd?) {
         var state = SourcePollState(timeout: timeout)
-        var pauses: [Duration] = []
+        var delays: [Duration] = []
         var elapsed = Duration.zero
-        for look in looks {
-            switch state.step(after: look, elapsed: elapsed, chance: chance) {
-            case .end(let end): return (pauses, end)
-            case .look(let pause):
-                pauses.append(pause)
-                elapsed += pause
+        for answer in answers {
+            switch state.step(after: answer, elapsed: elapsed, jitter: jitter) {
+            case .end(let end): return (delays, end)
+            case .poll(let delay):
+                delays.append(delay)
+                elapsed += delay
             }
         }
-        return (pauses, nil)
+        return (delays, nil)
     }
 
     @Test("a pending source is looked at each 1.5 s until the time is up")
     func pending() {
-        let (pauses, end) = run(Array(repeating: Self.pending, count: 9), timeout: .seconds(10))
-        #expect(pauses == Array(repeating: .seconds(1.5), count: 6) + [.seconds(1)])
+        let (delays, end) = run(Array(repeating: Self.pending, count: 9), timeout: .seconds(10))
+        #expect(delays == Array(repeating: .seconds(1.5), count: 6) + [.seconds(1)])
         #expect(end == .timedOut)
     }
 
@@ -38,34 +38,34 @@ import Testing
         arguments: ["chargeable", "consumed", "failed", "canceled", "asleep"]
     )
     func leftPending(status: String) {
-        let (pauses, end) = run([.seen(SourceSnapshot(source: .test(status)))])
-        #expect(pauses.isEmpty)
+        let (delays, end) = run([.snapshot(SourceSnapshot(source: .test(status)))])
+        #expect(delays.isEmpty)
         #expect(end == .leftPending)
     }
 
     @Test("server errors double the pause from 3 to 24 s, and the fifth in a row ends it")
     func serverErrors() {
-        let (pauses, end) = run(Array(repeating: .failed(.status(500)), count: 9))
-        #expect(pauses == [3, 6, 12, 24].map { .seconds($0) })
+        let (delays, end) = run(Array(repeating: .failed(.status(500)), count: 9))
+        #expect(delays == [3, 6, 12, 24].map { .seconds($0) })
         #expect(end == .failed)
     }
 
     @Test("a lost connection keeps the pause and counts with the others")
     func lostConnections() {
-        #expect(run(Array(repeating: .failed(.lost(.reset)), count: 9)).pauses.count == 4)
+        #expect(run(Array(repeating: .failed(.lost(.reset)), count: 9)).delays.count == 4)
         let mixed = run([
             .failed(.status(502)), .failed(.lost(.connection)), .failed(.status(503)),
             .failed(.lost(.reset)), .failed(.status(500)),
         ])
-        #expect(mixed.pauses == [3, 3, 6, 6].map { .seconds($0) })
+        #expect(mixed.delays == [3, 3, 6, 6].map { .seconds($0) })
         #expect(mixed.end == .failed)
     }
 
     @Test("an answer starts interval and counters anew")
     func reset() {
-        let failures = Array(repeating: SourcePollState.Look.failed(.status(500)), count: 4)
-        let (pauses, end) = run(failures + [Self.pending] + failures)
-        #expect(pauses == [3, 6, 12, 24, 1.5, 3, 6, 12, 24].map { .seconds($0) })
+        let failures = Array(repeating: SourcePollState.Answer.failed(.status(500)), count: 4)
+        let (delays, end) = run(failures + [Self.pending] + failures)
+        #expect(delays == [3, 6, 12, 24, 1.5, 3, 6, 12, 24].map { .seconds($0) })
         #expect(end == nil)
     }
 
@@ -75,16 +75,16 @@ import Testing
     }
 
     @Test("a 429 is waited out three times as the SDK's transport does")
-    func limited() {
-        let limited = Array(repeating: SourcePollState.Look.failed(.status(429)), count: 4)
-        let (pauses, end) = run(limited, chance: 0.5)
-        #expect(pauses == [1.25, 4.25, 9.25].map { .seconds($0) })
+    func rateLimited() {
+        let limited = Array(repeating: SourcePollState.Answer.failed(.status(429)), count: 4)
+        let (delays, end) = run(limited, jitter: 0.5)
+        #expect(delays == [1.25, 4.25, 9.25].map { .seconds($0) })
         #expect(end == .failed)
         #expect(run(Array(limited[..<3]) + [Self.pending] + limited[..<3]).end == nil)
     }
 
     @Test("what another try cannot mend ends it at once")
-    func hopeless() {
+    func permanentErrors() {
         for error in [
             StripeError.lost(.timeout), .lost(.notHTTP), .bodyTooLarge(limitBytes: 1),
             .invalidRequest("x"),
@@ -97,11 +97,11 @@ import Testing
     @Test("no timeout is longer than five minutes, none shorter than one look")
     func bounds() {
         var state = SourcePollState(timeout: .seconds(3600))
-        #expect(state.rest(at: .zero) == .seconds(300))
+        #expect(state.remaining(at: .zero) == .seconds(300))
         #expect(state.step(after: Self.pending, elapsed: .seconds(300)) == .end(.timedOut))
         #expect(run([Self.pending], timeout: .seconds(-1)).end == .timedOut)
         #expect(
-            run([.seen(SourceSnapshot(source: .test("chargeable")))], timeout: .zero).end
+            run([.snapshot(SourceSnapshot(source: .test("chargeable")))], timeout: .zero).end
                 == .leftPending
         )
     }
@@ -109,15 +109,17 @@ import Testing
     @Test("a cluster's wait counts as pause, and its closed watch ends it")
     func cluster() {
         var state = SourcePollState(timeout: .seconds(300))
-        let seen = SourcePollState.Look.seen(SourceSnapshot(source: .test(), seq: 1))
-        #expect(state.step(after: seen, elapsed: .zero, took: .seconds(30)) == .look(after: .zero))
+        let seen = SourcePollState.Answer.snapshot(SourceSnapshot(source: .test(), seq: 1))
         #expect(
-            state.step(after: seen, elapsed: .zero, took: .seconds(1))
-                == .look(after: .seconds(0.5))
+            state.step(after: seen, elapsed: .zero, duration: .seconds(30)) == .poll(after: .zero)
+        )
+        #expect(
+            state.step(after: seen, elapsed: .zero, duration: .seconds(1))
+                == .poll(after: .seconds(0.5))
         )
         let closed = SourceSnapshot(source: .test(), seq: 1, closedReason: "expired")
         #expect(
-            state.step(after: .seen(closed), elapsed: .zero) == .end(.closed(reason: "expired"))
+            state.step(after: .snapshot(closed), elapsed: .zero) == .end(.closed(reason: "expired"))
         )
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct SourcePollerTests {
     /// What a callback got.
-    private final class Heard: Sendable {
+    private final class CallbackRecorder: Sendable {
         private let calls = Mutex<[(Source?, StripeError?)]>([])
 
         var count: Int { calls.withLock { $0.count } }
         var sources: [String?] { calls.withLock { $0.map { $0.0?.status.rawValue } } }
         var errors: [StripeError?] { calls.withLock { $0.map { $0.1 } } }
 
-        func hear(_ source: Source?, _ error: StripeError?) {
+        func record(_ source: Source?, _ error: StripeError?) {
             calls.withLock { $0.append((source, error)) }
         }
     }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test("one look is made however short the time")
-    func oneLook() async {
+    func zeroTimeout() async {
         let reader = ScriptedReader([.status("chargeable")])
         let result = await SourcePoller(reader: reader, clock: TestClock())
             .startPollingSource(withId: "src_1", timeout: .zero)
@@ -82,7 +82,7 @@ import Testing
 
     @Test("a callback is called once, with a source or an error")
     func callback() async {
-        let heard = Heard()
+        let callbacks = CallbackRecorder()
         let answers: [(ScriptedReader.Answer, String?)] = [
             (.status("chargeable"), "chargeable"), (.failure(.status(401)), nil),
             (.snapshot(SourceSnapshot(source: nil, seq: 0, closedReason: "gone")), nil),
@@ -92,12 +92,12 @@ import Testing
                 .startPollingSource(
                     withId: "src_1",
                     timeout: .seconds(10),
-                    completion: { heard.hear($0, $1) }
+                    completion: { callbacks.record($0, $1) }
                 )
-            #expect(await eventually { heard.count == index + 1 })
-            #expect(heard.sources.last == status)
+            #expect(await eventually { callbacks.count == index + 1 })
+            #expect(callbacks.sources.last == status)
             // Never neither: a caller with nothing in hand could not act.
-            #expect((heard.errors.last.flatMap { $0 } != nil) == (status == nil))
+            #expect((callbacks.errors.last.flatMap { $0 } != nil) == (status == nil))
         }
     }
 
@@ -105,36 +105,40 @@ import Testing
     func join() async {
         let reader = ScriptedReader([.held("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
-        let heard = Heard()
+        let callbacks = CallbackRecorder()
         async let first = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
         #expect(await eventually { reader.heldCount == 1 })
-        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) {
+            callbacks.record($0, $1)
+        }
         reader.release()
         #expect(await first.source?.status == .chargeable)
-        #expect(await eventually { heard.count == 1 })
-        #expect(heard.sources == ["chargeable"])
+        #expect(await eventually { callbacks.count == 1 })
+        #expect(callbacks.sources == ["chargeable"])
         #expect(reader.requests.count == 2)
     }
 
     @Test("stop calls no callback, and the next call starts anew")
     func stopCallback() async {
-        let clock = TestClock(passesByItself: false)
+        let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: clock)
-        let heard = Heard()
-        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        let callbacks = CallbackRecorder()
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) {
+            callbacks.record($0, $1)
+        }
         #expect(await eventually { clock.sleeperCount == 1 })
         poller.stopPollingSource(withId: "src_1")
         #expect(await eventually { clock.sleeperCount == 0 })
         let next = await poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
         #expect(next.source?.status == .chargeable)
         #expect(reader.requests.count == 2)
-        #expect(heard.count == 0)
+        #expect(callbacks.count == 0)
     }
 
     @Test("stop sends those that await home with the last source seen")
     func stopAsync() async {
-        let clock = TestClock(passesByItself: false)
+        let clock = TestClock(advancesOnSleep: false)
         let poller = SourcePoller(reader: ScriptedReader([.status("pending")]), clock: clock)
         async let waiting = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
         #expect(await eventually { clock.sleeperCount == 1 })
@@ -146,7 +150,7 @@ import Testing
     }
 
     @Test("a stopped run that ends late says nothing to the one that followed")
-    func lateEnd() async {
+    func lateResult() async {
         let reader = ScriptedReader([.held("chargeable"), .held("failed")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
         async let stopped = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
@@ -161,23 +165,25 @@ import Testing
     }
 
     @Test("a cancelled caller leaves, and the polling goes on for the others")
-    func cancel() async {
+    func cancelledCaller() async {
         let reader = ScriptedReader([.held("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
         let leaver = Task {
             await poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
         }
         #expect(await eventually { reader.heldCount == 1 })
-        let heard = Heard()
-        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        let callbacks = CallbackRecorder()
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) {
+            callbacks.record($0, $1)
+        }
         leaver.cancel()
         #expect(await leaver.value.end == .stopped)
         reader.release()
-        #expect(await eventually { heard.sources == ["chargeable"] })
+        #expect(await eventually { callbacks.sources == ["chargeable"] })
     }
 
     @Test("when the last caller leaves, the look in flight is cancelled too")
-    func lastLeaves() async throws {
+    func lastCallerCancelled() async throws {
         try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
             let client = StripeClient(
                 configuration: StripeClientConfiguration(
@@ -196,7 +202,7 @@ import Testing
 
     @Test("pausing drops the next look and resuming looks at once, one look at a time")
     func pause() async {
-        let clock = TestClock(passesByItself: false)
+        let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending"), .held("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: clock)
         async let result = poller.startPollingSource(withId: "src_1", timeout: .seconds(60))
@@ -219,8 +225,8 @@ import Testing
     }
 
     @Test("a paused source is looked at a last time when the time is up")
-    func pausedTooLong() async {
-        let clock = TestClock(passesByItself: false)
+    func timeoutWhilePaused() async {
+        let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending")])
         let poller = SourcePoller(reader: reader, clock: clock)
         poller.pausePolling()

@@ -14,7 +14,7 @@ import Testing
                 baseURL: server.address,
                 timeout: .seconds(5),
                 clock: clock,
-                makeChance: { 1 }
+                makeJitter: { 1 }
             )
         )
     }
@@ -113,7 +113,7 @@ import Testing
 
     @Test("a cancelled call does not wait for its next try")
     func cancelled() async throws {
-        let clock = TestClock(passesByItself: false)
+        let clock = TestClock(advancesOnSleep: false)
         try await ScriptedServer.withRunning(.json(500, "{}")) { server in
             let client = client(server, clock)
             let task = Task { () -> StripeError? in

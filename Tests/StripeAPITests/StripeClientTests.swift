@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test("a body that announces 1 GiB is dropped at once")
-    func announcedHuge() async throws {
+    func announcedBody() async throws {
         let head = Self.okHead + "Content-Length: 1073741824\r\n\r\n{"
         let (error, took) = try await failure(head, then: .silence)
         #expect(error == .bodyTooLarge(limitBytes: 1 << 20))

@@ -137,7 +137,7 @@ import Testing
             String(repeating: "1", count: 129),
         ]
     )
-    func notNumbers(text: String) {
+    func invalidNumbers(text: String) {
         #expect(throws: JSONError.self) { try value(text) }
         #expect(throws: JSONError.self) { try value(#"{"a":[\#(text)]}"#) }
     }
@@ -214,14 +214,14 @@ import Testing
     }
 
     @Test("another decoder reads a value as deep as ours does, and no deeper")
-    func foreign() throws {
+    func otherDecoder() throws {
         #expect(try foundation(Self.nested("[", "]", 64)) == value(Self.nested("[", "]", 64)))
         #expect(throws: DecodingError.self) { try foundation(Self.nested("[", "]", 65)) }
         #expect(throws: DecodingError.self) { try foundation(Self.nested("[", "]", 400)) }
     }
 
     @Test("types of a caller's own decode as with JSONDecoder")
-    func ownTypes() throws {
+    func callerTypes() throws {
         let text = """
             {"small":-128,"large":18446744073709551,"ratio":2,"maybe":null,"list":[1,null,3],
              "names":{"a":"b"},"grid":[[1],[2,3]],"url":"https://x.example/a?b","data":"AQI=",
@@ -241,7 +241,7 @@ import Testing
             (#"{"small":1,"grid":[[1],2]}"#, "grid.Index 1"), (#"{"list":[]}"#, "small"),
         ]
     )
-    func ownMistakes(text: String, place: String) throws {
+    func callerTypeErrors(text: String, place: String) throws {
         let response = StripeResponse(
             status: 200,
             headers: StripeHeaders(contentType: "application/json"),

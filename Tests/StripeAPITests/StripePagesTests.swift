@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("pages are read only as far as one goes, and an empty page ends it")
-    func lazy() async throws {
+    func lazyReading() async throws {
         try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             for try await _ in client(server).events() { break }
             #expect(server.requests.count == 1)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("a list that does not move on is an error, not a loop")
-    func standingStill() async throws {
+    func repeatedCursor() async throws {
         try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             await #expect(throws: StripeError.self) {
                 for try await _ in client(server).events() {}

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test("of several secrets the one that fits says why: too old, not unknown")
-    func old() throws {
+    func expired() throws {
         let header = WebhookSignature.header(payload: Self.body, secret: "whsec_b", timestamp: 1)
         for secrets in [["whsec_a", "whsec_b"], ["whsec_b", "whsec_a"]] {
             #expect(throws: WebhookError.signature(.tooOld(timestamp: 1))) {

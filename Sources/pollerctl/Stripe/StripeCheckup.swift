@@ -263,10 +263,10 @@ extension StripeCheckup {
             }
             let place = "PaymentMethod \(migration.paymentMethod): \(migration.advice)"
             switch migration.urgency {
-            case .stays: add("sources", .ok, "\(number): deprecated, stays for now", place)
-            case .turnedOff:
+            case .supported: add("sources", .ok, "\(number): deprecated, stays for now", place)
+            case .removalPlanned:
                 add("sources", .warning, "\(number): deprecated, to be turned off", place)
-            case .ended: add("sources", .warning, "\(number): the method has ended", place)
+            case .discontinued: add("sources", .warning, "\(number): the method has ended", place)
             }
         }
     }

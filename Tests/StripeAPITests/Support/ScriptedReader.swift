@@ -16,18 +16,18 @@ final class ScriptedReader: SourceReader {
     }
 
     private let answers: [Answer]
-    private let asked = Mutex<[SourceReadRequest]>([])
+    private let received = Mutex<[SourceReadRequest]>([])
     private let gate = Mutex<[CheckedContinuation<Void, Never>]>([])
-    private let took: @Sendable () -> Void
+    private let onRead: @Sendable () -> Void
 
-    /// `took`: called for each look, to move the time.
-    init(_ answers: [Answer], took: @escaping @Sendable () -> Void = {}) {
+    /// `onRead`: called for each look, to move the time.
+    init(_ answers: [Answer], onRead: @escaping @Sendable () -> Void = {}) {
         self.answers = answers
-        self.took = took
+        self.onRead = onRead
     }
 
     /// The requests so far.
-    var requests: [SourceReadRequest] { asked.withLock { $0 } }
+    var requests: [SourceReadRequest] { received.withLock { $0 } }
 
     /// Lets the look go that has been held longest.
     func release() {
@@ -38,11 +38,11 @@ final class ScriptedReader: SourceReader {
     var heldCount: Int { gate.withLock { $0.count } }
 
     func read(_ request: SourceReadRequest) async throws(StripeError) -> SourceSnapshot {
-        let count = asked.withLock { asked in
-            asked.append(request)
-            return asked.count
+        let count = received.withLock { requests in
+            requests.append(request)
+            return requests.count
         }
-        took()
+        onRead()
         switch answers[min(count, answers.count) - 1] {
         case .status(let status): return SourceSnapshot(source: .test(status))
         case .failure(let error): throw error

@@ -21,11 +21,11 @@ final class TestClock: Clock {
     }
 
     private let state = Mutex(State())
-    private let passesByItself: Bool
+    private let advancesOnSleep: Bool
 
-    /// `passesByItself`: a sleep ends at once and moves the time on; otherwise the test advances it.
-    init(passesByItself: Bool = true) {
-        self.passesByItself = passesByItself
+    /// `advancesOnSleep`: a sleep ends at once and moves the time on; otherwise the test advances it.
+    init(advancesOnSleep: Bool = true) {
+        self.advancesOnSleep = advancesOnSleep
     }
 
     var now: Instant { Instant(time: state.withLock { $0.now }) }
@@ -50,7 +50,7 @@ final class TestClock: Clock {
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
-        if passesByItself {
+        if advancesOnSleep {
             state.withLock { state in
                 guard deadline.time > state.now else { return }
                 state.slept.append(deadline.time - state.now)

@@ -52,7 +52,7 @@ public struct BalanceTransaction: StripeObject {
 /// Why the balance moved; Stripe has some fifty words, those of payments are named here.
 ///
 /// *Source*: <https://docs.stripe.com/reports/balance-transaction-types>.
-public struct BalanceTransactionType: OpenValue {
+public struct BalanceTransactionType: OpenEnum {
     /// A card was charged.
     public static let charge = Self(rawValue: "charge")
 
@@ -82,8 +82,8 @@ public struct BalanceTransactionType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// The balance; see <https://docs.stripe.com/api/balance_transactions>.

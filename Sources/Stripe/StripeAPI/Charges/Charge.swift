@@ -120,7 +120,7 @@ extension Charge {
 }
 
 /// The state of a Charge.
-public struct ChargeStatus: OpenValue {
+public struct ChargeStatus: OpenEnum {
     /// The bank has not answered yet.
     public static let pending = Self(rawValue: "pending")
 
@@ -137,8 +137,8 @@ public struct ChargeStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// What is to be charged.

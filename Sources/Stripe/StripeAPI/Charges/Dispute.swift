@@ -72,7 +72,7 @@ public struct Dispute: StripeObject {
 }
 
 /// How a dispute stands.
-public struct DisputeStatus: OpenValue {
+public struct DisputeStatus: OpenEnum {
     /// An inquiry; nothing is taken yet.
     public static let warningNeedsResponse = Self(rawValue: "warning_needs_response")
 
@@ -105,8 +105,8 @@ public struct DisputeStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension DisputeStatus {

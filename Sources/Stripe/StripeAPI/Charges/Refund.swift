@@ -44,7 +44,7 @@ public struct Refund: StripeObject {
 }
 
 /// The state of a refund.
-public struct RefundStatus: OpenValue {
+public struct RefundStatus: OpenEnum {
     /// On its way.
     public static let pending = Self(rawValue: "pending")
 
@@ -67,12 +67,12 @@ public struct RefundStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Why a charge is refunded.
-public struct RefundReason: OpenValue {
+public struct RefundReason: OpenEnum {
     /// It was charged twice.
     public static let duplicate = Self(rawValue: "duplicate")
 
@@ -92,6 +92,6 @@ public struct RefundReason: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -24,13 +24,13 @@ struct StripeCall: Sendable {
         self.form = form.map(PercentEncoding.form)
         // A URL is logged; a client secret has a separate parameter, which Stripe requires.
         let isSecret = query.contains { $0.0 != "client_secret" && Self.isSecret($0.1) }
-        problem = isSecret ? Self.secretAdvice : nil
+        problem = isSecret ? Self.secretMessage : nil
         self.idempotencyKey = idempotencyKey
     }
 }
 
 extension StripeCall {
-    private static let secretAdvice =
+    private static let secretMessage =
         "this is a secret, not an id: pass the id, as pi_…, and a client secret apart"
 
     /// Whether a text is a client secret, a signing secret, or a key of any kind.
@@ -54,7 +54,7 @@ extension StripeCall {
             guard !id.isEmpty, id != ".", id != ".." else {
                 throw .invalidRequest("the id is empty")
             }
-            guard !isSecret(id) else { throw .invalidRequest(secretAdvice) }
+            guard !isSecret(id) else { throw .invalidRequest(secretMessage) }
             path += "/" + PercentEncoding.encode(id)
         }
         return path + tail

@@ -93,19 +93,19 @@ public struct StripeClient: Sendable {
         if call.method == .post, call.idempotencyKey == nil {
             call.idempotencyKey = configuration.makeIdempotencyKey()
         }
-        var triesMade = 0
+        var attemptsMade = 0
         while true {
             let outcome = await outcome(of: call, timeout: timeout)
-            triesMade += 1
+            attemptsMade += 1
             guard
-                let pause = configuration.retry.pause(
+                let delay = configuration.retry.delay(
                     after: outcome,
-                    triesMade: triesMade,
-                    chance: configuration.makeChance()
+                    attemptsMade: attemptsMade,
+                    jitter: configuration.makeJitter()
                 )
             else { return try outcome.get().decode(Value.self) }
             do {
-                try await configuration.clock.sleep(for: pause)
+                try await configuration.clock.sleep(for: delay)
             } catch {
                 throw .transport(TransportFailure(error))
             }

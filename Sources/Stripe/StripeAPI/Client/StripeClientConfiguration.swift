@@ -46,7 +46,7 @@ public struct StripeClientConfiguration: Sendable {
     public var makeIdempotencyKey: @Sendable () -> String
 
     /// Makes a number from 0 up to 1 for the jitter of a pause: random unless set.
-    public var makeChance: @Sendable () -> Double
+    public var makeJitter: @Sendable () -> Double
 
     /// Starts from Stripe's own address and the defaults above.
     public init(
@@ -59,7 +59,7 @@ public struct StripeClientConfiguration: Sendable {
         retry: StripeRetryPolicy = StripeRetryPolicy(),
         clock: any Clock<Duration> = ContinuousClock(),
         makeIdempotencyKey: (@Sendable () -> String)? = nil,
-        makeChance: (@Sendable () -> Double)? = nil
+        makeJitter: (@Sendable () -> Double)? = nil
     ) {
         precondition(maxBodyBytes > 0, "a client that accepts no body can read nothing")
         self.key = key
@@ -74,7 +74,7 @@ public struct StripeClientConfiguration: Sendable {
         self.retry = retry
         self.clock = clock
         self.makeIdempotencyKey = makeIdempotencyKey ?? { UUID().uuidString }
-        self.makeChance = makeChance ?? { Double.random(in: 0..<1) }
+        self.makeJitter = makeJitter ?? { Double.random(in: 0..<1) }
     }
 
     private func makeHead() -> RequestHead {

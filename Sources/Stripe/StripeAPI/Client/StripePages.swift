@@ -45,25 +45,25 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StripeError) -> Element? {
-            if page.isEmpty, !isLast { try await turn() }
+            if page.isEmpty, !isLast { try await readNextPage() }
             return page.popFirst()
         }
 
-        private mutating func turn() async throws(StripeError) {
+        private mutating func readNextPage() async throws(StripeError) {
             let list = try await read(cursor)
             isLast = !list.hasMore
             guard let newest = list.data.first, let oldest = list.data.last else {
                 isLast = true
                 return
             }
-            var following = PageCursor.startingAfter(oldest.id)
+            var nextCursor = PageCursor.startingAfter(oldest.id)
             page = list.data[...]
             if case .endingBefore = cursor {
-                following = .endingBefore(newest.id)
+                nextCursor = .endingBefore(newest.id)
                 page = list.data.reversed()[...]
             }
             // A cursor that stands still would read the same page for ever.
-            guard following != cursor else {
+            guard nextCursor != cursor else {
                 throw .malformed(
                     MalformedBody(
                         field: "data",
@@ -73,7 +73,7 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
                     )
                 )
             }
-            cursor = following
+            cursor = nextCursor
         }
     }
 }

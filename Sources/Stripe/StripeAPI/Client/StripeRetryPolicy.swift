@@ -29,9 +29,9 @@ public struct StripeRetryPolicy: Hashable, Sendable {
     public static let never = StripeRetryPolicy(retriesMax: 0)
 
     /// The shortest pause.
-    private static let pauseMin = Duration.milliseconds(500)
+    private static let delayMin = Duration.milliseconds(500)
     /// The longest pause before jitter.
-    private static let pauseMax = Duration.seconds(5)
+    private static let delayMax = Duration.seconds(5)
     /// A longer `Retry-After` is not a reasonable wish; so the official SDKs.
     private static let retryAfterMax = Duration.seconds(60)
 
@@ -39,25 +39,26 @@ public struct StripeRetryPolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - outcome: What the last try came to; a response of any status counts as an answer.
-    ///   - triesMade: How often the call has been tried, from 1.
-    ///   - chance: From 0 up to 1, for the jitter.
+    ///   - attemptsMade: How often the call has been tried, from 1.
+    ///   - jitter: From 0 up to 1, for the jitter.
     /// - Returns: The pause.
-    public func pause(
+    public func delay(
         after outcome: Result<StripeResponse, StripeError>,
-        triesMade: Int,
-        chance: Double
+        attemptsMade: Int,
+        jitter: Double
     ) -> Duration? {
-        guard triesMade <= retriesMax, isWorthRepeating(outcome) else { return nil }
+        guard attemptsMade <= retriesMax, isRetryable(outcome) else { return nil }
         // The shift is bounded because 2^4 halves of a second exceed the longest pause already.
-        let ceiling = min(Self.pauseMin * (1 << min(triesMade - 1, 4)), Self.pauseMax)
-        let pause = max(ceiling * (0.5 + 0.5 * chance), Self.pauseMin)
-        guard case .success(let response) = outcome, let wish = Self.wish(of: response) else {
-            return pause
+        let ceiling = min(Self.delayMin * (1 << min(attemptsMade - 1, 4)), Self.delayMax)
+        let delay = max(ceiling * (0.5 + 0.5 * jitter), Self.delayMin)
+        guard case .success(let response) = outcome, let requested = Self.retryAfter(of: response)
+        else {
+            return delay
         }
-        return max(pause, wish)
+        return max(delay, requested)
     }
 
-    private func isWorthRepeating(_ outcome: Result<StripeResponse, StripeError>) -> Bool {
+    private func isRetryable(_ outcome: Result<StripeResponse, StripeError>) -> Bool {
         switch outcome {
         case .failure(.transport(let failure)):
             return [.timeout, .connection, .reset].contains(failure.kind)
@@ -70,11 +71,11 @@ public struct StripeRetryPolicy: Hashable, Sendable {
         }
     }
 
-    private static func wish(of response: StripeResponse) -> Duration? {
+    private static func retryAfter(of response: StripeResponse) -> Duration? {
         guard let seconds = response.headers.retryAfter.flatMap({ Int(safe: $0) }) else {
             return nil
         }
-        let wish = Duration.seconds(seconds)
-        return wish > .zero && wish <= retryAfterMax ? wish : nil
+        let delay = Duration.seconds(seconds)
+        return delay > .zero && delay <= retryAfterMax ? delay : nil
     }
 }

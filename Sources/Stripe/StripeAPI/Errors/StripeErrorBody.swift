@@ -79,7 +79,7 @@ extension StripeErrorBody: RedactedValue {
 }
 
 /// The family of an API error.
-public struct StripeErrorType: OpenValue {
+public struct StripeErrorType: OpenEnum {
     /// Stripe's own fault.
     public static let apiError = Self(rawValue: "api_error")
 
@@ -99,8 +99,8 @@ public struct StripeErrorType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// The outermost object of an error response.

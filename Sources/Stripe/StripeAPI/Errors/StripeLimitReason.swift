@@ -8,7 +8,7 @@
 ///
 /// A 429 because another request holds the object (`lock_timeout`) has no reason.
 /// *Source*: <https://docs.stripe.com/rate-limits>, read at API version `2026-10-28.endive`.
-public struct StripeLimitReason: OpenValue {
+public struct StripeLimitReason: OpenEnum {
     /// Too many requests a second of the account.
     public static let globalRate = Self(rawValue: "global-rate")
 
@@ -32,6 +32,6 @@ public struct StripeLimitReason: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

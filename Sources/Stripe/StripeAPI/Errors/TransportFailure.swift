@@ -56,17 +56,20 @@ extension TransportFailure {
         case is HTTPParserError:
             self.init(kind: .notHTTP, detail: "the peer's answer is not HTTP")
         case let error as IOError:
-            self.init(kind: Self.kind(ofErrno: error.errnoCode), detail: Self.words(error))
+            self.init(
+                kind: Self.kind(ofErrno: error.errnoCode),
+                detail: Self.systemMessage(of: error)
+            )
         case ChannelError.connectTimeout:
             self.init(kind: .timeout, detail: "connecting took too long")
         case is ChannelError:
             self.init(kind: .reset, detail: "\(error)")
         case let error as NIOConnectionError:
             let cause = error.connectionErrors.lazy.compactMap { $0.error as? IOError }.first
-            let why = cause.map { ": \(Self.words($0))" } ?? ""
+            let reason = cause.map { ": \(Self.systemMessage(of: $0))" } ?? ""
             self.init(
                 kind: .connection,
-                detail: "cannot connect to \(error.host):\(error.port)\(why)"
+                detail: "cannot connect to \(error.host):\(error.port)\(reason)"
             )
         default:
             self.init(kind: .connection, detail: "\(type(of: error))")
@@ -85,7 +88,7 @@ extension TransportFailure {
     }
 
     /// What the system calls it, as NIO's own words tell a refusal as a reset.
-    private static func words(_ error: IOError) -> String {
+    private static func systemMessage(of error: IOError) -> String {
         unsafe String(cString: strerror(error.errnoCode))
     }
 

@@ -60,7 +60,7 @@ extension NextAction.RedirectToURL: RedactedValue {
 }
 
 /// The kind of step a customer has to take for an intent.
-public struct NextActionType: OpenValue {
+public struct NextActionType: OpenEnum {
     /// Send the customer to a page.
     public static let redirectToURL = Self(rawValue: "redirect_to_url")
 
@@ -149,6 +149,6 @@ public struct NextActionType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -107,7 +107,7 @@ public struct PaymentIntent: StripeObject {
 }
 
 /// The state of a PaymentIntent; only `succeeded` and `canceled` are final.
-public struct PaymentIntentStatus: OpenValue {
+public struct PaymentIntentStatus: OpenEnum {
     /// New, or the last try failed; tell by `last_payment_error`.
     public static let requiresPaymentMethod = Self(rawValue: "requires_payment_method")
 
@@ -144,8 +144,8 @@ public struct PaymentIntentStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension PaymentIntentStatus {
@@ -154,7 +154,7 @@ extension PaymentIntentStatus {
 }
 
 /// When an authorised payment is captured.
-public struct CaptureMethod: OpenValue {
+public struct CaptureMethod: OpenEnum {
     /// At once.
     public static let automatic = Self(rawValue: "automatic")
 
@@ -171,6 +171,6 @@ public struct CaptureMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

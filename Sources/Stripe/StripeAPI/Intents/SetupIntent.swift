@@ -68,7 +68,7 @@ public struct SetupIntent: StripeObject {
 }
 
 /// The state of a SetupIntent; only `succeeded` and `canceled` are final.
-public struct SetupIntentStatus: OpenValue {
+public struct SetupIntentStatus: OpenEnum {
     /// New, or the last try failed; tell by `last_setup_error`.
     public static let requiresPaymentMethod = Self(rawValue: "requires_payment_method")
 
@@ -95,8 +95,8 @@ public struct SetupIntentStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension SetupIntentStatus {

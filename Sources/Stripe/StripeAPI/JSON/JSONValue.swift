@@ -205,7 +205,7 @@ extension JSONValue {
     }
 
     /// A word, if there is one.
-    static func optional(_ word: (some OpenValue)?) -> JSONValue? {
+    static func optional(_ word: (some OpenEnum)?) -> JSONValue? {
         word.map { .string($0.rawValue) }
     }
 
@@ -220,7 +220,7 @@ extension JSONValue {
     }
 
     /// The value, or nil when it is an object without members, which a form cannot express.
-    var unlessEmpty: JSONValue? {
+    var nilIfEmpty: JSONValue? {
         self == .object([:]) ? nil : self
     }
 }

@@ -40,7 +40,7 @@ extension StripeObject {
 /// survive unchanged.
 ///
 /// The SDKs match case-insensitively too; an unknown word is data to pass on, never an error.
-public protocol OpenValue: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible
+public protocol OpenEnum: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible
 where RawValue == String {
     /// The words known when this library was written, in lower case.
     static var known: Set<String> { get }
@@ -49,7 +49,7 @@ where RawValue == String {
     init(rawValue: String)
 }
 
-extension OpenValue {
+extension OpenEnum {
     /// Whether the word is one of ``known``.
     public var isKnown: Bool { Self.known.contains(rawValue) }
 
@@ -57,7 +57,7 @@ extension OpenValue {
     public var description: String { rawValue }
 
     /// The word as it is stored: folded when known.
-    static func folded(_ word: String) -> String {
+    static func normalized(_ word: String) -> String {
         if known.contains(word) { return word }
         let lower = word.lowercased()
         return known.contains(lower) ? lower : word

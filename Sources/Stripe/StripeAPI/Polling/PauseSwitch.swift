@@ -7,7 +7,7 @@ final class PauseSwitch: Sendable {
     private struct State {
         var isPaused = false
         /// Counts the turns, so that one that happens before the wait for it is not missed.
-        var turns = 0
+        var changes = 0
         var nextWaiter = 0
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
@@ -15,11 +15,11 @@ final class PauseSwitch: Sendable {
     private let state = Mutex(State())
 
     /// Turns it; nothing happens when it stands there already.
-    func turn(paused: Bool) {
+    func setPaused(_ paused: Bool) {
         let waiters = state.withLock { state in
             guard state.isPaused != paused else { return [CheckedContinuation<Void, Never>]() }
             state.isPaused = paused
-            state.turns += 1
+            state.changes += 1
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
@@ -30,42 +30,42 @@ final class PauseSwitch: Sendable {
     ///
     /// While paused only a resume or the deadline, a time of the timer, ends it. It also ends when the task is
     /// cancelled.
-    func rest(_ pause: Duration, until deadline: Duration, _ timer: PollTimer) async {
-        var pause = pause
+    func wait(_ delay: Duration, until deadline: Duration, _ timer: PollTimer) async {
+        var delay = delay
         while !Task.isCancelled {
-            let (isPaused, turns) = state.withLock { ($0.isPaused, $0.turns) }
-            if isPaused { pause = max(deadline - timer.now(), .zero) }
-            guard pause > .zero else { return }
-            let wasTurned = await isTurned(beyond: turns, within: pause, timer)
-            guard wasTurned else { return }
+            let (isPaused, changes) = state.withLock { ($0.isPaused, $0.changes) }
+            if isPaused { delay = max(deadline - timer.now(), .zero) }
+            guard delay > .zero else { return }
+            let wasChanged = await isChanged(since: changes, within: delay, timer)
+            guard wasChanged else { return }
             // Resumed: the time of the last look is old, so look at once.
             if isPaused { return }
         }
     }
 
-    private func isTurned(
-        beyond turns: Int,
-        within pause: Duration,
+    private func isChanged(
+        since changes: Int,
+        within delay: Duration,
         _ timer: PollTimer
     ) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 // Cancelled means that the switch was turned first, or that the run ends.
-                try? await timer.sleep(pause)
+                try? await timer.sleep(delay)
                 return false
             }
             group.addTask {
-                await self.turned(beyond: turns)
+                await self.waitForChange(since: changes)
                 return true
             }
-            let wasTurned = await group.next() ?? false
+            let wasChanged = await group.next() ?? false
             group.cancelAll()
-            return wasTurned
+            return wasChanged
         }
     }
 
     /// Waits until it has been turned more often than that, or the task is cancelled.
-    private func turned(beyond turns: Int) async {
+    private func waitForChange(since changes: Int) async {
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -73,7 +73,7 @@ final class PauseSwitch: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    guard state.turns == turns, !Task.isCancelled else { return true }
+                    guard state.changes == changes, !Task.isCancelled else { return true }
                     state.waiters[id] = continuation
                     return false
                 }

@@ -31,18 +31,18 @@ struct PollRuns {
     }
 
     /// Keeps the task of a run that has begun.
-    mutating func began(_ id: String, _ task: Task<Void, Never>) {
+    mutating func setTask(of id: String, _ task: Task<Void, Never>) {
         runs[id]?.task = task
     }
 
     /// Keeps the last Source seen.
-    mutating func saw(_ source: Source?, _ id: String, _ started: Int) {
+    mutating func record(_ source: Source?, _ id: String, _ started: Int) {
         guard runs[id]?.started == started else { return }
         runs[id]?.latest = source
     }
 
     /// Takes a waiter out; the task comes with it when nobody waits for it any more.
-    mutating func leave(
+    mutating func removeWaiter(
         _ id: String,
         _ token: Int
     ) -> (waiter: PollWaiter?, latest: Source?, idle: Task<Void, Never>?) {

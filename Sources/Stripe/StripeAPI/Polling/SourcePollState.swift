@@ -1,6 +1,6 @@
 /// Decides what follows a look at a Source: another one after a pause, or the end.
 ///
-/// Pure: time and chance come in, and others act upon the answer.
+/// Pure: time and jitter come in, and others act upon the answer.
 ///
 /// What stripe-ios does (`STPSourcePoller`), except where it is noted as a fault:
 ///
@@ -32,86 +32,89 @@ struct SourcePollState: Hashable, Sendable {
     /// Failures in a row that end it.
     static let failuresMax = 5
     /// The pauses after a 429, as the SDK's transport makes them.
-    static let limitedPauses: [Duration] = [.seconds(1), .seconds(4), .seconds(9)]
+    static let rateLimitDelays: [Duration] = [.seconds(1), .seconds(4), .seconds(9)]
 
     /// What a look came to.
-    enum Look: Sendable {
-        case seen(SourceSnapshot)
+    enum Answer: Sendable {
+        case snapshot(SourceSnapshot)
         case failed(StripeError)
     }
 
     /// What follows.
     enum Step: Hashable, Sendable {
-        case look(after: Duration)
+        case poll(after: Duration)
         case end(SourcePollEnd)
     }
 
     private let timeout: Duration
     private var interval = SourcePollState.interval
     private var failures = 0
-    private var limited = 0
+    private var rateLimited = 0
 
     init(timeout: Duration) {
         self.timeout = min(max(timeout, .zero), Self.timeoutMax)
     }
 
     /// How much time is left.
-    func rest(at elapsed: Duration) -> Duration { max(timeout - elapsed, .zero) }
+    func remaining(at elapsed: Duration) -> Duration { max(timeout - elapsed, .zero) }
 
     /// Takes what a look came to.
     ///
-    /// `elapsed` counts from the start; `took` is how long the look lasted, which a reader that waits for news
-    /// may take off the pause; `chance` is from 0 up to 1.
+    /// `elapsed` counts from the start; `duration` is how long the look lasted, which a reader that waits for news
+    /// may take off the pause; `jitter` is from 0 up to 1.
     mutating func step(
-        after look: Look,
+        after answer: Answer,
         elapsed: Duration,
-        took: Duration = .zero,
-        chance: Double = 0
+        duration: Duration = .zero,
+        jitter: Double = 0
     ) -> Step {
-        switch look {
-        case .seen(let snapshot):
+        switch answer {
+        case .snapshot(let snapshot):
             if let status = snapshot.status, status != .pending { return .end(.leftPending) }
             if let reason = snapshot.closedReason { return .end(.closed(reason: reason)) }
             self = SourcePollState(timeout: timeout)
             // Stripe answers at once; a cluster has held the answer back, so its time counts as pause.
-            let spent = snapshot.seq == nil ? .zero : min(took, interval)
+            let spent = snapshot.seq == nil ? .zero : min(duration, interval)
             return next(after: interval - spent, elapsed)
-        case .failed(let error): return step(after: error, elapsed, chance)
+        case .failed(let error): return step(after: error, elapsed, jitter)
         }
     }
 
     private mutating func step(
         after error: StripeError,
         _ elapsed: Duration,
-        _ chance: Double
+        _ jitter: Double
     ) -> Step {
         switch error {
         case .transport(let failure):
             switch failure.kind {
             case .cancelled: return .end(.stopped)
-            case .connection, .reset: return counting(pause: interval, elapsed)
+            case .connection, .reset: return countingFailure(delay: interval, elapsed)
             case .timeout, .notHTTP: return .end(.failed)
             }
         case .api(let failure) where failure.status == 429:
-            guard limited < Self.limitedPauses.count else { return .end(.failed) }
-            limited += 1
-            return next(after: Self.limitedPauses[limited - 1] + .seconds(chance / 2), elapsed)
+            guard rateLimited < Self.rateLimitDelays.count else { return .end(.failed) }
+            rateLimited += 1
+            return next(
+                after: Self.rateLimitDelays[rateLimited - 1] + .seconds(jitter / 2),
+                elapsed
+            )
         case .api(let failure) where (400..<500).contains(failure.status): return .end(.failed)
         case .api:
             interval = min(interval * 2, Self.intervalMax)
-            return counting(pause: interval, elapsed)
+            return countingFailure(delay: interval, elapsed)
         case .bodyTooLarge, .malformed, .invalidRequest: return .end(.failed)
         }
     }
 
-    private mutating func counting(pause: Duration, _ elapsed: Duration) -> Step {
+    private mutating func countingFailure(delay: Duration, _ elapsed: Duration) -> Step {
         failures += 1
         guard failures < Self.failuresMax else { return .end(.failed) }
-        return next(after: pause, elapsed)
+        return next(after: delay, elapsed)
     }
 
-    private func next(after pause: Duration, _ elapsed: Duration) -> Step {
+    private func next(after delay: Duration, _ elapsed: Duration) -> Step {
         guard elapsed < timeout else { return .end(.timedOut) }
-        return .look(after: min(pause, timeout - elapsed))
+        return .poll(after: min(delay, timeout - elapsed))
     }
 }

@@ -21,13 +21,13 @@ public final class SourcePoller: Sendable {
     public typealias Completion = @Sendable (Source?, StripeError?) -> Void
 
     /// The longest a look takes when the time is up: the first and the last look deserve an answer.
-    private static let lookTimeoutMin = Duration.seconds(5)
+    private static let pollTimeoutMin = Duration.seconds(5)
     /// The longest any look takes, waiting for news aside.
-    private static let lookTimeoutMax = Duration.seconds(30)
+    private static let pollTimeoutMax = Duration.seconds(30)
 
     private let reader: any SourceReader
     private let timer: PollTimer
-    private let makeChance: @Sendable () -> Double
+    private let makeJitter: @Sendable () -> Double
     private let pauseSwitch = PauseSwitch()
     private let runs = Mutex(PollRuns())
 
@@ -36,15 +36,15 @@ public final class SourcePoller: Sendable {
     /// - Parameters:
     ///   - reader: Where to look.
     ///   - clock: Measures the pauses and the timeout.
-    ///   - makeChance: A number from 0 up to 1 for the pause after a 429; random when nil.
+    ///   - makeJitter: A number from 0 up to 1 for the pause after a 429; random when nil.
     public init(
         reader: any SourceReader,
         clock: any Clock<Duration> = ContinuousClock(),
-        makeChance: (@Sendable () -> Double)? = nil
+        makeJitter: (@Sendable () -> Double)? = nil
     ) {
         self.reader = reader
         timer = PollTimer(clock)
-        self.makeChance = makeChance ?? { Double.random(in: 0..<1) }
+        self.makeJitter = makeJitter ?? { Double.random(in: 0..<1) }
     }
 
     /// Polls Stripe.
@@ -108,12 +108,12 @@ public final class SourcePoller: Sendable {
     ///
     /// The time goes on: a run whose timeout passes makes its last look and ends.
     public func pausePolling() {
-        pauseSwitch.turn(paused: true)
+        pauseSwitch.setPaused(true)
     }
 
     /// Goes on with all polling, at once with a look each.
     public func resumePolling() {
-        pauseSwitch.turn(paused: false)
+        pauseSwitch.setPaused(false)
     }
 
     private func join(
@@ -128,12 +128,12 @@ public final class SourcePoller: Sendable {
             // Not a child of anybody's task: it outlives the caller that began it while others wait, and a
             // callback has no task at all. It ends by itself: its timeout is bounded.
             let task = Task { await self.run(id, clientSecret, timeout, started: token) }
-            runs.began(id, task)
+            runs.setTask(of: id, task)
         }
     }
 
     private func leave(_ id: String, _ token: Int) {
-        let (waiter, latest, idle) = runs.withLock { $0.leave(id, token) }
+        let (waiter, latest, idle) = runs.withLock { $0.removeWaiter(id, token) }
         idle?.cancel()
         waiter?.stop(latest)
     }
@@ -146,37 +146,37 @@ public final class SourcePoller: Sendable {
     ) async {
         let start = timer.now()
         var state = SourcePollState(timeout: timeout)
-        let deadline = start + state.rest(at: .zero)
-        var seen: SourceSnapshot?
-        await pauseSwitch.rest(.zero, until: deadline, timer)
+        let deadline = start + state.remaining(at: .zero)
+        var latest: SourceSnapshot?
+        await pauseSwitch.wait(.zero, until: deadline, timer)
         while !Task.isCancelled {
-            let begun = timer.now()
-            let request = request(id, clientSecret, seen, rest: deadline - begun)
-            let look = await look(request)
+            let pollStart = timer.now()
+            let request = request(id, clientSecret, latest, remaining: deadline - pollStart)
+            let answer = await poll(request)
             var failure: StripeError?
-            switch look {
-            case .seen(let snapshot):
-                seen = SourceSnapshot(
-                    source: snapshot.source ?? seen?.source,
+            switch answer {
+            case .snapshot(let snapshot):
+                latest = SourceSnapshot(
+                    source: snapshot.source ?? latest?.source,
                     seq: snapshot.seq
                 )
-                runs.withLock { $0.saw(seen?.source, id, started) }
+                runs.withLock { $0.record(latest?.source, id, started) }
             case .failed(let error): failure = error
             }
             let now = timer.now()
             let step = state.step(
-                after: look,
+                after: answer,
                 elapsed: now - start,
-                took: now - begun,
-                chance: makeChance()
+                duration: now - pollStart,
+                jitter: makeJitter()
             )
             switch step {
-            case .look(let pause): await pauseSwitch.rest(pause, until: deadline, timer)
+            case .poll(let delay): await pauseSwitch.wait(delay, until: deadline, timer)
             case .end(let end):
                 finish(
                     id,
                     started,
-                    SourcePollResult(source: seen?.source, end: end, error: failure)
+                    SourcePollResult(source: latest?.source, end: end, error: failure)
                 )
                 return
             }
@@ -186,21 +186,21 @@ public final class SourcePoller: Sendable {
     private func request(
         _ id: String,
         _ clientSecret: ClientSecret?,
-        _ seen: SourceSnapshot?,
-        rest: Duration
+        _ latest: SourceSnapshot?,
+        remaining: Duration
     ) -> SourceReadRequest {
         SourceReadRequest(
             id: id,
             clientSecret: clientSecret,
-            seenSeq: seen?.seq,
-            wait: max(rest, .zero),
-            timeout: min(max(rest, Self.lookTimeoutMin), Self.lookTimeoutMax)
+            afterSeq: latest?.seq,
+            wait: max(remaining, .zero),
+            timeout: min(max(remaining, Self.pollTimeoutMin), Self.pollTimeoutMax)
         )
     }
 
-    private func look(_ request: SourceReadRequest) async -> SourcePollState.Look {
+    private func poll(_ request: SourceReadRequest) async -> SourcePollState.Answer {
         do throws(StripeError) {
-            return .seen(try await reader.read(request))
+            return .snapshot(try await reader.read(request))
         } catch {
             return .failed(error)
         }

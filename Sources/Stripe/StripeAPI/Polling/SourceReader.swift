@@ -15,7 +15,7 @@ public struct SourceReadRequest: Hashable, Sendable {
     /// Required when the reader has a publishable key.
     public let clientSecret: ClientSecret?
     /// The ``SourceSnapshot/seq`` of the last look; nil for the first, which must not wait.
-    public let seenSeq: Int?
+    public let afterSeq: Int?
     /// How long the answer may be held back until there is news; a reader that cannot wait ignores it.
     public let wait: Duration
     /// From now to the answer, without ``wait``.
@@ -25,13 +25,13 @@ public struct SourceReadRequest: Hashable, Sendable {
     public init(
         id: String,
         clientSecret: ClientSecret? = nil,
-        seenSeq: Int? = nil,
+        afterSeq: Int? = nil,
         wait: Duration = .zero,
         timeout: Duration
     ) {
         self.id = id
         self.clientSecret = clientSecret
-        self.seenSeq = seenSeq
+        self.afterSeq = afterSeq
         self.wait = wait
         self.timeout = timeout
     }

@@ -34,7 +34,7 @@ public struct WatchSourceReader: SourceReader {
         self.headers = headers
     }
 
-    /// Reads the watch of a Source; with ``SourceReadRequest/seenSeq`` it waits for news.
+    /// Reads the watch of a Source; with ``SourceReadRequest/afterSeq`` it waits for news.
     public func read(
         _ request: SourceReadRequest
     ) async throws(StripeError) -> SourceSnapshot {
@@ -54,8 +54,8 @@ public struct WatchSourceReader: SourceReader {
             try await SharedTransport().send(http, timeout: request.timeout + wait)
         )
         // No news within the wait.
-        if response.status == 304 { return SourceSnapshot(source: nil, seq: request.seenSeq) }
-        let watch = try response.decode(WatchAnswer.self)
+        if response.status == 304 { return SourceSnapshot(source: nil, seq: request.afterSeq) }
+        let watch = try response.decode(WatchResponse.self)
         return SourceSnapshot(
             source: watch.object,
             status: watch.status,
@@ -67,11 +67,11 @@ public struct WatchSourceReader: SourceReader {
     private func query(_ request: SourceReadRequest, _ wait: Duration) -> [(String, String)] {
         var query = [("kind", "source")]
         if let account { query.append(("account", account)) }
-        if let seen = request.seenSeq {
+        if let seq = request.afterSeq {
             let ms =
                 wait.components.seconds * 1000
                 + wait.components.attoseconds / 1_000_000_000_000_000
-            query += [("after_seq", String(seen)), ("wait", "\(ms)ms")]
+            query += [("after_seq", String(seq)), ("wait", "\(ms)ms")]
         }
         return query
     }
@@ -83,7 +83,7 @@ extension WatchSourceReader: RedactedValue {
 }
 
 /// The fields read of a watch.
-private struct WatchAnswer: Decodable {
+private struct WatchResponse: Decodable {
     let state: String
     let closedReason: String?
     let status: SourceStatus?

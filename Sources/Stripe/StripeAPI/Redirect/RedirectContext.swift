@@ -139,12 +139,12 @@ public final class RedirectContext: Sendable {
     ///
     /// Does nothing unless it is in progress.
     public func cancel() async {
-        let was = progress.withLock { progress in
-            let was = progress.state
-            if was == .inProgress { progress.state = .cancelled }
-            return was
+        let previous = progress.withLock { progress in
+            let previous = progress.state
+            if previous == .inProgress { progress.state = .cancelled }
+            return previous
         }
-        if was == .inProgress { await opener.dismiss() }
+        if previous == .inProgress { await opener.dismiss() }
     }
 
     /// Takes an address the app was opened with.
@@ -164,8 +164,10 @@ public final class RedirectContext: Sendable {
     ///
     /// Waits a moment first, so that a return URL that comes with it wins.
     public func appDidBecomeActive() async {
-        let isAway = progress.withLock { $0.state == .inProgress && $0.browser == .system }
-        guard isAway else { return }
+        let isInSystemBrowser = progress.withLock {
+            $0.state == .inProgress && $0.browser == .system
+        }
+        guard isInSystemBrowser else { return }
         // Cancelled: the caller goes away, and so may the grace.
         try? await clock.sleep(for: Self.returnGrace)
         await complete(with: nil)

@@ -30,10 +30,10 @@ struct RedirectPlan: Hashable, Sendable {
         guard nativeURL != nil || webURL != nil else { return nil }
         id = source.id
         clientSecret = source.clientSecret
-        let given = source.redirect.flatMap { Self.url($0.returnURL) }.flatMap { ReturnURL($0) }
+        let sourceURL = source.redirect.flatMap { Self.url($0.returnURL) }.flatMap { ReturnURL($0) }
         needsApp = source.type == .wechat
-        let own = needsApp ? nativeURL.flatMap(Self.returnFromWeChat) : nil
-        returnURLs = [own, given].compactMap(\.self)
+        let weChatURL = needsApp ? nativeURL.flatMap(Self.weChatReturnURL) : nil
+        returnURLs = [weChatURL, sourceURL].compactMap(\.self)
     }
 
     /// Of a PaymentIntent in `requires_action` whose next action is `redirect_to_url` with two URLs.
@@ -65,7 +65,7 @@ struct RedirectPlan: Hashable, Sendable {
     /// `weixin://app/APPID/pay/?…`.
     ///
     /// *Source*: `STPRedirectContext.init(source:)` of stripe-ios.
-    private static func returnFromWeChat(_ nativeURL: String) -> ReturnURL? {
+    private static func weChatReturnURL(for nativeURL: String) -> ReturnURL? {
         guard let components = URLComponents(string: nativeURL) else { return nil }
         let segments = components.path.split(separator: "/")
         return segments.first.flatMap { ReturnURL("\($0)://pay/") }
@@ -82,7 +82,7 @@ struct RedirectPlan: Hashable, Sendable {
             omittingEmptySubsequences: false
         )
         guard parts.count == 2, let first = parts[0].first, isLetter(first),
-            parts[0].allSatisfy(isOfScheme), !parts[1].isEmpty,
+            parts[0].allSatisfy(isSchemeCharacter), !parts[1].isEmpty,
             parts[1].allSatisfy({ (0x21...0x7E).contains($0) && !excluded.contains($0) })
         else { return nil }
         return address
@@ -92,7 +92,7 @@ struct RedirectPlan: Hashable, Sendable {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
-    private static func isOfScheme(_ byte: UInt8) -> Bool {
+    private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
         isLetter(byte) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte)
     }
 }

@@ -125,7 +125,7 @@ extension Source {
 }
 
 /// The state of a Source; `consumed`, `canceled` and `failed` are final.
-public struct SourceStatus: OpenValue {
+public struct SourceStatus: OpenEnum {
     /// The customer or the bank has something left to do.
     public static let pending = Self(rawValue: "pending")
 
@@ -148,8 +148,8 @@ public struct SourceStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension SourceStatus {
@@ -158,7 +158,7 @@ extension SourceStatus {
 }
 
 /// How often a Source can be charged.
-public struct SourceUsage: OpenValue {
+public struct SourceUsage: OpenEnum {
     /// Any number of times once attached to a customer.
     public static let reusable = Self(rawValue: "reusable")
 
@@ -172,8 +172,8 @@ public struct SourceUsage: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Who pays; the verified fields come from the bank and are set in answers alone.
@@ -216,7 +216,7 @@ public struct SourceOwner: Codable, Hashable, Sendable, RedactedValue {
     var parameters: JSONValue {
         .fields([
             "name": .optional(name), "email": .optional(email), "phone": .optional(phone),
-            "address": address?.parameters.unlessEmpty,
+            "address": address?.parameters.nilIfEmpty,
         ])
     }
 

@@ -1,5 +1,5 @@
 /// What a Source asks of the customer.
-public struct SourceFlow: OpenValue {
+public struct SourceFlow: OpenEnum {
     /// Send the customer to `redirect.url`.
     public static let redirect = Self(rawValue: "redirect")
 
@@ -19,8 +19,8 @@ public struct SourceFlow: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Where the customer of a redirect Source goes and how that went.
@@ -45,7 +45,7 @@ extension SourceRedirect: RedactedValue {
 }
 
 /// How far the customer's redirect got.
-public struct SourceRedirectStatus: OpenValue {
+public struct SourceRedirectStatus: OpenEnum {
     /// The customer has not come back.
     public static let pending = Self(rawValue: "pending")
 
@@ -65,12 +65,12 @@ public struct SourceRedirectStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Why a redirect failed.
-public struct SourceRedirectFailure: OpenValue {
+public struct SourceRedirectFailure: OpenEnum {
     /// The customer gave up.
     public static let userAbort = Self(rawValue: "user_abort")
 
@@ -87,8 +87,8 @@ public struct SourceRedirectFailure: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Where the customer of a receiver Source pushes the money; amounts in the smallest unit.
@@ -116,7 +116,7 @@ public struct SourceReceiver: Codable, Hashable, Sendable, RedactedValue {
 }
 
 /// How the details of a refund are asked from the customer of a receiver Source.
-public struct RefundAttributesMethod: OpenValue {
+public struct RefundAttributesMethod: OpenEnum {
     /// Stripe writes to the owner's address.
     public static let email = Self(rawValue: "email")
 
@@ -133,12 +133,12 @@ public struct RefundAttributesMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Whether the details of a refund are known.
-public struct RefundAttributesStatus: OpenValue {
+public struct RefundAttributesStatus: OpenEnum {
     /// Nobody has asked yet.
     public static let missing = Self(rawValue: "missing")
 
@@ -155,8 +155,8 @@ public struct RefundAttributesStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// The code a Source with flow `code_verification` waits for.
@@ -172,7 +172,7 @@ public struct SourceVerification: Sendable, Hashable, Codable {
 }
 
 /// How far a code verification got.
-public struct SourceVerificationStatus: OpenValue {
+public struct SourceVerificationStatus: OpenEnum {
     /// A code is awaited.
     public static let pending = Self(rawValue: "pending")
 
@@ -189,6 +189,6 @@ public struct SourceVerificationStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -120,7 +120,7 @@ extension SourceMandate {
 }
 
 /// Whether a customer has agreed to be debited.
-public struct MandateStatus: OpenValue {
+public struct MandateStatus: OpenEnum {
     /// Agreed.
     public static let accepted = Self(rawValue: "accepted")
 
@@ -140,12 +140,12 @@ public struct MandateStatus: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// How often a mandate is debited.
-public struct MandateInterval: OpenValue {
+public struct MandateInterval: OpenEnum {
     /// Once.
     public static let oneTime = Self(rawValue: "one_time")
 
@@ -160,12 +160,12 @@ public struct MandateInterval: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Who tells the customer before a debit.
-public struct MandateNotificationMethod: OpenValue {
+public struct MandateNotificationMethod: OpenEnum {
     /// Stripe writes to the owner's address, as the account's settings have it.
     public static let email = Self(rawValue: "email")
 
@@ -185,6 +185,6 @@ public struct MandateNotificationMethod: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -8,11 +8,11 @@ public struct SourceMigration: Hashable, Sendable {
     /// How urgent it is.
     public enum Urgency: String, Hashable, Sendable, Codable {
         /// The method itself has ended: nobody can pay by it any more.
-        case ended
+        case discontinued = "ended"
         /// Stripe is to turn it off; when, it says by mail.
-        case turnedOff = "turned_off"
+        case removalPlanned = "turned_off"
         /// It stays, without anything new.
-        case stays
+        case supported = "stays"
     }
 
     /// Stripe's guide.
@@ -32,62 +32,70 @@ extension SourceType {
     public var migration: SourceMigration? { Self.migrations[self] }
 
     private static let migrations: [SourceType: SourceMigration] = {
-        func to(
-            _ method: String,
+        func replaced(
+            by method: String,
             _ advice: String,
-            _ urgency: SourceMigration.Urgency = .turnedOff
+            _ urgency: SourceMigration.Urgency = .removalPlanned
         ) -> SourceMigration {
             SourceMigration(paymentMethod: method, urgency: urgency, advice: advice)
         }
         let redirect = "Confirm with return_url; no charge is created by you."
         return [
-            .achCreditTransfer: to(
-                "customer_balance",
+            .achCreditTransfer: replaced(
+                by: "customer_balance",
                 "Bank transfer of type us_bank_transfer; the customers' account numbers stay."
             ),
-            .achDebit: to(
-                "us_bank_account",
+            .achDebit: replaced(
+                by: "us_bank_account",
                 "Verified at once or by micro-deposits; accounts that are verified move without."
             ),
-            .acssDebit: to("acss_debit", "A SetupIntent takes the mandate."),
-            .alipay: to("alipay", redirect),
-            .auBecsDebit: to("au_becs_debit", "A SetupIntent takes the mandate."),
-            .bancontact: to("bancontact", redirect),
-            .card: to(
-                "card",
+            .acssDebit: replaced(by: "acss_debit", "A SetupIntent takes the mandate."),
+            .alipay: replaced(by: "alipay", redirect),
+            .auBecsDebit: replaced(by: "au_becs_debit", "A SetupIntent takes the mandate."),
+            .bancontact: replaced(by: "bancontact", redirect),
+            .card: replaced(
+                by: "card",
                 "A saved card source works as payment_method as it is; 3D Secure is asked for when needed.",
-                .stays
+                .supported
             ),
-            .cardPresent: to("card_present", "Terminal's SDKs use PaymentIntents.", .stays),
-            .eps: to("eps", redirect),
-            .giropay: to(
-                "none",
+            .cardPresent: replaced(
+                by: "card_present",
+                "Terminal's SDKs use PaymentIntents.",
+                .supported
+            ),
+            .eps: replaced(by: "eps", redirect),
+            .giropay: replaced(
+                by: "none",
                 "giropay ended on 2024-06-30; offer SEPA, cards or another method in Germany.",
-                .ended
+                .discontinued
             ),
-            .ideal: to("ideal", redirect),
-            .klarna: to("klarna", redirect),
-            .multibanco: to(
-                "multibanco",
+            .ideal: replaced(by: "ideal", redirect),
+            .klarna: replaced(by: "klarna", redirect),
+            .multibanco: replaced(
+                by: "multibanco",
                 "Entity and reference are in next_action.multibanco_display_details."
             ),
-            .p24: to("p24", redirect),
-            .sepaCreditTransfer: to(
-                "customer_balance",
+            .p24: replaced(by: "p24", redirect),
+            .sepaCreditTransfer: replaced(
+                by: "customer_balance",
                 "Bank transfer of type eu_bank_transfer; customers get new account numbers."
             ),
-            .sepaDebit: to(
-                "sepa_debit",
+            .sepaDebit: replaced(
+                by: "sepa_debit",
                 "A SetupIntent takes the mandate; saved sources move through the Dashboard."
             ),
-            .sofort: to("klarna", "sofort has ended; Klarna has taken its place.", .ended),
-            .threeDSecure: to(
-                "card",
-                "No object of its own: the intent asks for it with requires_action.",
-                .stays
+            .sofort: replaced(
+                by: "klarna",
+                "sofort has ended; Klarna has taken its place.",
+                .discontinued
             ),
-            .wechat: to(
-                "wechat_pay",
+            .threeDSecure: replaced(
+                by: "card",
+                "No object of its own: the intent asks for it with requires_action.",
+                .supported
+            ),
+            .wechat: replaced(
+                by: "wechat_pay",
                 "The code is in next_action.wechat_pay_display_qr_code."
             ),
         ]

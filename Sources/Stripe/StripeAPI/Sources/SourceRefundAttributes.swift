@@ -31,14 +31,14 @@ public enum SourceRefundAttributes: Hashable, Sendable {
                 ]
             ]
         case .multibanco(let name, let iban, let address):
-            return ["multibanco": Self.european(name, iban, address)]
+            return ["multibanco": Self.ibanFields(name, iban, address)]
         case .sepaCreditTransfer(let name, let iban, let address):
-            return ["sepa_credit_transfer": Self.european(name, iban, address)]
+            return ["sepa_credit_transfer": Self.ibanFields(name, iban, address)]
         case .other(let type, let fields): return [type.rawValue: .object(fields)]
         }
     }
 
-    private static func european(
+    private static func ibanFields(
         _ name: String,
         _ iban: String,
         _ address: StripeAddress?

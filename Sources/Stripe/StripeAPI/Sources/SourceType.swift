@@ -1,5 +1,5 @@
 /// The payment method of a Source; the hash of the same name holds its details.
-public struct SourceType: OpenValue {
+public struct SourceType: OpenEnum {
     /// American bank transfer the customer pushes; receiver, reusable.
     public static let achCreditTransfer = Self(rawValue: "ach_credit_transfer")
 
@@ -66,6 +66,6 @@ public struct SourceType: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

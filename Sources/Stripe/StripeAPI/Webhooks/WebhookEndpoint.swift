@@ -43,7 +43,7 @@ public struct WebhookEndpoint: StripeObject {
 }
 
 /// Whether an endpoint gets events.
-public struct WebhookEndpointStatus: OpenValue {
+public struct WebhookEndpointStatus: OpenEnum {
     /// It does.
     public static let enabled = Self(rawValue: "enabled")
 
@@ -58,9 +58,9 @@ public struct WebhookEndpointStatus: OpenValue {
     /// The word, folded to lower case when known.
     public let rawValue: String
 
-    /// Wraps a word; see ``OpenValue``.
+    /// Wraps a word; see ``OpenEnum``.
     public init(rawValue: String) {
-        self.rawValue = Self.folded(rawValue)
+        self.rawValue = Self.normalized(rawValue)
     }
 }
 

@@ -143,7 +143,7 @@ public struct SourceThreeDSecureDetails: Codable, Hashable, Sendable, RedactedVa
 }
 
 /// Where the money of a card comes from.
-public struct CardFunding: OpenValue {
+public struct CardFunding: OpenEnum {
     /// A credit card.
     public static let credit = Self(rawValue: "credit")
 
@@ -163,12 +163,12 @@ public struct CardFunding: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 /// Whether a card asks for 3D Secure.
-public struct CardThreeDSecure: OpenValue {
+public struct CardThreeDSecure: OpenEnum {
     /// The charge would be declined without it.
     public static let required = Self(rawValue: "required")
 
@@ -188,6 +188,6 @@ public struct CardThreeDSecure: OpenValue {
 
     /// The word, folded to lower case when known.
     public let rawValue: String
-    /// Wraps a word; see ``OpenValue``.
-    public init(rawValue: String) { self.rawValue = Self.folded(rawValue) }
+    /// Wraps a word; see ``OpenEnum``.
+    public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -51,11 +51,11 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
         public static let installments = PaymentMethods(rawValue: 2)
 
         /// The words the API takes.
-        var words: String? {
-            let words = [
+        var parameter: String? {
+            let names = [
                 contains(.payIn4) ? "payin4" : nil, contains(.installments) ? "installments" : nil,
             ]
-            return isEmpty ? nil : words.compactMap { $0 }.joined(separator: ",")
+            return isEmpty ? nil : names.compactMap { $0 }.joined(separator: ",")
         }
     }
 
@@ -155,7 +155,7 @@ extension SourceParams {
     public static func klarna(returnURL: String, _ klarna: KlarnaParams) -> SourceParams {
         var details = fields([
             "product": "payment", "purchase_country": .string(klarna.purchaseCountry),
-            "custom_payment_methods": .optional(klarna.paymentMethods.words),
+            "custom_payment_methods": .optional(klarna.paymentMethods.parameter),
         ])
         if let birth = klarna.birth {
             details["owner_dob_day"] = .string(twoDigits(birth.day))

@@ -89,10 +89,10 @@ public struct SourceParams: Hashable, Sendable {
         var fields = JSONValue.fields([
             "type": .optional(type), "amount": .optional(amount), "currency": .optional(currency),
             "flow": .optional(flow), "usage": .optional(usage),
-            "owner": owner?.parameters.unlessEmpty,
+            "owner": owner?.parameters.nilIfEmpty,
             "redirect": returnURL.map { ["return_url": .string($0)] }, "token": .optional(token),
             "customer": .optional(customer), "original_source": .optional(originalSource),
-            "mandate": mandate?.parameters.unlessEmpty,
+            "mandate": mandate?.parameters.nilIfEmpty,
             "receiver": refundAttributesMethod.map {
                 ["refund_attributes_method": .string($0.rawValue)]
             },
@@ -116,7 +116,7 @@ extension SourceParams {
     /// for. A return URL that cannot be read stays as it is.
     /// - Parameter name: The merchant as customers know it.
     /// - Returns: The copy.
-    public func naming(merchant name: String) -> SourceParams {
+    public func addingMerchantName(_ name: String) -> SourceParams {
         guard let returnURL, var components = URLComponents(string: returnURL) else { return self }
         var items = components.queryItems ?? []
         guard !items.contains(where: { $0.name == "redirect_merchant_name" }) else { return self }
