@@ -57,7 +57,7 @@ import Testing
         #expect(event.objectID?.isEmpty == false)
     }
 
-    @Test("known words match in any case, unknown ones survive")
+    @Test("known values match in any letter case, unknown values are kept")
     func words() throws {
         let loud = try source(
             #"{"id":"src_1","type":"IDEAL","status":"Chargeable","livemode":false}"#
@@ -72,7 +72,7 @@ import Testing
         #expect(new.details == .other(["a": [1, .number(2.5), .null]]))
     }
 
-    @Test("code_verification is read under both of its names")
+    @Test("code_verification is decoded under both of its names")
     func verification() throws {
         for name in ["code_verification", "verification"] {
             let source = try source(
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "a field of the wrong type is an error that names it and shows no value",
+        "a field of the wrong type is an error that names the field and shows no value",
         arguments: [
             (#""status":7"#, "status"), (#""status":null"#, "status"), (#""id":[]"#, "id"),
             (#""livemode":"yes""#, "livemode"), (#""amount":"1099""#, "amount"),
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "what is not an object of JSON is malformed as a whole",
+        "a body that is not a JSON object is malformed as a whole",
         arguments: ["", "{", "<html>", "[]", "nul", "{\"id\":\"src_1\"", "\u{0}", "\"src_1\""]
     )
     func notJSON(text: String) {
@@ -125,7 +125,7 @@ import Testing
         #expect(body.field == nil)
     }
 
-    @Test("nesting without end is an error, not a crash")
+    @Test("unlimited nesting is an error, not a crash")
     func nesting() {
         let deep =
             #"{"id":"src_1","type":"ideal","status":"pending","livemode":false,"ideal":"#
@@ -133,7 +133,7 @@ import Testing
         #expect(throws: StripeError.self) { try source(deep) }
     }
 
-    @Test("a JSON body that says it is text is not trusted")
+    @Test("a JSON body with a text content type is rejected")
     func contentType() {
         let labelled = StripeResponse(
             status: 200,
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(
-        "an error answer keeps status, code and request id, and survives a body that is not Stripe's"
+        "an error response keeps status, code and request ID, and may have any body"
     )
     func errors() {
         let body = #"{"error":{"type":"card_error","code":"card_declined","message":"No, Jenny."}}"#
@@ -157,7 +157,7 @@ import Testing
         #expect(proxy.status == 502)
     }
 
-    @Test("no secret is ever printed")
+    @Test("secrets are never printed")
     func redaction() throws {
         let key = StripeKey(" sk_test_4eC39HqLyjWDarjtT1zdp7dc\n")
         let secret = ClientSecret(rawValue: "src_client_secret_abc")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Example objects of Stripe's documentation, SDKs and OpenAPI specification, read beside this file.
+/// Example objects from Stripe's documentation, SDKs and OpenAPI specification, loaded from `Fixtures`.
 enum Fixture {
     static func data(_ name: String) throws -> Data {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -10,7 +10,7 @@ enum Fixture {
         return try Data(contentsOf: folder.appending(path: name + ".json"))
     }
 
-    /// One object of a file, found under a key of its top-level object, as JSON.
+    /// Returns one object of a file, by group and key, as JSON.
     static func object(_ name: String, _ group: String, _ key: String) throws -> Data {
         let root = try JSONSerialization.jsonObject(with: data(name)) as? [String: Any]
         let objects = root?[group] as? [String: Any]
@@ -18,7 +18,7 @@ enum Fixture {
     }
 }
 
-/// One `Stripe-Signature` header and the verdict of stripe-python 16.1.0 on it.
+/// A `Stripe-Signature` header and the verdict of stripe-python 16.1.0.
 struct WebhookVector: Decodable, CustomTestStringConvertible {
     let name: String
     let payload: Data

@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    @Test("items add up to the amount and are sent one by one, in order")
+    @Test("items add up to the amount and are sent in order")
     func items() throws {
         let form = SourceParams.klarna(returnURL: "app://back", klarna(nil)).form
         let items = form.filter { $0.0.hasPrefix("source_order[items]") }
@@ -32,7 +32,7 @@ import Testing
         #expect(items.filter { $0.0.hasSuffix("[amount]") }.map(\.1) == ["9000", "1800", "500"])
         #expect(items.filter { $0.0.hasSuffix("[quantity]") }.map(\.1) == ["2", "1", "1"])
         try #require(items.count == 15)
-        // Each line begins with the same field, so that a server can tell where the next begins.
+        // Every item starts with the same field, so that a server can detect the start of the next item.
         #expect(stride(from: 0, to: 15, by: 5).map { items[$0].0 }.allSatisfy { $0 == items[0].0 })
         #expect(
             Dictionary(uniqueKeysWithValues: form.filter { !$0.0.hasPrefix("source_order") }) == [
@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    @Test("complete billing data of the country of purchase is sent as a whole")
+    @Test("complete billing data for the country of purchase is sent")
     func billing() {
         let billing = KlarnaParams.Billing(
             firstName: "Arthur",
@@ -66,7 +66,7 @@ import Testing
         #expect(form["owner[address][country]"] == "AT")
     }
 
-    @Test("billing data that lacks something or is of another country is not sent at all")
+    @Test("incomplete billing data or data for another country is not sent")
     func incompleteBilling() {
         let complete = KlarnaParams.Billing(
             firstName: "Arthur",

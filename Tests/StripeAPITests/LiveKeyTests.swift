@@ -2,10 +2,10 @@ import StripeAPI
 import Synchronization
 import Testing
 
-/// A live key goes nowhere unencrypted.
+/// A live key is never sent unencrypted.
 @Suite struct LiveKeyTests {
     @Test(
-        "a live key is sent to https alone",
+        "a live key is only sent over https",
         arguments: [
             ("sk_live_1", "http://127.0.0.1:12111", false), ("rk_live_1", "http://sandbox", false),
             ("sk_org_live_1", "HTTP://proxy", false), ("sk_live_1", "https://api.stripe.com", true),
@@ -17,7 +17,7 @@ import Testing
         #expect(StripeKey(key).maySend(to: base) == isAllowed)
     }
 
-    @Test("a client refuses before it connects, also when key or base change later")
+    @Test("a client rejects the key before connecting, also after key or base URL changed")
     func client() async throws {
         try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
             let live = StripeKey("sk_live_canary")

@@ -2,13 +2,13 @@ import Foundation
 import StripeAPI
 import Testing
 
-/// Money after success, and where the money of a transfer goes: what the objects say in typed fields.
+/// Typed fields of objects about money: disputes, charges, transfers, mandates and migrations.
 @Suite struct MoneyTests {
     private func decode<Value: Decodable>(_ json: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(json.utf8))
     }
 
-    @Test("a dispute says how it stands, until when it can be answered and what it took")
+    @Test("a dispute has its status, evidence deadline and balance transactions")
     func dispute() throws {
         let dispute: Dispute = try decode(
             #"""
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "each status of a dispute is an inquiry, open or closed",
+        "each dispute status is an inquiry or not, and closed or not",
         arguments: [
             ("warning_needs_response", true, false), ("warning_under_review", true, false),
             ("warning_closed", true, true), ("needs_response", false, false),
@@ -43,7 +43,7 @@ import Testing
         #expect((status.isInquiry, status.isClosed) == (isInquiry, isClosed))
     }
 
-    @Test("a charge says until when reserved money must be captured, and why it was declined")
+    @Test("a charge has its capture deadline and decline reason")
     func charge() throws {
         let charge: Charge = try decode(
             #"""
@@ -56,7 +56,7 @@ import Testing
         #expect(charge.declineReason == "insufficient_funds")
     }
 
-    @Test("a SEPA credit transfer has its account in typed details")
+    @Test("a SEPA credit transfer has typed account details")
     func transfer() throws {
         let source: Source = try decode(
             #"""
@@ -71,7 +71,7 @@ import Testing
         #expect("\(details)" == "SourceSEPACreditTransferDetails (redacted)")
     }
 
-    @Test("a mandate's notice says who debits which account")
+    @Test("a mandate notification has creditor, account and mandate reference")
     func mandateNotification() throws {
         let notice: MandateNotification = try decode(
             #"""
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "every known Source type has something in its place",
+        "every known Source type has a migration",
         arguments: SourceType.known.sorted()
     )
     func migration(word: String) throws {
@@ -93,7 +93,7 @@ import Testing
         #expect(SourceType(rawValue: "bitcoin").migration == nil)
     }
 
-    @Test("an intent of an old API version says what its customer must do")
+    @Test("an intent of an old API version has its next action")
     func oldIntent() throws {
         let intent: PaymentIntent = try decode(
             #"""
@@ -105,7 +105,7 @@ import Testing
         #expect(intent.nextAction?.redirectToURL?.url == "https://bank.example/1")
     }
 
-    @Test("what a payment is moved by is named once, disputes and refunds among it")
+    @Test("the payment event types are unique and include disputes and refunds")
     func types() {
         #expect(Set(EventTypes.payments).count == EventTypes.payments.count)
         #expect(EventTypes.payments.contains("charge.dispute.closed"))

@@ -5,7 +5,7 @@ import Testing
     private static let redirect = #""redirect":{"return_url":"a","url":"https://pay","status":"#
 
     @Test(
-        "what comes next follows from status, flow and type together",
+        "the next step follows from status, flow and type",
         arguments: [
             (
                 "pending", "ideal", #""flow":"redirect",\#(redirect)"pending"}"#,

@@ -2,7 +2,7 @@ import Foundation
 import StripeAPI
 import Testing
 
-/// Whole objects: every fixture, every field of the specification, nothing lost.
+/// Complete objects: round trips of every fixture, and every field of the specification.
 @Suite struct ObjectTests {
     private static let types = [
         "ach_credit_transfer", "ach_debit", "acss_debit", "alipay", "au_becs_debit", "bancontact",
@@ -10,7 +10,7 @@ import Testing
         "sepa_debit", "sofort", "three_d_secure", "wechat",
     ]
 
-    /// Decodes, encodes, and compares with what was there.
+    /// Decodes and encodes an object, and compares the result with the input.
     private func roundTrip<Object: StripeObject>(_ type: Object.Type, _ json: Data) throws {
         let object = try JSONDecoder().decode(type, from: json)
         let before = try JSONDecoder().decode(JSONValue.self, from: json)
@@ -48,7 +48,7 @@ import Testing
         try roundTrip(Source.self, Fixture.object("source_examples", "sources", name))
     }
 
-    @Test("unknown words and fields survive, at any depth")
+    @Test("unknown values and fields are kept at any depth")
     func unknown() throws {
         try roundTrip(
             Source.self,
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test("each type's hash has every field of the specification", arguments: types)
+    @Test("each type's details have every field of the specification", arguments: types)
     func details(type: String) throws {
         let properties = try properties(of: "source_type_" + type)
         let hash = try JSONSerialization.data(withJSONObject: properties)
@@ -79,7 +79,7 @@ import Testing
         #expect("\(typed)".hasSuffix("(redacted)"))
     }
 
-    @Test("the typed fields are those of the object")
+    @Test("the typed fields have the values of the object")
     func fields() throws {
         let intent = try JSONDecoder().decode(
             SetupIntent.self,
@@ -108,7 +108,7 @@ import Testing
         #expect(wechat.cardDetails == nil)
     }
 
-    @Test("an expandable field gives its id whether expanded or not")
+    @Test("an expandable field has its ID, whether expanded or not")
     func expanded() throws {
         for charge in [#""ch_1""#, #"{"id":"ch_1","object":"charge","amount":5}"#] {
             let json = """
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("an error is read as far as it can be")
+    @Test("an error body is decoded as far as possible")
     func errors() throws {
         let json = """
             {"type":"card_error","code":"card_declined","message":7,"param":null,
@@ -132,7 +132,7 @@ import Testing
         #expect(error.source == "src_1")
     }
 
-    /// A value for each property of a schema.
+    /// Returns a value for each property of a schema.
     private func properties(of schema: String) throws -> [String: Any] {
         let root = try JSONSerialization.jsonObject(with: Fixture.data("source_schema"))
         let schemas = (root as? [String: Any])?["schemas"] as? [String: Any]
@@ -148,7 +148,7 @@ import Testing
 }
 
 extension SourceDetails {
-    /// The typed hash, whatever its type.
+    /// The type-specific details as JSON.
     fileprivate var typed: (any Encodable & RedactedValue)? {
         Mirror(reflecting: self).children.first?.value as? any Encodable & RedactedValue
     }

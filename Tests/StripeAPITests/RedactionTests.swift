@@ -2,7 +2,7 @@ import Foundation
 import StripeAPI
 import Testing
 
-/// Nothing secret is ever printed, by whatever way.
+/// Secrets are redacted in descriptions, debug descriptions, dumps and mirrors.
 @Suite struct RedactionTests {
     private func printed(_ value: Any) -> String {
         var text = "\(value) \(String(reflecting: value)) "
@@ -10,7 +10,7 @@ import Testing
         return text
     }
 
-    @Test("an object shows its kind, id and status, and no field")
+    @Test("an object prints its kind, ID and status, and no other field")
     func objects() throws {
         let source = Source.test(
             "pending",
@@ -33,7 +33,7 @@ import Testing
         for part in parts { #expect(!printed(part).contains("S3CRET"), "\(type(of: part))") }
     }
 
-    @Test("parameters, errors, endpoints and clients show no secret")
+    @Test("parameters, errors, endpoints and clients print no secret")
     func otherValues() throws {
         let key = StripeKey("sk_test_S3CRETS3CRETS3CRET1234")
         let secret = ClientSecret(rawValue: "S3CRET")

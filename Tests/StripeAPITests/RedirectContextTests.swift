@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct RedirectContextTests {
-    /// A browser that shows nothing and remembers; a class, so that context and test share it.
+    /// A browser that records its calls; a class, so that the context and the test share it.
     private final class Browser: RedirectOpener {
         let calls = Mutex<[String]>([])
         let hasApp: Bool
@@ -15,7 +15,7 @@ import Testing
             self.hasPages = hasPages
         }
 
-        var heard: [String] { calls.withLock { $0 } }
+        var log: [String] { calls.withLock { $0 } }
 
         func openApp(_ nativeURL: String) async -> Bool {
             calls.withLock { $0.append("app \(nativeURL)") }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What completions got.
+    /// Records the calls of a completion.
     private final class CompletionRecorder: Sendable {
         let all = Mutex<[RedirectError?]>([])
 
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "a source that sends nobody anywhere is refused",
+        "a source without a redirect is rejected",
         arguments: [
             (Source.test("pending", type: "ideal", redirect), true),
             (.test("chargeable", type: "ideal", redirect), true),
@@ -92,7 +92,7 @@ import Testing
         #expect(context == nil || context?.state == .notStarted)
     }
 
-    @Test("an intent is accepted in requires_action with two URLs alone")
+    @Test("an intent needs status requires_action and two URLs")
     func intents() throws {
         func action(_ url: String, _ returnURL: String) -> String {
             #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"\#(url)","return_url":"\#(returnURL)"}}"#
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("WeChat comes back by the scheme of the app's own id, and by the return URL")
+    @Test("WeChat returns by the app ID's scheme or by the return URL")
     func weChatReturn() async throws {
         let link = "weixin://app/wxa0df51ec63e578ce/pay/?nonceStr=x&package=Sign%3DWXPay"
         for (address, isReturn) in [
@@ -144,7 +144,7 @@ import Testing
             #expect(await context.handle(returnURL: address) == isReturn, "\(address)")
             #expect(ends.count == (isReturn ? 1 : 0))
         }
-        // Without a redirect of its own, as Stripe sends it.
+        // Without a `redirect` hash, as Stripe sends it.
         let source = Source.test(
             "pending",
             type: "wechat",
@@ -155,7 +155,7 @@ import Testing
         #expect(await context.handle(returnURL: "wxa0df51ec63e578ce://pay/?ret=0"))
     }
 
-    @Test("a source whose addresses are no URLs sends nobody anywhere")
+    @Test("a source with invalid URLs is rejected")
     func sourceAddresses() {
         let redirect =
             #""flow":"redirect","redirect":{"url":"not a url","return_url":"shop://back","status":"pending"}"#
@@ -163,7 +163,7 @@ import Testing
         #expect(RedirectContext(source: source, opener: Browser()) { _, _, _ in } == nil)
     }
 
-    @Test("the page is shown once, and the return URL ends it once")
+    @Test("the page is shown once, and the return URL completes the redirect once")
     func returnURL() async throws {
         let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
@@ -178,10 +178,10 @@ import Testing
         #expect(context.state == .completed)
         #expect(ends.count == 1)
         #expect(ends.last == nil)
-        #expect(browser.heard == ["inApp https://pay.stripe.com/x", "dismiss"])
+        #expect(browser.log == ["inApp https://pay.stripe.com/x", "dismiss"])
     }
 
-    @Test("alipay's app is tried first and the page taken when it does not open")
+    @Test("Alipay's app is tried first, and the page is shown if it does not open")
     func nativeApp() async throws {
         let alipay = Source.test(
             "pending",
@@ -190,13 +190,13 @@ import Testing
         )
         let with = Browser(hasApp: true)
         await (try context(with, CompletionRecorder(), alipay)).startRedirectFlow()
-        #expect(with.heard == ["app alipay://x"])
+        #expect(with.log == ["app alipay://x"])
         let without = Browser()
         await (try context(without, CompletionRecorder(), alipay)).startRedirectFlow()
-        #expect(without.heard == ["app alipay://x", "inApp https://pay.stripe.com/x"])
+        #expect(without.log == ["app alipay://x", "inApp https://pay.stripe.com/x"])
     }
 
-    @Test("WeChat without its app fails, for it has no page")
+    @Test("WeChat without its app fails, because it has no page")
     func weChat() async throws {
         let weChat = Source.test(
             "pending",
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(
-        "the app coming to the front ends a redirect that left it, after the return URL had its chance"
+        "becoming active completes a redirect that left the app, after waiting for the return URL"
     )
     func becomesActive() async throws {
         let ends = CompletionRecorder()
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(
-        "closing the browser is a cancellation, a page of Stripe's that fails to load a lost connection"
+        "closing the browser is a cancellation, a failed load of Stripe's page a connection error"
     )
     func closing() async throws {
         let ends = CompletionRecorder()
@@ -249,7 +249,7 @@ import Testing
         #expect(ends.last == .openFailed)
     }
 
-    @Test("cancel takes the page away and tells nobody; before and after it does nothing")
+    @Test("cancel dismisses the page without a completion, and only while in progress")
     func cancel() async throws {
         let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
@@ -261,11 +261,11 @@ import Testing
         await context.browserDidClose()
         #expect(await !context.handle(returnURL: "shop://back?a=1"))
         await context.start(in: .inApp)
-        #expect(browser.heard.count == 2)
+        #expect(browser.log.count == 2)
         #expect(ends.count == 0)
     }
 
-    @Test("letting go of a redirect that is under way takes its page away and tells nobody")
+    @Test("releasing a redirect in progress dismisses its page without a completion")
     func deallocation() async throws {
         let (idle, ended, left, ends) = (Browser(), Browser(), Browser(), CompletionRecorder())
         do { _ = try context(idle, ends) }
@@ -278,13 +278,13 @@ import Testing
             let context = try context(left, ends)
             await context.start(in: .inApp)
         }
-        #expect(await eventually { left.heard.last == "dismiss" })
+        #expect(await eventually { left.log.last == "dismiss" })
         #expect(ends.count == 1)
-        #expect(idle.heard.isEmpty)
-        #expect(ended.heard.filter { $0 == "dismiss" }.count == 1)
+        #expect(idle.log.isEmpty)
+        #expect(ended.log.filter { $0 == "dismiss" }.count == 1)
     }
 
-    @Test("those that are under way are kept until they have ended")
+    @Test("redirects in progress are retained until they have ended")
     func retained() async throws {
         let (browser, ends, contexts) = (Browser(), CompletionRecorder(), RedirectContexts())
         do {
@@ -292,23 +292,23 @@ import Testing
             await context.start(in: .inApp)
             contexts.add(context)
         }
-        #expect(browser.heard.count == 1)
+        #expect(browser.log.count == 1)
         #expect(await contexts.handle(returnURL: "shop://back?a=1"))
         #expect(ends.count == 1)
     }
 
-    @Test("where no app opens, the page is shown in the browser that was asked for")
+    @Test("if no app opens, the page is shown in the requested browser")
     func chosenBrowser() async throws {
         let (browser, ends) = (Browser(), CompletionRecorder())
         let context = try context(browser, ends)
         await context.startRedirectFlow(pageIn: .system)
-        #expect(browser.heard == ["system https://pay.stripe.com/x"])
+        #expect(browser.log == ["system https://pay.stripe.com/x"])
         await context.appDidBecomeActive()
         #expect(context.state == .completed)
         #expect(ends.count == 1)
     }
 
-    @Test("a payment app that has opened ends with the app's coming back to the front")
+    @Test("a redirect to a payment app completes when the app becomes active again")
     func returnFromApp() async throws {
         let alipay = Source.test(
             "pending",
@@ -323,7 +323,7 @@ import Testing
         #expect(ends.last == nil)
     }
 
-    @Test("an address is handed to every redirect it may belong to")
+    @Test("a URL is passed to every matching redirect")
     func contexts() async throws {
         let ends = CompletionRecorder()
         let contexts = RedirectContexts()

@@ -56,13 +56,13 @@ import Testing
         Row("unsendable", .failure(.invalidRequest("x")), false),
     ]
 
-    @Test("what is repeated is what the official SDKs repeat", arguments: rows)
+    @Test("calls are retried like in the official SDKs", arguments: rows)
     func isRepeated(row: Row) {
         let delay = StripeRetryPolicy().delay(after: row.outcome, attemptsMade: 1, jitter: 0.5)
         #expect((delay != nil) == row.isRepeated)
     }
 
-    @Test("pauses double from half a second to five, with jitter below and a floor")
+    @Test("delays double from 0.5 to 5 s, with jitter and a minimum")
     func delays() {
         let policy = StripeRetryPolicy(retriesMax: 70)
         let delays = { (jitter: Double) in
@@ -76,7 +76,7 @@ import Testing
         )
     }
 
-    @Test("two repeats by default, none when told so")
+    @Test("the default is two retries, `never` has none")
     func attempts() {
         let policy = StripeRetryPolicy()
         #expect(policy.delay(after: Self.answer(500), attemptsMade: 2, jitter: 0) != nil)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "a reasonable Retry-After makes a delay longer, never shorter",
+        "a Retry-After of up to a minute makes a delay longer, never shorter",
         arguments: [("7", 7.0), ("60", 60), ("61", 0.5), ("0", 0.5), ("-1", 0.5), ("soon", 0.5)]
     )
     func retryAfter(text: String, seconds: Double) {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ReturnURLTests {
     @Test(
-        "scheme and host in any case, path exactly, each registered item with its value",
+        "scheme and host match in any case, the path exactly, each registered item by value",
         arguments: [
             ("shop://back", "shop://back", true),
             ("shop://back", "SHOP://Back?source=src_1", true),
@@ -26,7 +26,7 @@ import Testing
         #expect(registered.matches(try #require(ReturnURL(received))) == isMatch)
     }
 
-    @Test("what Stripe adds is read, whichever object it is about")
+    @Test("the values added by Stripe are read for every kind of object")
     func result() throws {
         let source = try #require(
             ReturnURL("https://a.b/?client_secret=s&livemode=false&source=src_1&redirect_status=x")

@@ -2,29 +2,29 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that answers the requests it gets with prepared replies, in turn, and remembers them.
+/// A server that answers requests with prepared replies in order, and records the requests.
 ///
-/// A class, so that server and test share what was heard. When the replies run out the last is repeated.
+/// A class, so that the server and the test share the requests. The last reply is repeated.
 final class ScriptedServer: Sendable {
-    /// One prepared reply.
+    /// A prepared reply.
     enum Reply: Sendable {
-        /// Status, body and further header lines, each ended by `\r\n`.
+        /// Status, body and further header lines, each terminated by `\r\n`.
         case json(Int, String, headers: String = "")
-        /// These bytes, whatever they are.
+        /// Raw bytes.
         case bytes(String, then: Ending)
-        /// The connection is closed without a word.
+        /// The connection is closed without a response.
         static let close = Reply.bytes("", then: .close)
     }
 
-    /// What follows the bytes.
+    /// The action after the bytes.
     enum Ending: Sendable {
-        /// The connection stays open without another byte.
+        /// The connection stays open without more bytes.
         case silence
         /// The connection is closed.
         case close
-        /// One byte every 20 ms, for ever.
+        /// One byte every 20 ms, without end.
         case drip
-        /// 64 KiB again and again, for ever.
+        /// Blocks of 64 KiB, without end.
         case flood
     }
 
@@ -39,12 +39,12 @@ final class ScriptedServer: Sendable {
     /// `http://127.0.0.1:PORT`.
     var address: String { "http://127.0.0.1:\(port.withLock { $0 })" }
 
-    /// The requests so far, head and body.
+    /// The requests so far, with head and body.
     var requests: [String] { heard.withLock { $0 } }
 
-    /// Runs a server while `body` runs.
+    /// Runs a server during `body`.
     ///
-    /// - Returns: What the body returns.
+    /// - Returns: The result of `body`.
     static func withRunning<Value: Sendable>(
         _ replies: Reply...,
         body: (ScriptedServer) async throws -> Value

@@ -1,7 +1,7 @@
 import StripeAPI
 import Testing
 
-/// Each constructor's form, as the table of Stripe's SDK has it.
+/// The form of each constructor, according to the tables of Stripe's SDK.
 @Suite struct SourceParamsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
@@ -242,7 +242,7 @@ import Testing
         )
     }
 
-    @Test("mandate, receiver, customer and original source have their fields")
+    @Test("mandate, receiver, customer and original source have their parameters")
     func consent() {
         var params = SourceParams.sepaDebit(name: "Jenny Rosen", iban: "DE89370400440532013000")
         params.customer = "cus_1"
@@ -277,7 +277,7 @@ import Testing
         )
     }
 
-    @Test("the merchant's name goes into a return URL that has none")
+    @Test("the merchant's name is added to a return URL without one")
     func merchantName() {
         let params = SourceParams.ideal(amount: 1, returnURL: Self.back + "?order=6")
         #expect(

@@ -2,11 +2,11 @@ import Testing
 
 @testable import StripeAPI
 
-/// The schedule, as the SDK has it.
+/// The polling schedule, according to the SDK.
 @Suite struct SourcePollStateTests {
     private static let pending = SourcePollState.Answer.snapshot(SourceSnapshot(source: .test()))
 
-    /// The delays of a row of looks, and the end, if one of them ended it.
+    /// The delays after a series of polls, and the end if one of them ended the run.
     private func run(
         _ answers: [SourcePollState.Answer],
         timeout: Duration = .seconds(300),
@@ -26,7 +26,7 @@ import Testing
         return (delays, nil)
     }
 
-    @Test("a pending source is looked at each 1.5 s until the time is up")
+    @Test("a pending source is polled every 1.5 s until the timeout")
     func pending() {
         let (delays, end) = run(Array(repeating: Self.pending, count: 9), timeout: .seconds(10))
         #expect(delays == Array(repeating: .seconds(1.5), count: 6) + [.seconds(1)])
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "any other status ends it, an unknown one too",
+        "any other status ends polling, including an unknown one",
         arguments: ["chargeable", "consumed", "failed", "canceled", "asleep"]
     )
     func leftPending(status: String) {
@@ -43,14 +43,14 @@ import Testing
         #expect(end == .leftPending)
     }
 
-    @Test("server errors double the pause from 3 to 24 s, and the fifth in a row ends it")
+    @Test("server errors double the delay from 3 to 24 s, and the fifth in a row ends polling")
     func serverErrors() {
         let (delays, end) = run(Array(repeating: .failed(.status(500)), count: 9))
         #expect(delays == [3, 6, 12, 24].map { .seconds($0) })
         #expect(end == .failed)
     }
 
-    @Test("a lost connection keeps the pause and counts with the others")
+    @Test("a lost connection keeps the delay and counts as a failure")
     func lostConnections() {
         #expect(run(Array(repeating: .failed(.lost(.reset)), count: 9)).delays.count == 4)
         let mixed = run([
@@ -61,7 +61,7 @@ import Testing
         #expect(mixed.end == .failed)
     }
 
-    @Test("an answer starts interval and counters anew")
+    @Test("a successful poll resets interval and counters")
     func reset() {
         let failures = Array(repeating: SourcePollState.Answer.failed(.status(500)), count: 4)
         let (delays, end) = run(failures + [Self.pending] + failures)
@@ -69,12 +69,12 @@ import Testing
         #expect(end == nil)
     }
 
-    @Test("a 4xx ends it at once", arguments: [400, 401, 403, 404, 409])
+    @Test("a 4xx ends polling immediately", arguments: [400, 401, 403, 404, 409])
     func clientErrors(status: Int) {
         #expect(run([.failed(.status(status))]).end == .failed)
     }
 
-    @Test("a 429 is waited out three times as the SDK's transport does")
+    @Test("a 429 is retried three times, like in the SDK's transport")
     func rateLimited() {
         let limited = Array(repeating: SourcePollState.Answer.failed(.status(429)), count: 4)
         let (delays, end) = run(limited, jitter: 0.5)
@@ -83,7 +83,7 @@ import Testing
         #expect(run(Array(limited[..<3]) + [Self.pending] + limited[..<3]).end == nil)
     }
 
-    @Test("what another try cannot mend ends it at once")
+    @Test("an error that a retry cannot resolve ends polling immediately")
     func permanentErrors() {
         for error in [
             StripeError.lost(.timeout), .lost(.notHTTP), .bodyTooLarge(limitBytes: 1),
@@ -94,7 +94,7 @@ import Testing
         #expect(run([.failed(.lost(.cancelled))]).end == .stopped)
     }
 
-    @Test("no timeout is longer than five minutes, none shorter than one look")
+    @Test("the timeout is at most five minutes, and at least one poll is made")
     func bounds() {
         var state = SourcePollState(timeout: .seconds(3600))
         #expect(state.remaining(at: .zero) == .seconds(300))
@@ -106,7 +106,7 @@ import Testing
         )
     }
 
-    @Test("a cluster's wait counts as pause, and its closed watch ends it")
+    @Test("the time of a cluster's request counts as delay, and a closed watch ends polling")
     func cluster() {
         var state = SourcePollState(timeout: .seconds(300))
         let seen = SourcePollState.Answer.snapshot(SourceSnapshot(source: .test(), seq: 1))

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite struct SourcePollerTests {
-    /// What a callback got.
+    /// Records the calls of a callback.
     private final class CallbackRecorder: Sendable {
         private let calls = Mutex<[(Source?, StripeError?)]>([])
 
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("a source is followed until it is no longer pending")
+    @Test("a source is polled until it is no longer pending")
     func follow() async {
         let clock = TestClock()
         let reader = ScriptedReader([.status("pending"), .status("pending"), .status("chargeable")])
@@ -34,7 +34,7 @@ import Testing
         #expect(reader.requests.first?.timeout == .seconds(10))
     }
 
-    @Test("when the time is up the last source seen comes back, still pending")
+    @Test("after the timeout the last source is returned, still pending")
     func timeout() async {
         let clock = TestClock()
         let reader = ScriptedReader([.status("pending")])
@@ -44,11 +44,11 @@ import Testing
         #expect(result.source?.status == .pending)
         #expect(clock.now.time == .seconds(10))
         #expect(reader.requests.count == 8)
-        // The last look still has time for an answer.
+        // The last poll still has time for a response.
         #expect(reader.requests.last?.timeout == .seconds(5))
     }
 
-    @Test("one look is made however short the time")
+    @Test("at least one poll is made, regardless of the timeout")
     func zeroTimeout() async {
         let reader = ScriptedReader([.status("chargeable")])
         let result = await SourcePoller(reader: reader, clock: TestClock())
@@ -56,7 +56,7 @@ import Testing
         #expect(result.end == .leftPending)
     }
 
-    @Test("an error comes with the last source seen, and is not the payment's")
+    @Test("an error is returned with the last source, and is not a failed payment")
     func failure() async {
         let reader = ScriptedReader([.status("pending"), .failure(.status(404))])
         let result = await SourcePoller(reader: reader, clock: TestClock())
@@ -68,7 +68,7 @@ import Testing
 
     @Test("a refused connection is tried five times")
     func refused() async throws {
-        // A port that was just free and is closed again.
+        // A port that was free a moment ago and is closed again.
         let address = try await ScriptedServer.withRunning(.close) { $0.address }
         let clock = TestClock()
         let key = StripeKey("sk_test_0123456789abcdef")
@@ -96,12 +96,12 @@ import Testing
                 )
             #expect(await eventually { callbacks.count == index + 1 })
             #expect(callbacks.sources.last == status)
-            // Never neither: a caller with nothing in hand could not act.
+            // A callback without source and error would leave the caller nothing to act on.
             #expect((callbacks.errors.last.flatMap { $0 } != nil) == (status == nil))
         }
     }
 
-    @Test("a second call for a source joins the first: one look, two results")
+    @Test("a second call for a source joins the first: one run, two results")
     func join() async {
         let reader = ScriptedReader([.held("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
@@ -118,7 +118,7 @@ import Testing
         #expect(reader.requests.count == 2)
     }
 
-    @Test("stop calls no callback, and the next call starts anew")
+    @Test("stop calls no callback, and the next call starts a new run")
     func stopCallback() async {
         let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending"), .status("chargeable")])
@@ -136,7 +136,7 @@ import Testing
         #expect(callbacks.count == 0)
     }
 
-    @Test("stop sends those that await home with the last source seen")
+    @Test("stop returns the last source to async callers")
     func stopAsync() async {
         let clock = TestClock(advancesOnSleep: false)
         let poller = SourcePoller(reader: ScriptedReader([.status("pending")]), clock: clock)
@@ -149,7 +149,7 @@ import Testing
         #expect(await eventually { clock.sleeperCount == 0 })
     }
 
-    @Test("a stopped run that ends late says nothing to the one that followed")
+    @Test("the late result of a stopped run does not affect the next run")
     func lateResult() async {
         let reader = ScriptedReader([.held("chargeable"), .held("failed")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
@@ -164,7 +164,7 @@ import Testing
         #expect(await second.source?.status == .failed)
     }
 
-    @Test("a cancelled caller leaves, and the polling goes on for the others")
+    @Test("a cancelled caller returns, and polling continues for the others")
     func cancelledCaller() async {
         let reader = ScriptedReader([.held("pending"), .status("chargeable")])
         let poller = SourcePoller(reader: reader, clock: TestClock())
@@ -182,7 +182,7 @@ import Testing
         #expect(await eventually { callbacks.sources == ["chargeable"] })
     }
 
-    @Test("when the last caller leaves, the look in flight is cancelled too")
+    @Test("cancelling the last caller cancels the request in flight")
     func lastCallerCancelled() async throws {
         try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
             let client = StripeClient(
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("pausing drops the next look and resuming looks at once, one look at a time")
+    @Test("pausing skips the next poll and resuming polls at once, one request at a time")
     func pause() async {
         let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending"), .held("pending"), .status("chargeable")])
@@ -208,13 +208,13 @@ import Testing
         async let result = poller.startPollingSource(withId: "src_1", timeout: .seconds(60))
         #expect(await eventually { clock.sleeperCount == 1 })
         poller.pausePolling()
-        // The rest of the time is slept now, not the rest of the pause.
+        // The sleep now lasts until the timeout, not until the end of the delay.
         #expect(await eventually { clock.slept.last == .seconds(60) })
         clock.advance(by: .seconds(30))
         #expect(reader.requests.count == 1)
         poller.resumePolling()
         #expect(await eventually { reader.heldCount == 1 })
-        // The fault of the SDK: a resume while a look is in flight began a second one.
+        // A defect of the SDK: resuming during a request started a second one.
         poller.pausePolling()
         poller.resumePolling()
         reader.release()
@@ -224,7 +224,7 @@ import Testing
         #expect(await result.source?.status == .chargeable)
     }
 
-    @Test("a paused source is looked at a last time when the time is up")
+    @Test("a paused source is polled once more when the timeout passes")
     func timeoutWhilePaused() async {
         let clock = TestClock(advancesOnSleep: false)
         let reader = ScriptedReader([.status("pending")])

@@ -2,7 +2,7 @@ import Foundation
 import StripeAPI
 import Testing
 
-/// Each typed call's method, path and fields.
+/// The method, path and fields of each typed call.
 @Suite struct StripeClientCallTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let request: String
@@ -159,7 +159,7 @@ import Testing
                 )
             )
             let request = server.requests.first ?? ""
-            // Brackets may be sent as they are or escaped; both mean the same.
+            // Brackets may be sent unescaped or escaped; both mean the same.
             let line = request.prefix { $0 != "\r\n" }
                 .replacing("%5B", with: "[").replacing("%5D", with: "]")
             #expect(line == row.request + " HTTP/1.1")
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("what cannot be meant is refused before it is sent")
+    @Test("an invalid call is rejected before it is sent")
     func refused() async throws {
         let client = StripeClient(
             configuration: StripeClientConfiguration(
@@ -178,7 +178,7 @@ import Testing
             )
         )
         for id in ["", ".", ".."] {
-            await #expect(throws: StripeError.invalidRequest("the id is empty")) {
+            await #expect(throws: StripeError.invalidRequest("the ID is empty or a dot segment")) {
                 try await client.cancelPaymentIntent(id)
             }
         }

@@ -2,7 +2,7 @@ import Foundation
 import StripeAPI
 import Testing
 
-/// Typed calls against a server that fails first.
+/// Typed calls to a server that fails at first.
 @Suite struct StripeClientRetryTests {
     private static let source =
         #"{"id":"src_1","type":"ideal","status":"pending","livemode":false}"#
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    @Test("a POST is repeated with the key of the first try and takes effect once")
+    @Test("a POST is retried with the key of the first attempt and takes effect once")
     func post() async throws {
         let clock = TestClock()
         try await ScriptedServer.withRunning(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("two calls without a key get two keys, and a GET none")
+    @Test("two calls without a key get different keys, and a GET none")
     func separateKeys() async throws {
         try await ScriptedServer.withRunning(.json(200, Self.source)) { server in
             let client = client(server, TestClock())
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("after the last try the error comes out, with its request's id")
+    @Test("after the last attempt the error is thrown, with its request ID")
     func exhausted() async throws {
         try await ScriptedServer.withRunning(
             .json(503, "{}", headers: "Request-Id: req_1\r\n")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a locked object is tried again, a limited call is not")
+    @Test("a call to a locked object is retried, a rate-limited call is not")
     func limits() async throws {
         let locked = #"{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
         try await ScriptedServer.withRunning(
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("raw calls are sent once, whatever comes back")
+    @Test("raw calls are sent once, regardless of the response")
     func raw() async throws {
         try await ScriptedServer.withRunning(.json(500, "{}")) { server in
             let client = client(server, TestClock())
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("a cancelled call does not wait for its next try")
+    @Test("a cancelled call does not wait for its next attempt")
     func cancelled() async throws {
         let clock = TestClock(advancesOnSleep: false)
         try await ScriptedServer.withRunning(.json(500, "{}")) { server in
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("a client acting for an account says so, and the original does not")
+    @Test("a client acting for an account sends it, and the original client does not")
     func account() async throws {
         try await ScriptedServer.withRunning(.json(200, Self.source)) { server in
             let client = client(server, TestClock())

@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    /// The failure of a GET against a server that answers with these bytes, and how long it took.
+    /// Sends a GET to a server that answers with these bytes, and returns the failure and the elapsed time.
     private func failure(
         _ reply: String,
         then ending: ScriptedServer.Ending,
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "a GET carries key, version and account, and returns status, headers and bytes as they are"
+        "a GET sends key, version and account, and returns the unchanged status, headers and body"
     )
     func get() async throws {
         let reply =
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "an organisation's key names the account by Stripe-Context, and sends nothing without one"
+        "an organisation key names the account by Stripe-Context, and sends nothing without one"
     )
     func organisation() async throws {
         let reply = Self.okHead + "Content-Length: 2\r\n\r\n{}"
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "a secret is never sent as an id",
+        "a secret is never sent as an ID",
         arguments: [
             "pi_1_secret_canary", "src_client_secret_canary", "sk_test_canary", "whsec_canary",
         ]
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("a POST carries its form and an idempotency key")
+    @Test("a POST sends its form and an idempotency key")
     func post() async throws {
         let reply = Self.okHead + "Content-Length: 2\r\n\r\n{}"
         let request = try await ScriptedServer.withRunning(
@@ -126,7 +126,7 @@ import Testing
         #expect(request.hasSuffix("owner[name]=Zo%C3%AB%20%26%20Co&type=ideal"))
     }
 
-    @Test("a body that announces 1 GiB is dropped at once")
+    @Test("a body that announces 1 GiB is dropped immediately")
     func announcedBody() async throws {
         let head = Self.okHead + "Content-Length: 1073741824\r\n\r\n{"
         let (error, took) = try await failure(head, then: .silence)
@@ -134,14 +134,14 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test("a body without end is cut off at the bound")
+    @Test("an endless body is cut off at the limit")
     func endless() async throws {
-        // No length and no chunks: the body lasts as long as the connection.
+        // Without length and chunks the body lasts as long as the connection.
         let (error, _) = try await failure(Self.okHead + "\r\n{", then: .flood)
         #expect(error == .bodyTooLarge(limitBytes: 1 << 20))
     }
 
-    @Test("a body that drips ends at the deadline, not later")
+    @Test("a slow body ends at the deadline, not later")
     func slowBody() async throws {
         let head = Self.okHead + "Content-Length: 100000\r\n\r\n{"
         let (error, took) = try await failure(head, then: .drip, timeout: .milliseconds(300))
@@ -150,39 +150,39 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test("silence ends at the deadline")
+    @Test("a silent server ends at the deadline")
     func silence() async throws {
         let (error, took) = try await failure("", then: .silence, timeout: .milliseconds(200))
         #expect(kind(error) == .timeout)
         #expect(took < .seconds(20))
     }
 
-    @Test("a connection closed before or in the middle of the response is a reset")
+    @Test("a connection closed before or during the response is a reset")
     func closed() async throws {
         #expect(kind(try await failure("", then: .close).error) == .reset)
         let half = Self.okHead + "Content-Length: 100\r\n\r\n{\"id\":"
         #expect(kind(try await failure(half, then: .close).error) == .reset)
     }
 
-    @Test("a peer that does not speak HTTP is told apart")
+    @Test("a server that does not speak HTTP is reported as notHTTP")
     func notHTTP() async throws {
         let (error, _) = try await failure("-ERR unknown command 'GET'\r\n", then: .silence)
         #expect(kind(error) == .notHTTP)
     }
 
-    @Test("a refused connection fails at once")
+    @Test("a refused connection fails immediately")
     func refused() async throws {
-        // A port that was just free and is closed again.
+        // A port that was free a moment ago and is closed again.
         let address = try await ScriptedServer.withRunning(.close) { $0.address }
         let error = await #expect(throws: StripeError.self) {
             try await client(address).get("/v1/sources/src_1")
         }
         #expect(kind(error) == .connection)
-        let said = error.map { "\($0)" } ?? ""
-        #expect(said.hasSuffix("Connection refused"), "\(said)")
+        let message = error.map { "\($0)" } ?? ""
+        #expect(message.hasSuffix("Connection refused"), "\(message)")
     }
 
-    @Test("a redirect is an answer, never followed: the key stays with the host it was meant for")
+    @Test("a redirect is returned, never followed: the key stays with its host")
     func redirect() async throws {
         let response = try await ScriptedServer.withRunning(
             .bytes(
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(
-        "a request that cannot be sent says why, without the key",
+        "an invalid request has an error without the key",
         arguments: [
             ("sk_test_a b", "http://127.0.0.1:1", "/v1/x"), ("", "http://127.0.0.1:1", "/v1/x"),
             ("sk_test_a", "ftp://127.0.0.1", "/v1/x"), ("sk_test_a", "nonsense", "/v1/x"),
@@ -234,9 +234,9 @@ import Testing
         #expect(!reason.contains("sk_test"))
     }
 
-    @Test("an empty id never becomes a request for the whole collection")
+    @Test("an empty ID never becomes a request for the whole collection")
     func emptyID() async {
-        await #expect(throws: StripeError.invalidRequest("the id is empty")) {
+        await #expect(throws: StripeError.invalidRequest("the ID is empty or a dot segment")) {
             try await client("http://127.0.0.1:1").retrieveSource("")
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StripeAPI
 
-/// A body of Stripe's: read once, in time that grows with its bytes.
+/// JSON of Stripe, parsed once in time linear in its size.
 @Suite struct StripeJSONTests {
     private static let secret = "whsec_1"
 
@@ -21,7 +21,7 @@ import Testing
         try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     }
 
-    /// Shapes that a sender may choose, each filling so many bytes.
+    /// Shapes chosen by a sender, each filling the given number of bytes.
     private static let shapes: [(name: String, fill: @Sendable (Int) -> String)] = [
         ("nested arrays", { list(of: nested("[", "]", 58), $0) }),
         ("nested objects", { list(of: nested(#"{"a":"#, "}", 58, inside: "1"), $0) }),
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "an event is decoded in as many steps as it has values, whatever its shape",
+        "decoding an event takes as many steps as it has values, in every shape",
         arguments: shapes.indices,
         [1_000, 10_000, 100_000, 250_000]
     )
@@ -60,16 +60,16 @@ import Testing
         let body = Array(Self.event(Self.shapes[shape].fill(bytes)).utf8)
         var reader = JSONReader(body, bounds: .standard)
         let tree = try reader.read()
-        // A value takes at least two bytes, a comma among them.
+        // A value takes at least two bytes, including a comma.
         #expect(reader.values <= body.count / 2 + 1, "\(Self.shapes[shape].name)")
         let meter = JSONTreeDecoder.Meter()
         let event = try StripeEvent(from: JSONTreeDecoder(tree, meter: meter))
         #expect(event.objectID == "src_1")
-        // The typed fields alone: what is kept as it was sent is not visited again.
+        // Only the typed fields: the complete JSON is not visited again.
         #expect(meter.visits <= 16, "\(Self.shapes[shape].name): \(meter.visits)")
     }
 
-    @Test("every recorded object is read as JSONDecoder reads it")
+    @Test("every recorded object is decoded as by JSONDecoder")
     func fixtures() throws {
         for file in ["resources", "resources_2022", "source_examples"] {
             let data = try Fixture.data(file)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("generated JSON is read as JSONDecoder reads it")
+    @Test("generated JSON is decoded as by JSONDecoder")
     func generated() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = Seeded(state: seed)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("changed bytes of JSON are refused, or read as JSONDecoder reads them")
+    @Test("modified JSON is rejected, or decoded as by JSONDecoder")
     func changed() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = Seeded(state: seed)
@@ -99,11 +99,11 @@ import Testing
                 let place = Int.random(in: bytes.indices, using: &random)
                 bytes[place] = alphabet.randomElement(using: &random) ?? 0
             }
-            // JSONDecoder accepts more: a comma at the end, and anything as the second member of a name.
+            // JSONDecoder accepts more: a trailing comma, and any value of a duplicate member.
             guard let own = try? StripeJSON.value(bytes) else { continue }
             let other = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
             let text = String(decoding: bytes, as: UTF8.self)
-            // JSONDecoder takes a number below the smallest `Double` for a whole one, zero.
+            // JSONDecoder decodes a number below the smallest `Double` as the whole number zero.
             guard !text.contains("e-"), !text.contains("E-") else { continue }
             #expect(own == other, "seed \(seed): \(text)")
         }
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(
-        "a number out of range, and what only resembles one, is an error",
+        "a number out of range or with invalid syntax is an error",
         arguments: [
             "1e400", "-1e400", "NaN", "Infinity", "-", "01", "1.", ".5", "+1", "0x1", "1e",
             String(repeating: "1", count: 129),
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "half of a surrogate pair becomes U+FFFD",
+        "an unpaired surrogate becomes U+FFFD",
         arguments: [
             (#""a\ud83db""#, "a\u{FFFD}b"), (#""\ude00""#, "\u{FFFD}"),
             (#""\ud83d\ud83d\ude00""#, "\u{FFFD}\u{1F600}"), (#""\ud83d\n""#, "\u{FFFD}\n"),
@@ -155,13 +155,13 @@ import Testing
         #expect(try value("{\(text):1}") == .object([expected: 1]))
     }
 
-    @Test("bytes that are no UTF-8 are an error")
+    @Test("invalid UTF-8 is an error")
     func notUTF8() {
         #expect(throws: JSONError.self) { try StripeJSON.value([0x22, 0xFF, 0x22]) }
         #expect(throws: JSONError.self) { try StripeJSON.value([0x22, 0xC3, 0x5C, 0x6E, 0x22]) }
     }
 
-    @Test("of two members of one name the first counts, for a field and for the whole")
+    @Test("the first of duplicate members counts, for a field and for the whole object")
     func duplicates() throws {
         let body =
             #"{"id":"src_1","id":"src_2","type":"ideal","status":"pending","livemode":false}"#
@@ -170,7 +170,7 @@ import Testing
         #expect(source.allResponseFields["id"] == "src_1")
     }
 
-    @Test("depth, values, string length and bytes are bounded, each at its bound")
+    @Test("depth, values, string length and bytes are limited")
     func bounds() throws {
         let small = JSONBounds(depthMax: 3, valuesMax: 4, stringBytesMax: 5, bytesMax: 40)
         for fits in ["[[1]]", "[1,2,3]", #""12345""#, #"{"12345":1}"#] {
@@ -188,7 +188,7 @@ import Testing
         #expect(throws: JSONError.self) { try value(Self.nested("[", "]", 65)) }
     }
 
-    @Test("a signed event that is nested without end is malformed, and one with half a pair is not")
+    @Test("a deeply nested signed event is malformed, one with an unpaired surrogate is valid")
     func events() throws {
         func construct(_ fill: String) throws(WebhookError) -> StripeEvent {
             let body = Data(Self.event(fill).utf8)
@@ -213,14 +213,14 @@ import Testing
         #expect(event.data.object["fill"] == "name \u{FFFD}")
     }
 
-    @Test("another decoder reads a value as deep as ours does, and no deeper")
+    @Test("another decoder has the same depth limit")
     func otherDecoder() throws {
         #expect(try foundation(Self.nested("[", "]", 64)) == value(Self.nested("[", "]", 64)))
         #expect(throws: DecodingError.self) { try foundation(Self.nested("[", "]", 65)) }
         #expect(throws: DecodingError.self) { try foundation(Self.nested("[", "]", 400)) }
     }
 
-    @Test("types of a caller's own decode as with JSONDecoder")
+    @Test("a caller's types decode as with JSONDecoder")
     func callerTypes() throws {
         let text = """
             {"small":-128,"large":18446744073709551,"ratio":2,"maybe":null,"list":[1,null,3],
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(
-        "a caller's own type that does not fit is an error that names the place",
+        "a mismatch in a caller's type is an error that names the path",
         arguments: [
             (#"{"small":128}"#, "small"), (#"{"small":"x"}"#, "small"),
             (#"{"small":1.5}"#, "small"),
@@ -271,10 +271,10 @@ import Testing
         let flags: [Bool]?
     }
 
-    /// Any JSON; its names are unique in each object.
+    /// Generates JSON whose member names are unique in each object.
     ///
-    /// `isSmall`: without pairs of surrogates, of which a change may leave half, and without numbers so long that
-    /// JSONDecoder takes one with a fraction for a whole one.
+    /// `isSmall` omits surrogate pairs, which a modification may split, and numbers so long that JSONDecoder decodes
+    /// one with a fraction as a whole number.
     private static func text(
         depth: Int = 0,
         isSmall: Bool = false,
@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    /// SplitMix64: the same numbers for the same seed.
+    /// SplitMix64: the same sequence for the same seed.
     private struct Seeded: RandomNumberGenerator {
         var state: UInt64
 

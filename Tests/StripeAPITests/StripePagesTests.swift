@@ -24,7 +24,7 @@ import Testing
         server.requests.map { $0.split(separator: " ")[1] }
     }
 
-    @Test("without a cursor a list is walked from new to old")
+    @Test("without a cursor a list is read from new to old")
     func newestFirst() async throws {
         try await ScriptedServer.withRunning(
             page(["evt_5", "evt_4"], more: true),
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("from the last event seen a list is walked from old to new")
+    @Test("with endingBefore a list is read from old to new")
     func oldestFirst() async throws {
         try await ScriptedServer.withRunning(
             page(["evt_3", "evt_2"], more: true),
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("pages are read only as far as one goes, and an empty page ends it")
+    @Test("pages are loaded on demand, and an empty page ends the list")
     func lazyReading() async throws {
         try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             for try await _ in client(server).events() { break }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a list that does not move on is an error, not a loop")
+    @Test("a repeated cursor is an error, not a loop")
     func repeatedCursor() async throws {
         try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             await #expect(throws: StripeError.self) {

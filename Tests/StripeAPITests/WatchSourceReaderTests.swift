@@ -1,7 +1,7 @@
 import StripeAPI
 import Testing
 
-/// The poller against this project's API instead of Stripe's.
+/// The poller reading from this project's API instead of Stripe's.
 @Suite struct WatchSourceReaderTests {
     private func watch(
         _ status: String,
@@ -35,7 +35,7 @@ import Testing
             )
     }
 
-    @Test("news is waited for on the server, from the change seen last")
+    @Test("the server is asked to wait for a change after the last seq")
     func follow() async throws {
         try await ScriptedServer.withRunning(
             watch("pending", seq: 1),
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("a watch that was closed without an outcome ends it, with the reason")
+    @Test("a watch closed without an outcome ends polling, with the reason")
     func closed() async throws {
         try await ScriptedServer.withRunning(
             watch("pending", seq: 1, state: "closed", reason: "expired")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("a source that has not been polled yet is waited for")
+    @Test("a source without a first poll is polled again")
     func unknownYet() async throws {
         try await ScriptedServer.withRunning(
             .json(200, #"{"state":"open","status":null,"seq":0}"#),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("nobody watches it: an error that says so, with the status of the answer")
+    @Test("an unwatched source is an error with the status of the response")
     func unwatched() async throws {
         try await ScriptedServer.withRunning(
             .json(404, #"{"code":"watch_not_found","status":404}"#)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a cluster with too many waiters is asked again, less often")
+    @Test("a cluster with too many waiting requests is polled again, less often")
     func busy() async throws {
         try await ScriptedServer.withRunning(
             .json(503, "{}"),

@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test("a signed body becomes its event")
+    @Test("a signed body is decoded as its event")
     func event() throws {
         let header = WebhookSignature.header(payload: Self.body, secret: "whsec_a", timestamp: 1000)
         let event = try construct(Self.body, header)
@@ -32,7 +32,7 @@ import Testing
         #expect(event.request?.idempotencyKey == "k")
     }
 
-    @Test("a thin event becomes a notification, which is no event with an object")
+    @Test("a thin event is decoded as a notification, not as an event with an object")
     func thin() throws {
         let body = Data(
             """
@@ -58,7 +58,7 @@ import Testing
         #expect(error.map { "\($0)".contains("constructPayload") } == true)
     }
 
-    @Test("who names the account of an event: account, context or user_id")
+    @Test("the account of an event is in account, context or user_id")
     func accounts() throws {
         let fields: [(String, KeyPath<StripeEvent, String?>)] = [
             ("account", \.account), ("context", \.context), ("user_id", \.userID),
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("of several secrets the one that fits says why: too old, not unknown")
+    @Test("with several secrets the matching one determines the error: tooOld, not noMatch")
     func expired() throws {
         let header = WebhookSignature.header(payload: Self.body, secret: "whsec_b", timestamp: 1)
         for secrets in [["whsec_a", "whsec_b"], ["whsec_b", "whsec_a"]] {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("either secret will do while one is rolled, on our side or on Stripe's")
+    @Test("during a rotation either secret is accepted, on both sides")
     func rolled() throws {
         let old = WebhookSignature.header(payload: Self.body, secret: "whsec_old", timestamp: 1000)
         let new = WebhookSignature.header(payload: Self.body, secret: "whsec_new", timestamp: 1000)
@@ -93,7 +93,7 @@ import Testing
         _ = try construct(Self.body, both, ["whsec_old"])
     }
 
-    @Test("an unsigned body is refused unread, a signed one that is no event as malformed")
+    @Test("an unsigned body is rejected unparsed, a signed non-event is malformed")
     func refused() throws {
         #expect(throws: WebhookError.signature(.noMatch)) {
             try construct(Data("{".utf8), "t=1000,v1=00")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("an event of an old API version names its request by the id alone")
+    @Test("an event of an old API version has only the ID of its request")
     func oldRequest() throws {
         let json =
             #"{"id":"evt_1","type":"t","livemode":true,"request":"req_1","data":{"object":{}}}"#

@@ -3,7 +3,7 @@ import StripeAPI
 import Testing
 
 @Suite struct WebhookSignatureTests {
-    @Test("every verdict is that of the official SDK", arguments: try WebhookVector.all())
+    @Test("every verdict matches the official SDK", arguments: try WebhookVector.all())
     func verdict(vector: WebhookVector) {
         let result = Result { () throws(WebhookSignatureError) in
             try WebhookSignature.verify(
@@ -28,7 +28,7 @@ import Testing
         #expect(try WebhookVector.all().count == 32)
     }
 
-    @Test("a signed header verifies, and not over another body, secret or time")
+    @Test("a header verifies only for its own body, secret and time")
     func roundTrip() throws {
         let body = Data(#"{"id":"evt_1"}"#.utf8)
         let header = WebhookSignature.header(payload: body, secret: "whsec_a", timestamp: 1000)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "hostile headers are refused, never a crash",
+        "malformed headers are rejected without a crash",
         arguments: [
             "t=", "t=99999999999999999999,v1=a", "=,=", ",,,", "t=1,v1", "v1=a", "t==1,v1=a",
             "t=1=2,v1==", String(repeating: "v1=a,", count: 10_000) + "t=1",
@@ -70,7 +70,7 @@ import Testing
 }
 
 extension WebhookSignatureError {
-    /// Whether the official SDK's message means the same.
+    /// Returns whether the official SDK's message has the same meaning.
     func matches(_ message: String) -> Bool {
         switch self {
         case .missingHeader: message.hasPrefix("No Stripe-Signature header value")

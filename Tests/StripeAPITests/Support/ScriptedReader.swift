@@ -2,16 +2,16 @@ import Foundation
 import StripeAPI
 import Synchronization
 
-/// A reader that answers from a list, in turn, and moves the clock as its requests would.
+/// A reader that returns prepared answers in order and advances the clock like its requests would.
 ///
-/// A class, so that poller and test share what was asked. The last answer is repeated.
+/// A class, so that the poller and the test share the requests. The last answer is repeated.
 final class ScriptedReader: SourceReader {
-    /// One answer.
+    /// A prepared answer.
     enum Answer: Sendable {
         case status(String)
         case failure(StripeError)
         case snapshot(SourceSnapshot)
-        /// A status, held until the test lets it go.
+        /// A status, held back until the test releases it.
         case held(String)
     }
 
@@ -20,7 +20,7 @@ final class ScriptedReader: SourceReader {
     private let gate = Mutex<[CheckedContinuation<Void, Never>]>([])
     private let onRead: @Sendable () -> Void
 
-    /// `onRead`: called for each look, to move the time.
+    /// `onRead` is called for each request, to advance the time.
     init(_ answers: [Answer], onRead: @escaping @Sendable () -> Void = {}) {
         self.answers = answers
         self.onRead = onRead
@@ -29,12 +29,12 @@ final class ScriptedReader: SourceReader {
     /// The requests so far.
     var requests: [SourceReadRequest] { received.withLock { $0 } }
 
-    /// Lets the look go that has been held longest.
+    /// Releases the request that has been held longest.
     func release() {
         gate.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.resume()
     }
 
-    /// How many looks are held.
+    /// The number of held requests.
     var heldCount: Int { gate.withLock { $0.count } }
 
     func read(_ request: SourceReadRequest) async throws(StripeError) -> SourceSnapshot {
@@ -57,7 +57,7 @@ final class ScriptedReader: SourceReader {
 }
 
 extension Source {
-    /// A Source decoded from a few fields; `more` are further members of its JSON.
+    /// Creates a Source from a few fields; `more` has further members of its JSON.
     static func test(
         _ status: String = "pending",
         type: String = "ideal",
@@ -76,12 +76,12 @@ extension Source {
 }
 
 extension StripeError {
-    /// An error answer of a status.
+    /// An error response with a status.
     static func status(_ status: Int) -> StripeError {
         .api(APIFailure(status: status, error: nil, headers: StripeHeaders()))
     }
 
-    /// No answer.
+    /// A missing response.
     static func lost(_ kind: TransportFailure.Kind) -> StripeError {
         .transport(TransportFailure(kind: kind, detail: "test"))
     }

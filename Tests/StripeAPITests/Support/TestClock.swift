@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A clock whose time passes only by sleeping on it, or by the test's hand.
+/// A clock whose time advances only by sleeping or by the test.
 ///
-/// A class, so that code and test share its time.
+/// A class, so that the code and the test share its time.
 final class TestClock: Clock {
     struct Instant: InstantProtocol {
         let time: Duration
@@ -23,7 +23,7 @@ final class TestClock: Clock {
     private let state = Mutex(State())
     private let advancesOnSleep: Bool
 
-    /// `advancesOnSleep`: a sleep ends at once and moves the time on; otherwise the test advances it.
+    /// With `advancesOnSleep` a sleep returns immediately and advances the time; otherwise the test advances it.
     init(advancesOnSleep: Bool = true) {
         self.advancesOnSleep = advancesOnSleep
     }
@@ -31,13 +31,13 @@ final class TestClock: Clock {
     var now: Instant { Instant(time: state.withLock { $0.now }) }
     var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// What has been slept, in order, sleeps of nothing left out.
+    /// The durations slept so far, in order, without zero-length sleeps.
     var slept: [Duration] { state.withLock { $0.slept } }
 
-    /// How many sleep now.
+    /// The number of current sleepers.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Moves the time on and wakes those whose time has come.
+    /// Advances the time and wakes the sleepers that are due.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now += duration
@@ -84,13 +84,13 @@ final class TestClock: Clock {
     }
 }
 
-/// Waits for a fact, at most 10 s; turns of the executor, no sleeping to be sure.
+/// Waits up to 30 s until a condition is true.
 func eventually(_ isTrue: () -> Bool) async -> Bool {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(30)
     while clock.now < end {
         if isTrue() { return true }
-        // Who yields in a circle takes the threads from those it waits for.
+        // Spinning on `yield` would take the threads from the awaited tasks.
         try? await clock.sleep(for: .milliseconds(1))
     }
     return false

@@ -1,34 +1,34 @@
-/// One line of an account's balance: money that came, or went.
+/// An entry in the account's balance: money that came in or went out.
 ///
-/// What a charge or a refund *says* is a status; this is what it *did*. The lines of a charge, its refunds and its disputes
-/// add up to what the account has of it.
-/// *Units*: amounts in the currency's smallest unit, those that went below zero; times in seconds since 1970.
+/// A charge or refund has a status; its balance transactions show what actually happened to the money. The sum of the
+/// transactions of a charge, its refunds and its disputes is the amount the account keeps.
+/// *Units*: amounts in the currency's smallest unit, negative for money that left; times in seconds since 1970.
 /// *Errors*: `id`, `amount` and `type` are required; see ``StripeObject``.
 /// *Source*: <https://docs.stripe.com/api/balance_transactions/object>.
 public struct BalanceTransaction: StripeObject {
     /// `txn_…`.
     public let id: String
-    /// Before fees.
+    /// The amount before fees.
     public let amount: Int
-    /// What Stripe kept.
+    /// The fee kept by Stripe.
     public let fee: Int?
-    /// After fees.
+    /// The amount after fees.
     public let net: Int?
-    /// Three letters, lower case; of the balance, not of the charge.
+    /// The currency of the balance, which may differ from the charge's: three letters, lower case.
     public let currency: String?
-    /// Why the balance moved.
+    /// The reason for the entry.
     public let type: BalanceTransactionType
-    /// The same for accountants, as `charge`, `refund`, `dispute`.
+    /// The reporting category for accounting, for example `charge`, `refund` or `dispute`.
     public let reportingCategory: String?
-    /// The charge, refund or dispute it is about.
+    /// The ID of the charge, refund or dispute that caused the entry.
     public let source: String?
-    /// `pending` until it can be paid out, then `available`.
+    /// `pending` until the money can be paid out, then `available`.
     public let status: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// When it can be paid out, seconds since 1970.
+    /// The time from which the money can be paid out, in seconds since 1970.
     public let availableOn: Int?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object.
@@ -49,54 +49,56 @@ public struct BalanceTransaction: StripeObject {
     }
 }
 
-/// Why the balance moved; Stripe has some fifty words, those of payments are named here.
+/// The reason for a balance transaction.
+///
+/// Stripe defines about fifty types; the types of payments have constants here.
 ///
 /// *Source*: <https://docs.stripe.com/reports/balance-transaction-types>.
 public struct BalanceTransactionType: OpenEnum {
-    /// A card was charged.
+    /// A charge of a card.
     public static let charge = Self(rawValue: "charge")
 
-    /// Another method was charged.
+    /// A charge of another payment method.
     public static let payment = Self(rawValue: "payment")
 
-    /// Money went back to a card.
+    /// A refund to a card.
     public static let refund = Self(rawValue: "refund")
 
-    /// Money went back by another method.
+    /// A refund to another payment method.
     public static let paymentRefund = Self(rawValue: "payment_refund")
 
-    /// A payment that had succeeded failed after all.
+    /// The reversal of a payment that had succeeded and then failed.
     public static let paymentFailureRefund = Self(rawValue: "payment_failure_refund")
 
-    /// A refund came back.
+    /// The return of a refund that failed.
     public static let refundFailure = Self(rawValue: "refund_failure")
 
-    /// Money a dispute took, or gave back.
+    /// An adjustment, for example by a dispute that was opened or won.
     public static let adjustment = Self(rawValue: "adjustment")
 
-    /// The words named above.
+    /// The types with constants above.
     public static let known: Set<String> = [
         "charge", "payment", "refund", "payment_refund", "payment_failure_refund",
         "refund_failure", "adjustment",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// The balance; see <https://docs.stripe.com/api/balance_transactions>.
+/// Balance transactions; see <https://docs.stripe.com/api/balance_transactions>.
 extension StripeClient {
     /// Reads one page of the balance, newest first.
     ///
     /// - Parameters:
-    ///   - source: What a charge, refund or dispute did, and nothing else.
-    ///   - type: Those of this type alone.
-    ///   - created: When they were made.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
+    ///   - source: Includes only the entries of this charge, refund or dispute.
+    ///   - type: Includes only this type.
+    ///   - created: The range of creation times.
+    ///   - cursor: The position of the page; `nil` starts at the newest object.
+    ///   - limit: The page size, from 1 to 100.
+    /// - Returns: One page of the list.
     /// - Throws: Any ``StripeError``.
     public func listBalanceTransactions(
         source: String? = nil,
@@ -111,7 +113,7 @@ extension StripeClient {
         return try await list("/v1/balance_transactions", filters, cursor, limit)
     }
 
-    /// The balance, page after page, newest first.
+    /// Returns all balance transactions, newest first; pages are loaded on demand.
     public func balanceTransactions(
         created: TimeBounds = TimeBounds()
     ) -> StripePages<BalanceTransaction> {

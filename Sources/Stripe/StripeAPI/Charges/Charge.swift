@@ -1,6 +1,6 @@
-/// One movement of money.
+/// A charge: one movement of money.
 ///
-/// The order is paid when this has succeeded, not when the Source is chargeable.
+/// An order is paid when its charge has succeeded, not when its Source becomes chargeable.
 /// *Units*: amounts in the currency's smallest unit, times in seconds since 1970.
 /// *Errors*: `id`, `status` and `livemode` are required; see ``StripeObject``.
 /// *Source*: <https://docs.stripe.com/api/charges/object>.
@@ -9,66 +9,66 @@ public struct Charge: StripeObject {
     public let id: String
     /// Always `charge`.
     public let object: String?
-    /// The state.
+    /// The status.
     public let status: ChargeStatus
-    /// In the currency's smallest unit.
+    /// The amount in the currency's smallest unit.
     public let amount: Int?
-    /// Captured so far.
+    /// The amount captured so far.
     public let amountCaptured: Int?
-    /// Sent back so far.
+    /// The amount refunded so far.
     public let amountRefunded: Int?
-    /// `txn_…`: what it did to the balance.
+    /// The charge's entry in the balance, `txn_…`.
     public let balanceTransaction: String?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// The customer charged, `cus_…`.
+    /// The charged customer, `cus_…`.
     public let customer: String?
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public let note: String?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool
-    /// Whether it succeeded or was authorised.
+    /// Whether the charge succeeded or was authorised.
     public let paid: Bool?
-    /// Whether it was captured.
+    /// Whether the charge was captured.
     public let captured: Bool?
-    /// Whether all of it was refunded.
+    /// Whether the charge was refunded in full.
     public let refunded: Bool?
-    /// Whether the customer disputes it.
+    /// Whether the charge has ever been disputed.
     public let disputed: Bool?
-    /// A stable word for the failure.
+    /// The failure code, which is stable.
     public let failureCode: String?
-    /// Text for people.
+    /// The failure message for display.
     public let failureMessage: String?
-    /// Why it was accepted or declined: `network_status`, `reason`, `seller_message` and more.
+    /// The reason why the charge was accepted or declined: `network_status`, `reason`, `seller_message` and more.
     public let outcome: JSONValue?
-    /// `pi_…` that made it.
+    /// The PaymentIntent that created the charge, `pi_…`.
     public let paymentIntent: String?
-    /// `pm_…` or `src_…` used.
+    /// The payment method or Source used, `pm_…` or `src_…`.
     public let paymentMethod: String?
-    /// What is known of the method used.
+    /// Details of the payment method used.
     public let paymentMethodDetails: JSONValue?
-    /// Where the receipt goes.
+    /// The email address for the receipt.
     public let receiptEmail: String?
-    /// The receipt's page.
+    /// The URL of the receipt.
     public let receiptURL: String?
-    /// The Source charged.
+    /// The charged Source.
     public let source: ChargedSource?
-    /// The text on the customer's statement.
+    /// The text on the customer's bank statement.
     public let statementDescriptor: String?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
-    /// The Source, or in older integrations the card, a charge was made from.
+    /// The Source that was charged, or the card in older integrations.
     public struct ChargedSource: Codable, Hashable, Sendable {
         /// `src_…` or `card_…`.
         public let id: String
         /// `source` or `card`.
         public let object: String?
-        /// The state at the time; cards have none.
+        /// The status when the charge was made; `nil` for cards.
         public let status: SourceStatus?
     }
 
@@ -107,66 +107,68 @@ public struct Charge: StripeObject {
 }
 
 extension Charge {
-    /// The method used, as `ideal`.
+    /// The payment method type, for example `ideal`.
     public var methodType: String? { paymentMethodDetails?["type"]?.string }
 
-    /// Until when reserved money must be captured, seconds since 1970; of cards alone.
+    /// The capture deadline of an authorised card charge, in seconds since 1970; `nil` for other methods.
     public var captureBefore: Int? {
         methodType.flatMap { paymentMethodDetails?[$0]?["capture_before"]?.integer }
     }
 
-    /// What the network said, as `insufficient_funds`; of a declined charge alone.
+    /// The network's reason for a declined charge, for example `insufficient_funds`; otherwise `nil`.
     public var declineReason: String? { outcome?["reason"]?.string }
 }
 
-/// The state of a Charge.
+/// The status of a charge.
 public struct ChargeStatus: OpenEnum {
-    /// The bank has not answered yet.
+    /// The bank has not confirmed the charge yet.
     public static let pending = Self(rawValue: "pending")
 
-    /// Paid.
+    /// The charge succeeded.
     public static let succeeded = Self(rawValue: "succeeded")
 
-    /// Declined.
+    /// The charge was declined.
     public static let failed = Self(rawValue: "failed")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "pending", "succeeded", "failed",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// What is to be charged.
+/// The parameters of a new charge.
 ///
 /// *Units*: amounts in the currency's smallest unit. *Source*: <https://docs.stripe.com/api/charges/create>.
 public struct ChargeParams: Hashable, Sendable {
-    /// A chargeable Source, `src_…`; of a customer when nil.
+    /// A chargeable Source, `src_…`; `nil` charges the customer's default.
     public var source: String?
-    /// What to charge; at most the Source's amount.
+    /// The amount to charge, at most the Source's amount.
     public var amount: Int
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public var currency: String
-    /// Whose Source it is, for reusable ones.
+    /// The customer that owns the Source, for reusable Sources.
     public var customer: String?
-    /// False: only authorise, and capture later; for cards and Klarna.
+    /// `false` authorises now and captures later; only for cards and Klarna.
     public var capture: Bool?
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public var note: String?
-    /// The text on the customer's statement.
+    /// The text on the customer's bank statement.
     public var statementDescriptor: String?
-    /// Where the receipt goes.
+    /// The email address for the receipt.
     public var receiptEmail: String?
-    /// Free key-value pairs; the order's id among them lets a doubtful charge be found again.
+    /// Key-value pairs.
+    ///
+    /// Include the order ID, so that a charge with an unknown result can be found.
     public var metadata: [String: String]
-    /// Any other parameter; laid over the fields above.
+    /// Additional API parameters, which override the fields above.
     public var additionalAPIParameters: [String: JSONValue] = [:]
 
-    /// Describes a charge.
+    /// Creates the parameters of a charge.
     public init(
         source: String?,
         amount: Int,
@@ -189,7 +191,7 @@ public struct ChargeParams: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// The form's fields.
+    /// The form parameters.
     public var form: [(String, String)] {
         let fields = JSONValue.fields([
             "source": .optional(source), "amount": .optional(amount),

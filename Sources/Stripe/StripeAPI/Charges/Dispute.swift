@@ -1,49 +1,51 @@
-/// A customer, or a customer's bank, that wants the money of a charge back.
+/// A dispute: the customer or the customer's bank demands the money of a charge back.
 ///
-/// A charge says for good that there was a dispute (``Charge/disputed``); how it stands, only this object says. A dispute
-/// has taken the money already and gives it back when it is won; an inquiry (``DisputeStatus/isInquiry``) has taken
-/// nothing yet. A direct debit that was sent back is a dispute that is `lost` from the start.
+/// ``Charge/disputed`` stays `true` after the first dispute; only this object shows the dispute's current status.
+/// Opening a dispute withdraws the money, and winning it returns the money. An inquiry (``DisputeStatus/isInquiry``)
+/// has not withdrawn anything yet. A returned direct debit is a dispute that is `lost` from the start.
 /// *Units*: the amount in the currency's smallest unit, times in seconds since 1970. *Errors*: `id`, `status` and
 /// `livemode` are required; see ``StripeObject``. *Source*: <https://docs.stripe.com/api/disputes/object>.
 public struct Dispute: StripeObject {
     /// `dp_…` or `du_…`.
     public let id: String
-    /// How it stands.
+    /// The status of the dispute.
     public let status: DisputeStatus
-    /// What is disputed, in the currency's smallest unit: all of the charge, or a part.
+    /// The disputed amount in the currency's smallest unit: all or part of the charge.
     public let amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
-    /// The charge disputed, `ch_…` or `py_…`.
+    /// The disputed charge, `ch_…` or `py_…`.
     public let charge: String?
-    /// The intent of that charge, `pi_…`.
+    /// The PaymentIntent of the charge, `pi_…`.
     public let paymentIntent: String?
-    /// The reason given, as `fraudulent`, `product_not_received` or `debit_not_authorized`.
+    /// The reason, for example `fraudulent`, `product_not_received` or `debit_not_authorized`.
     public let reason: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// Whether a refund would still end it.
+    /// Whether refunding the charge would still end the dispute.
     public let isChargeRefundable: Bool?
-    /// What was said against it so far.
+    /// The state of the submitted evidence.
     public let evidenceDetails: EvidenceDetails?
-    /// What it did to the balance: money that went, and that came back.
+    /// The dispute's entries in the balance: withdrawals and reinstatements.
     public let balanceTransactions: [BalanceTransaction]?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
-    /// How far the answer to a dispute got.
+    /// The state of the evidence for a dispute.
     public struct EvidenceDetails: Codable, Hashable, Sendable {
-        /// Until when it can be answered, seconds since 1970; nil when it no longer can.
+        /// The deadline for evidence in seconds since 1970; `nil` when evidence is no longer accepted.
         public let dueBy: Int?
-        /// Whether anything was said at all.
+        /// Whether any evidence was provided.
         public let hasEvidence: Bool?
-        /// Whether it was too late.
+        /// Whether the deadline has passed.
         public let pastDue: Bool?
-        /// How often it was sent in; a bank reads it once.
+        /// The number of submissions.
+        ///
+        /// The bank reads the evidence only once.
         public let submissionCount: Int?
 
         private enum CodingKeys: String, SnakeKey {
@@ -71,49 +73,49 @@ public struct Dispute: StripeObject {
     }
 }
 
-/// How a dispute stands.
+/// The status of a dispute.
 public struct DisputeStatus: OpenEnum {
-    /// An inquiry; nothing is taken yet.
+    /// An inquiry that needs a response; no money was withdrawn.
     public static let warningNeedsResponse = Self(rawValue: "warning_needs_response")
 
-    /// An inquiry that was answered.
+    /// An inquiry whose response is under review.
     public static let warningUnderReview = Self(rawValue: "warning_under_review")
 
-    /// An inquiry that came to nothing.
+    /// An inquiry that was closed without a dispute.
     public static let warningClosed = Self(rawValue: "warning_closed")
 
-    /// The money is gone; evidence may bring it back.
+    /// The money was withdrawn; evidence may get it back.
     public static let needsResponse = Self(rawValue: "needs_response")
 
-    /// Evidence was sent, the bank decides.
+    /// Evidence was submitted and the bank is deciding.
     public static let underReview = Self(rawValue: "under_review")
 
-    /// The money is back.
+    /// The dispute was won and the money was returned.
     public static let won = Self(rawValue: "won")
 
-    /// The money is gone for good.
+    /// The dispute was lost and the money is gone.
     public static let lost = Self(rawValue: "lost")
 
-    /// Ended by a refund before the bank began.
+    /// A refund ended the dispute before the bank opened it.
     public static let prevented = Self(rawValue: "prevented")
 
-    /// The words known when this library was written; those of an appeal since 2026.
+    /// The values known to this version of the library, including the appeal statuses added in 2026.
     public static let known: Set<String> = [
         "warning_needs_response", "warning_under_review", "warning_closed", "needs_response",
         "under_review", "appeal_needs_response", "appeal_under_review", "won", "lost", "prevented",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension DisputeStatus {
-    /// Whether the bank only asks, and has taken nothing yet.
+    /// Whether this is an inquiry, which has not withdrawn any money.
     public var isInquiry: Bool { rawValue.hasPrefix("warning_") }
 
-    /// Whether nothing more happens to it.
+    /// Whether the status is final.
     public var isClosed: Bool {
         self == .won || self == .lost || self == .warningClosed || self == .prevented
     }
@@ -121,7 +123,7 @@ extension DisputeStatus {
 
 /// Disputes; see <https://docs.stripe.com/api/disputes>.
 extension StripeClient {
-    /// Reads a dispute.
+    /// Retrieves a dispute.
     public func retrieveDispute(
         _ id: String,
         timeout: Duration? = nil
@@ -129,15 +131,17 @@ extension StripeClient {
         try await retrieve("/v1/disputes", id, nil, timeout)
     }
 
-    /// Reads one page of disputes, newest first; a charge may have had several.
+    /// Reads one page of disputes, newest first.
+    ///
+    /// A charge may have several disputes.
     ///
     /// - Parameters:
-    ///   - charge: Those of this charge alone.
-    ///   - paymentIntent: Those of this intent alone.
-    ///   - created: When they were made.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
+    ///   - charge: Includes only the disputes of this charge.
+    ///   - paymentIntent: Includes only the disputes of this PaymentIntent.
+    ///   - created: The range of creation times.
+    ///   - cursor: The position of the page; `nil` starts at the newest object.
+    ///   - limit: The page size, from 1 to 100.
+    /// - Returns: One page of the list.
     /// - Throws: Any ``StripeError``.
     public func listDisputes(
         charge: String? = nil,

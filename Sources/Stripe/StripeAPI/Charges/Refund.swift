@@ -1,29 +1,29 @@
-/// Money on its way back to a customer.
+/// A refund to a customer.
 ///
 /// *Units*: the amount in the currency's smallest unit, times in seconds since 1970. *Errors*: `id` is required;
 /// see ``StripeObject``. *Source*: <https://docs.stripe.com/api/refunds/object>.
 public struct Refund: StripeObject {
     /// `re_…` or `pyr_…`.
     public let id: String
-    /// The state.
+    /// The status.
     public let status: RefundStatus?
-    /// In the currency's smallest unit.
+    /// The amount in the currency's smallest unit.
     public let amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
-    /// The charge refunded, `ch_…`.
+    /// The refunded charge, `ch_…`.
     public let charge: String?
-    /// The intent refunded, `pi_…`.
+    /// The refunded PaymentIntent, `pi_…`.
     public let paymentIntent: String?
-    /// Why it was asked for.
+    /// The reason for the refund.
     public let reason: RefundReason?
-    /// Why it came back, for status `failed`.
+    /// The reason for the failure when the status is `failed`.
     public let failureReason: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object.
@@ -43,55 +43,55 @@ public struct Refund: StripeObject {
     }
 }
 
-/// The state of a refund.
+/// The status of a refund.
 public struct RefundStatus: OpenEnum {
-    /// On its way.
+    /// The refund is in progress.
     public static let pending = Self(rawValue: "pending")
 
-    /// The customer must say where it should go.
+    /// The customer must provide an account for the refund.
     public static let requiresAction = Self(rawValue: "requires_action")
 
-    /// Sent.
+    /// The refund was sent.
     public static let succeeded = Self(rawValue: "succeeded")
 
-    /// It came back; the money is yours again.
+    /// The refund failed and the money was returned to you.
     public static let failed = Self(rawValue: "failed")
 
-    /// Given up.
+    /// The refund was canceled.
     public static let canceled = Self(rawValue: "canceled")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "pending", "requires_action", "succeeded", "failed", "canceled",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Why a charge is refunded.
+/// The reason for a refund.
 public struct RefundReason: OpenEnum {
-    /// It was charged twice.
+    /// The charge was a duplicate.
     public static let duplicate = Self(rawValue: "duplicate")
 
-    /// The card's owner did not buy.
+    /// The charge was fraudulent.
     public static let fraudulent = Self(rawValue: "fraudulent")
 
-    /// The customer asked for it.
+    /// The customer requested the refund.
     public static let requestedByCustomer = Self(rawValue: "requested_by_customer")
 
-    /// It was never captured; Stripe's own word.
+    /// The charge expired before it was captured; set by Stripe.
     public static let expiredUncapturedCharge = Self(rawValue: "expired_uncaptured_charge")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "duplicate", "fraudulent", "requested_by_customer", "expired_uncaptured_charge",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

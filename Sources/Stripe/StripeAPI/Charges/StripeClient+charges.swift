@@ -1,15 +1,17 @@
 /// Charges and refunds; see <https://docs.stripe.com/api/charges> and <https://docs.stripe.com/api/refunds>.
 extension StripeClient {
-    /// Charges a Source: the key should be the order's id, so that racing callers charge once.
+    /// Charges a Source.
+    ///
+    /// Use the order ID as the idempotency key, so that concurrent callers charge only once.
     ///
     /// - Parameters:
     ///   - source: A chargeable Source.
-    ///   - amount: In the currency's smallest unit.
-    ///   - currency: Three letters, lower case.
-    ///   - idempotencyKey: The same for everybody who may charge this order.
-    /// - Returns: The charge, maybe still pending.
+    ///   - amount: The amount in the currency's smallest unit.
+    ///   - currency: The currency code: three letters, lower case.
+    ///   - idempotencyKey: The key shared by all callers that may charge this order.
+    /// - Returns: The charge, which may still be pending.
     /// - Throws: Any ``StripeError``; a decline is `api` with status 402. After an error that
-    ///   ``StripeError/isIndeterminate`` repeat with the same key or look, never take a new key.
+    ///   ``StripeError/isIndeterminate``, repeat with the same key or search for the charge. Never use a new key.
     public func createCharge(
         source: String,
         amount: Int,
@@ -22,7 +24,7 @@ extension StripeClient {
         )
     }
 
-    /// Creates a charge; key and errors as ``createCharge(source:amount:currency:idempotencyKey:)``.
+    /// Creates a charge with the same key and errors as ``createCharge(source:amount:currency:idempotencyKey:)``.
     ///
     /// *Source*: <https://docs.stripe.com/sources/best-practices>.
     public func createCharge(
@@ -34,7 +36,7 @@ extension StripeClient {
         )
     }
 
-    /// Reads a Charge.
+    /// Retrieves a charge.
     public func retrieveCharge(
         _ id: String,
         timeout: Duration? = nil
@@ -42,15 +44,17 @@ extension StripeClient {
         try await retrieve("/v1/charges", id, nil, timeout)
     }
 
-    /// Reads one page of charges, newest first; how a doubtful POST is reconciled.
+    /// Reads one page of charges, newest first.
+    ///
+    /// Use it to find a charge whose creation had an unknown result.
     ///
     /// - Parameters:
-    ///   - paymentIntent: Those of this intent alone.
-    ///   - customer: Those of this customer alone.
-    ///   - created: When they were made.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
+    ///   - paymentIntent: Includes only the charges of this PaymentIntent.
+    ///   - customer: Includes only the charges of this customer.
+    ///   - created: The range of creation times.
+    ///   - cursor: The position of the page; `nil` starts at the newest object.
+    ///   - limit: The page size, from 1 to 100.
+    /// - Returns: One page of the list.
     /// - Throws: Any ``StripeError``.
     public func listCharges(
         paymentIntent: String? = nil,
@@ -65,14 +69,14 @@ extension StripeClient {
         return try await list("/v1/charges", filters, cursor, limit)
     }
 
-    /// All charges, page after page, newest first.
+    /// Returns all charges, newest first; pages are loaded on demand.
     public func charges(created: TimeBounds = TimeBounds()) -> StripePages<Charge> {
         StripePages(from: nil) { cursor throws(StripeError) in
             try await listCharges(created: created, cursor: cursor)
         }
     }
 
-    /// Reads a refund.
+    /// Retrieves a refund.
     public func retrieveRefund(
         _ id: String,
         timeout: Duration? = nil

@@ -4,51 +4,56 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How a ``StripeClient`` reaches the API.
+/// The settings of a ``StripeClient``.
 public struct StripeClientConfiguration: Sendable {
-    /// The largest response accepted by default: 1 MiB.
+    /// The default limit of a response body: 1 MiB.
     ///
-    /// The largest object we read, a page of 100 events, is about 500 kB; anything above a mebibyte is not an
-    /// answer of Stripe's.
+    /// The largest object read here, a page of 100 events, is about 500 kB. Anything above 1 MiB is not a response of
+    /// Stripe.
     public static let defaultMaxBodyBytes = 1 << 20
 
-    /// The key sent as `Authorization: Bearer …`.
+    /// The API key, sent as `Authorization: Bearer …`.
     public var key: StripeKey { didSet { head = makeHead() } }
 
-    /// Scheme, host and port, without a path; `https` for a live key, see ``StripeKey/maySend(to:)``.
+    /// The scheme, host and port, without a path.
+    ///
+    /// A live key requires `https`; see ``StripeKey/maySend(to:)``.
     public var baseURL: String { didSet { head = makeHead() } }
 
-    /// The account to act for: a connected account (`Stripe-Account`), or with an organisation's key, ``StripeKey/isOrganization``,
-    /// one of its accounts (`Stripe-Context`; there also `acct_platform/acct_connected`).
+    /// The account to act for.
+    ///
+    /// With a normal key this is a connected account, sent as `Stripe-Account`. With an organisation key
+    /// (``StripeKey/isOrganization``) it is an account of the organisation, sent as `Stripe-Context`;
+    /// `acct_platform/acct_connected` is also valid there.
     public var account: String? { didSet { head = makeHead() } }
 
-    /// `Stripe-Version`; see ``StripeVersion/pinned``.
+    /// The API version, sent as `Stripe-Version`; see ``StripeVersion/pinned``.
     public var version: String { didSet { head = makeHead() } }
 
-    /// What every request begins with: built when the fields above change, not for each of thousands of polls.
+    /// The shared part of every request, rebuilt when one of the fields above changes rather than for every request.
     private(set) var head: RequestHead
 
-    /// How long one try may take, from connecting to the last byte of the body.
+    /// The timeout of one attempt, from connecting to the last byte of the body.
     ///
-    /// 80 s as in the official SDKs; a poller passes its own, shorter one with each call.
+    /// The default is 80 s, as in the official SDKs. A poller passes a shorter timeout with each call.
     public var timeout: Duration
 
-    /// How many bytes of a response body are accepted.
+    /// The maximum size of a response body in bytes.
     public var maxBodyBytes: Int
 
-    /// When typed calls are repeated; the raw ones never are.
+    /// The retry policy of typed calls; raw calls are never retried.
     public var retry: StripeRetryPolicy
 
-    /// Measures the pauses between tries.
+    /// The clock that measures the delays between attempts.
     public var clock: any Clock<Duration>
 
-    /// Makes the `Idempotency-Key` of a POST whose caller gave none: a random UUID unless set.
+    /// Generates the `Idempotency-Key` of a POST without one; the default is a random UUID.
     public var makeIdempotencyKey: @Sendable () -> String
 
-    /// Makes a number from 0 up to 1 for the jitter of a pause: random unless set.
+    /// Generates the jitter of a delay, from 0 up to 1; random by default.
     public var makeJitter: @Sendable () -> Double
 
-    /// Starts from Stripe's own address and the defaults above.
+    /// Creates a configuration with Stripe's address and the default values.
     public init(
         key: StripeKey,
         baseURL: String = "https://api.stripe.com",
@@ -61,7 +66,7 @@ public struct StripeClientConfiguration: Sendable {
         makeIdempotencyKey: (@Sendable () -> String)? = nil,
         makeJitter: (@Sendable () -> Double)? = nil
     ) {
-        precondition(maxBodyBytes > 0, "a client that accepts no body can read nothing")
+        precondition(maxBodyBytes > 0, "maxBodyBytes must be positive")
         self.key = key
         var base = baseURL
         while base.hasSuffix("/") { base.removeLast() }
@@ -82,11 +87,11 @@ public struct StripeClientConfiguration: Sendable {
     }
 }
 
-/// The API version every request pins.
+/// The pinned API version.
 public enum StripeVersion {
-    /// The version this library was written against.
+    /// The version this library was written for.
     ///
-    /// The newest version the official SDK `stripe-python` 16.1.0 speaks; pinning it keeps an account's
-    /// default version from changing the shape of what we decode.
+    /// It is the newest version supported by the official SDK `stripe-python` 16.1.0. Pinning it keeps an account's
+    /// default version from changing the shape of the responses.
     public static let pinned = "2026-10-28.endive"
 }

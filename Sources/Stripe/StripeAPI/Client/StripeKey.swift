@@ -1,31 +1,31 @@
-/// An API key that never shows itself.
+/// An API key that is redacted wherever it is printed.
 ///
-/// Its description, debug description and mirror carry the kind and the last four characters only, so a key
-/// may sit inside a value that is logged by accident.
+/// The description, debug description and mirror show only the kind and the last four characters, so a value that
+/// contains a key can be logged safely.
 public struct StripeKey: Sendable, Hashable {
-    /// What the key may do.
+    /// The kind of a key, which determines its permissions.
     public enum Kind: String, Sendable {
-        /// `sk_…`: everything.
+        /// `sk_…`: full access.
         case secret
-        /// `rk_…`: what its permissions say; a read-only one is enough to poll.
+        /// `rk_…`: access according to its permissions; a read-only key is enough for polling.
         case restricted
-        /// `pk_…`: needs the object's `client_secret` with every request.
+        /// `pk_…`: every request also needs the object's `client_secret`.
         case publishable
-        /// Any other text; Stripe will refuse it.
+        /// Any other text, which Stripe rejects.
         case unknown
     }
 
-    /// The key itself, for the `Authorization` header alone.
+    /// The key itself, used only in the `Authorization` header.
     let value: String
 
-    /// Wraps a key as Stripe's dashboard shows it; spaces and newlines around it are dropped.
+    /// Creates a key from the text in Stripe's dashboard; surrounding white space is removed.
     public init(_ value: String) {
         var text = Substring(value)
         while let last = text.last, last.isWhitespace { text.removeLast() }
         self.value = String(text.drop(while: \.isWhitespace))
     }
 
-    /// The kind, told by the prefix.
+    /// The kind, derived from the prefix.
     public var kind: Kind {
         if value.hasPrefix("sk_") { return .secret }
         if value.hasPrefix("rk_") { return .restricted }
@@ -33,25 +33,25 @@ public struct StripeKey: Sendable, Hashable {
         return .unknown
     }
 
-    /// Whether it is the key of an organisation, `sk_org_…`: every request with it names an account.
+    /// Whether this is an organisation key, `sk_org_…`, whose requests must name an account.
     ///
     /// *Source*: <https://docs.stripe.com/keys/organization-api-keys>.
     public var isOrganization: Bool { value.hasPrefix("sk_org_") }
 
-    /// Whether it is of live mode, where payments are real, or of test mode; nil when it does not tell.
+    /// Whether the key is for live mode, where payments are real, or test mode; `nil` when the key does not show it.
     public var isLive: Bool? {
         value.contains("_live_") ? true : value.contains("_test_") ? false : nil
     }
 
-    /// Whether the key may be sent to a base URL.
+    /// Returns whether the key may be sent to a base URL.
     ///
-    /// A live key that is secret goes to `https` alone, and not even on this machine without: whoever reads it on
-    /// its way can move money, and what stands in for Stripe must never see one.
+    /// A secret live key may only be sent over `https`, even on the same machine. An intercepted key can move money,
+    /// and a sandbox must never receive a live key.
     public func maySend(to baseURL: String) -> Bool {
         kind == .publishable || isLive != true || baseURL.lowercased().hasPrefix("https://")
     }
 
-    /// Whether the key can be sent at all: not empty, printable ASCII without spaces.
+    /// Whether the key can be sent: it is not empty and consists of printable ASCII without spaces.
     public var isSendable: Bool {
         !value.isEmpty && RequestHead.isPlain(value)
     }
@@ -60,23 +60,23 @@ public struct StripeKey: Sendable, Hashable {
 extension StripeKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// For example `secret key …4eC3`.
     public var description: String {
-        // Fewer than 16 characters would make the last four a large part of the secret.
+        // With fewer than 16 characters, the last four would reveal too much of the secret.
         value.utf8.count >= 16 ? "\(kind.rawValue) key …\(value.suffix(4))" : "\(kind.rawValue) key"
     }
 
     /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows the description instead of the stored text.
+    /// A mirror with the description instead of the key.
     public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
 }
 
 /// The secret that lets a customer's device read one Source or Intent; redacted wherever it is printed.
 public struct ClientSecret: RawRepresentable, Sendable, Hashable, Codable {
-    /// The secret itself, for a request's `client_secret` parameter alone.
+    /// The secret itself, used only in the `client_secret` parameter.
     public let rawValue: String
 
-    /// Wraps a secret as the API returned it.
+    /// Creates a secret from the API's value.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
@@ -89,6 +89,6 @@ extension ClientSecret: CustomStringConvertible, CustomDebugStringConvertible, C
     /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows the description instead of the stored text.
+    /// A mirror with the description instead of the secret.
     public var customMirror: Mirror { Mirror(self, children: ["secret": description]) }
 }

@@ -1,18 +1,18 @@
-/// A list as a sequence of its objects, page after page, read as far as it is asked for.
+/// A list of objects as an asynchronous sequence that loads pages on demand.
 ///
-/// *Order*: newest first from the top or after ``PageCursor/startingAfter(_:)``; oldest first after
-/// ``PageCursor/endingBefore(_:)``, which is what follows a list from where one left off.
-/// *Limits*: one page is held at a time. *Errors*: iterating throws what reading a page throws, and
-/// ``StripeError/malformed(_:)`` when a list says that more follows and does not move on.
+/// *Order*: newest first from the beginning or after ``PageCursor/startingAfter(_:)``; oldest first with
+/// ``PageCursor/endingBefore(_:)``, which continues a list from the last object seen.
+/// *Limits*: one page is in memory at a time. *Errors*: iteration throws the errors of reading a page, and
+/// ``StripeError/malformed(_:)`` when a list claims to have more objects but repeats the cursor.
 /// *Source*: <https://docs.stripe.com/api/pagination/auto>.
 public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
-    /// How iterating fails.
+    /// The error thrown by iteration.
     public typealias Failure = StripeError
 
     private let first: PageCursor?
     private let read: @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
 
-    /// Creates the sequence from its first cursor and what reads one page.
+    /// Creates a sequence from its first cursor and a function that reads one page.
     init(
         from first: PageCursor?,
         read: @escaping @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
@@ -21,12 +21,12 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
         self.read = read
     }
 
-    /// Starts at the first page.
+    /// Creates an iterator that starts at the first page.
     public func makeAsyncIterator() -> Iterator {
         Iterator(cursor: first, read: read)
     }
 
-    /// Walks the pages.
+    /// Iterates over the objects of all pages.
     public struct Iterator: AsyncIteratorProtocol {
         private var cursor: PageCursor?
         private var page: ArraySlice<Element> = []
@@ -41,7 +41,7 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// The next object; reads another page when this one is used up.
+        /// Returns the next object, and reads the next page when the current one is exhausted.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StripeError) -> Element? {
@@ -62,12 +62,12 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
                 nextCursor = .endingBefore(newest.id)
                 page = list.data.reversed()[...]
             }
-            // A cursor that stands still would read the same page for ever.
+            // A repeated cursor would read the same page forever.
             guard nextCursor != cursor else {
                 throw .malformed(
                     MalformedBody(
                         field: "data",
-                        reason: "the page repeats the object it was asked to begin beside",
+                        reason: "the page repeats the object of its cursor",
                         status: 200,
                         requestID: nil
                     )
@@ -83,11 +83,11 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
 /// *Shape*: `{"object": "list", "data": […], "has_more": true, "url": "/v1/events"}`.
 /// *Source*: <https://docs.stripe.com/api/pagination>.
 public struct StripeList<Element: Codable & Sendable>: Codable, Sendable {
-    /// The page.
+    /// The objects of the page.
     public let data: [Element]
-    /// Whether more follow in the direction asked for.
+    /// Whether more objects follow in the requested direction.
     public let hasMore: Bool
-    /// The list's path.
+    /// The path of the list.
     public let url: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -95,13 +95,13 @@ public struct StripeList<Element: Codable & Sendable>: Codable, Sendable {
     }
 }
 
-/// Where a page of a list begins.
+/// The position of a page in a list.
 ///
 /// *Source*: <https://docs.stripe.com/api/pagination>.
 public enum PageCursor: Hashable, Sendable {
-    /// The objects older than this one, newest first.
+    /// Objects older than this one, newest first.
     case startingAfter(String)
-    /// The objects newer than this one; pages taken in turn run from old to new.
+    /// Objects newer than this one; successive pages run from old to new.
     case endingBefore(String)
 
     /// The query parameter.
@@ -113,18 +113,18 @@ public enum PageCursor: Hashable, Sendable {
     }
 }
 
-/// A span of creation times, in seconds since 1970; `created[gte]=…` and so on.
+/// A range of creation times in seconds since 1970, sent as `created[gte]=…` and so on.
 public struct TimeBounds: Hashable, Sendable {
-    /// Later than this.
+    /// Later than this time.
     public var after: Int?
     /// At this time or later.
     public var from: Int?
-    /// Earlier than this.
+    /// Earlier than this time.
     public var before: Int?
     /// At this time or earlier.
     public var through: Int?
 
-    /// Creates bounds; those that are nil do not bound.
+    /// Creates a range; a `nil` bound is open.
     public init(after: Int? = nil, from: Int? = nil, before: Int? = nil, through: Int? = nil) {
         self.after = after
         self.from = from

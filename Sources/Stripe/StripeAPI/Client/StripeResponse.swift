@@ -7,25 +7,25 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A response of any status, its body complete and within the bound.
+/// A response with any status and a complete body within the size limit.
 public struct StripeResponse: Sendable {
     /// The HTTP status.
     public let status: Int
 
-    /// The headers a caller decides on.
+    /// The response headers that callers use.
     public let headers: StripeHeaders
 
-    /// The body as it arrived.
+    /// The body as received.
     public let body: Data
 
-    /// Describes a response.
+    /// Creates a response.
     public init(status: Int, headers: StripeHeaders, body: Data) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// An answer of a transport, with the headers of interest.
+    /// Creates a response from a transport's reply and keeps the relevant headers.
     package init(_ reply: StripeReply) {
         self.init(
             status: reply.status,
@@ -34,12 +34,14 @@ public struct StripeResponse: Sendable {
         )
     }
 
-    /// Decodes the body of a 2xx response; a caller that needs two fields passes a type with two fields.
+    /// Decodes the body of a 2xx response.
     ///
-    /// - Parameter type: What to decode.
+    /// To read only two fields, pass a type with two fields.
+    ///
+    /// - Parameter type: The type to decode.
     /// - Returns: The decoded value.
-    /// - Throws: ``StripeError/api(_:)`` for every other status, ``StripeError/malformed(_:)`` when the body is
-    ///   not JSON, says it is not, or has a field of the wrong type.
+    /// - Throws: ``StripeError/api(_:)`` for any other status. ``StripeError/malformed(_:)`` when the body is not
+    ///   JSON, its content type is not JSON, or a field has the wrong type.
     public func decode<Value: Decodable>(_ type: Value.Type) throws(StripeError) -> Value {
         guard (200..<300).contains(status) else { throw .api(failure) }
         guard headers.isJSON else {
@@ -59,38 +61,40 @@ public struct StripeResponse: Sendable {
         }
     }
 
-    /// The response seen as an error; its body is nil when it is not Stripe's error object.
+    /// The response as an error; its `error` is `nil` when the body is not Stripe's error object.
     public var failure: APIFailure {
-        // Anything but Stripe's own shape, a proxy's page for instance, says nothing we could act upon.
+        // A body in another shape, for example a proxy's error page, has nothing to act on.
         let envelope = try? StripeJSON.decode(StripeErrorEnvelope.self, from: body)
         return APIFailure(status: status, error: envelope?.error, headers: headers)
     }
 }
 
-/// The response headers a caller decides on.
+/// The response headers that callers use.
 public struct StripeHeaders: Sendable, Hashable {
-    /// `Request-Id`: names the request in Stripe's log.
+    /// `Request-Id`: the ID of the request in Stripe's log.
     public let requestID: String?
 
-    /// `Content-Type`, parameters included.
+    /// `Content-Type`, including parameters.
     public let contentType: String?
 
-    /// `Retry-After` as sent, seconds or an HTTP date: undocumented by Stripe, to be honoured.
+    /// `Retry-After` as sent: seconds or an HTTP date.
+    ///
+    /// Stripe does not document it, but it should be honoured.
     public let retryAfter: String?
 
-    /// `Stripe-Should-Retry`: wins over the status when present.
+    /// `Stripe-Should-Retry`: takes precedence over the status when present.
     public let shouldRetry: Bool?
 
-    /// `Stripe-Rate-Limited-Reason`: which limiter answered 429; absent when the object was locked.
+    /// `Stripe-Rate-Limited-Reason`: the limiter that returned 429; absent when the object was locked.
     public let rateLimitedReason: String?
 
-    /// `Idempotent-Replayed`: the stored answer of an earlier request with the same key.
+    /// `Idempotent-Replayed`: whether this is the stored response of an earlier request with the same key.
     public let idempotentReplayed: Bool
 
-    /// `Date`: Stripe's clock, to the second.
+    /// `Date`: the time of Stripe's clock, to the second.
     public let date: String?
 
-    /// Describes the headers of a response.
+    /// Creates a set of response headers.
     public init(
         requestID: String? = nil,
         contentType: String? = nil,
@@ -109,7 +113,7 @@ public struct StripeHeaders: Sendable, Hashable {
         self.date = date
     }
 
-    /// Picks the headers of interest.
+    /// Extracts the relevant headers.
     init(_ headers: HTTPHeaders) {
         self.init(
             requestID: headers.first(name: "request-id"),
@@ -122,12 +126,12 @@ public struct StripeHeaders: Sendable, Hashable {
         )
     }
 
-    /// ``rateLimitedReason`` as a word; nil where there is none.
+    /// The typed form of ``rateLimitedReason``; `nil` when the header is missing.
     public var limitReason: StripeLimitReason? {
         rateLimitedReason.map(StripeLimitReason.init(rawValue:))
     }
 
-    /// Whether the body claims to be JSON; a missing header is no claim to the contrary.
+    /// Whether the content type is JSON; a missing header is accepted.
     var isJSON: Bool {
         guard let contentType else { return true }
         let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()

@@ -1,54 +1,54 @@
 import SafeNumbers
 
-/// When a typed call is repeated, and after which pause: what the official SDKs do by default.
+/// The retry policy of typed calls; its defaults are those of the official SDKs.
 ///
-/// | answer | repeated |
+/// | response | retried |
 /// |---|---|
-/// | `Stripe-Should-Retry: true` / `false` | yes / no, whatever the status |
+/// | `Stripe-Should-Retry: true` / `false` | yes / no, regardless of the status |
 /// | 409, 5xx | yes |
 /// | 429 with code `lock_timeout` | yes: another request holds the object |
-/// | any other 429 | no: the caller has to slow down, not this call |
-/// | no answer: refused, lost, too slow | yes |
+/// | any other 429 | no: the caller must slow down |
+/// | no response: connection refused, connection lost, timeout | yes |
 /// | cancelled, not HTTP, malformed, anything else | no |
 ///
-/// A repeated POST carries the idempotency key of the first, so it takes effect once.
-/// The n-th pause is 0.5 s · 2^(n−1), at most 5 s, times a random factor of 0.5 to 1, at least 0.5 s; a
-/// `Retry-After` of up to a minute makes it longer.
+/// A retried POST has the same idempotency key, so it takes effect once.
+/// The n-th delay is 0.5 s · 2^(n−1), at most 5 s, multiplied by a random factor of 0.5 to 1, and at least 0.5 s. A
+/// `Retry-After` of up to one minute makes it longer.
 /// *Source*: stripe-python 16.1.0 and stripe-node 22.5.0; <https://docs.stripe.com/error-low-level>.
 public struct StripeRetryPolicy: Hashable, Sendable {
-    /// Repeats after the first try: 2, as in the official SDKs.
+    /// The maximum number of retries after the first attempt; 2 by default, as in the official SDKs.
     public var retriesMax: Int
 
     /// Creates a policy.
     public init(retriesMax: Int = 2) {
-        precondition(retriesMax >= 0, "a number of retries is not negative")
+        precondition(retriesMax >= 0, "retriesMax must not be negative")
         self.retriesMax = retriesMax
     }
 
-    /// Every call is tried once.
+    /// A policy without retries.
     public static let never = StripeRetryPolicy(retriesMax: 0)
 
-    /// The shortest pause.
+    /// The shortest delay.
     private static let delayMin = Duration.milliseconds(500)
-    /// The longest pause before jitter.
+    /// The longest delay before jitter.
     private static let delayMax = Duration.seconds(5)
-    /// A longer `Retry-After` is not a reasonable wish; so the official SDKs.
+    /// The longest `Retry-After` that is honoured, as in the official SDKs.
     private static let retryAfterMax = Duration.seconds(60)
 
-    /// The pause before the next try; nil when there is none.
+    /// Returns the delay before the next attempt, or `nil` when the call must not be retried.
     ///
     /// - Parameters:
-    ///   - outcome: What the last try came to; a response of any status counts as an answer.
-    ///   - attemptsMade: How often the call has been tried, from 1.
-    ///   - jitter: From 0 up to 1, for the jitter.
-    /// - Returns: The pause.
+    ///   - outcome: The outcome of the last attempt; a response with any status is a success.
+    ///   - attemptsMade: The number of attempts so far, from 1.
+    ///   - jitter: A random number from 0 up to 1.
+    /// - Returns: The delay.
     public func delay(
         after outcome: Result<StripeResponse, StripeError>,
         attemptsMade: Int,
         jitter: Double
     ) -> Duration? {
         guard attemptsMade <= retriesMax, isRetryable(outcome) else { return nil }
-        // The shift is bounded because 2^4 halves of a second exceed the longest pause already.
+        // The shift is limited because 0.5 s · 2^4 already exceeds the longest delay.
         let ceiling = min(Self.delayMin * (1 << min(attemptsMade - 1, 4)), Self.delayMax)
         let delay = max(ceiling * (0.5 + 0.5 * jitter), Self.delayMin)
         guard case .success(let response) = outcome, let requested = Self.retryAfter(of: response)

@@ -4,14 +4,14 @@ package import NIOHTTP1
 import SafeNumbers
 import Synchronization
 
-/// Sends the requests of a client, each once, and reads the whole answer.
+/// Sends a client's requests, each once, and reads the complete response.
 package protocol StripeTransport: Sendable {
-    /// Sends a request; the answer may have any status.
+    /// Sends a request and returns the response with any status.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - timeout: From now to the last byte of the body.
-    /// - Returns: The answer.
+    ///   - timeout: The timeout, from now to the last byte of the body.
+    /// - Returns: The response.
     /// - Throws: ``StripeError/transport(_:)``, ``StripeError/bodyTooLarge(limitBytes:)`` or
     ///   ``StripeError/invalidRequest(_:)``.
     func send(
@@ -20,31 +20,31 @@ package protocol StripeTransport: Sendable {
     ) async throws(StripeError) -> StripeReply
 }
 
-/// A request with everything but the headers of the connection.
+/// A request with all headers except those of the connection.
 package struct StripeRequest: Sendable {
     package var method = HTTPMethod.GET
-    /// Scheme, host and port.
+    /// The scheme, host and port.
     package let baseURL: String
-    /// Path and query, encoded.
+    /// The encoded path and query.
     package let target: String
     package let headers: HTTPHeaders
     package var body: String?
-    /// How many bytes of the answer's body are accepted.
+    /// The maximum size of the response body in bytes.
     package let bytesMax: Int
 
-    /// The error for a base URL that no request can be sent to.
+    /// The error for a base URL that is not an HTTP URL.
     package var invalidBaseURL: StripeError {
         .invalidRequest("\(baseURL) is not an http or https address")
     }
 }
 
-/// An answer as it arrived.
+/// A response as received.
 package struct StripeReply: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
     package let body: ByteBuffer
 
-    /// Describes an answer.
+    /// Creates a reply.
     package init(status: Int, headers: HTTPHeaders, body: ByteBuffer) {
         self.status = status
         self.headers = headers
@@ -52,18 +52,18 @@ package struct StripeReply: Sendable {
     }
 }
 
-/// The HTTP client shared by all Stripe clients of a process.
+/// The HTTP client that all Stripe clients of the process share.
 struct SharedTransport: StripeTransport {
-    /// Keep-alive connections to one host; a worker polls at most this many sources at a time by default.
+    /// The maximum number of keep-alive connections to one host: the default number of concurrent polls of a worker.
     private static let connectionsMax = 256
 
-    /// How long a connection may take to be made, TLS included; the request's own deadline may be shorter.
+    /// The timeout for connecting, including TLS; the request's deadline may be earlier.
     private static let connectTimeout = TimeAmount.seconds(10)
 
-    /// Runs on the process's singleton event loops and lives as long as the process.
+    /// The shared HTTP client, which uses the process's singleton event loops and lives as long as the process.
     ///
-    /// Redirects are refused, since following one would hand the key to another host; a refused connection
-    /// fails at once, since the caller owns retries.
+    /// Redirects are refused, because following one would send the key to another host. A refused connection fails
+    /// immediately, because the caller decides about retries.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -78,8 +78,10 @@ struct SharedTransport: StripeTransport {
         )
     }()
 
-    /// Sends a request; `timeout` spans the whole exchange, whereas that of the client's async `execute` ends
-    /// with the head.
+    /// Sends a request.
+    ///
+    /// The timeout covers the whole exchange, while the timeout of the HTTP client's async `execute` ends with the
+    /// response head.
     func send(
         _ request: StripeRequest,
         timeout: Duration
@@ -111,17 +113,17 @@ struct SharedTransport: StripeTransport {
     }
 }
 
-/// Collects one answer and bounds its body, announced or counted.
+/// Collects one response and limits its body, by the announced and by the received size.
 ///
-/// A class, as the HTTP client asks. Beside the client's own accumulator it keeps no history of redirects and
-/// makes the answer where it arrives, so the caller's task wakes once, with what it needs.
+/// It is a class because the HTTP client requires one. Unlike the HTTP client's own accumulator it keeps no redirect
+/// history and builds the result on the event loop, so the caller's task wakes only once.
 final class ResponseCollector: HTTPClientResponseDelegate {
-    /// The body exceeds the bound.
+    /// The error for a body above the limit.
     struct TooLarge: Error {
         let bytesMax: Int
     }
 
-    /// What has arrived so far.
+    /// The parts received so far.
     private struct State {
         var head: HTTPResponseHead?
         var body: ByteBuffer?
@@ -155,7 +157,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
             guard (state.body?.readableBytes ?? 0) + part.readableBytes <= bytesMax else {
                 return false
             }
-            // In place: a copy taken out would make each part copy all before it.
+            // Appended in place: a copy outside the lock would make every part copy all earlier parts.
             if state.body?.writeImmutableBuffer(part) == nil { state.body = part }
             return true
         }

@@ -1,26 +1,27 @@
 import JSONText
 
-/// How a call to the API can fail.
+/// An error of an API call.
 public enum StripeError: Error, Sendable, Hashable {
-    /// No response. Retry after a pause, except when cancelled; a POST only with the same idempotency key.
+    /// No response was received. Retry after a delay unless the task was cancelled; retry a POST with the same
+    /// idempotency key.
     case transport(TransportFailure)
 
-    /// The response body exceeds the configured bound and was dropped. Treat as a malformed answer.
+    /// The response body exceeds the configured limit and was dropped. Treat it like a malformed response.
     case bodyTooLarge(limitBytes: Int)
 
-    /// The response is not JSON or a field has the wrong type. Retry; if it stays, the peer is not Stripe or
-    /// this library is too old.
+    /// The response is not JSON or a field has the wrong type. Retry; if the error persists, the server is not Stripe
+    /// or this library is too old.
     case malformed(MalformedBody)
 
-    /// Stripe answered with an error. Decide by status and code.
+    /// Stripe returned an error. Decide by its status and code.
     case api(APIFailure)
 
-    /// The request cannot be sent as given: bad base URL, key, id or header value. Do not retry.
+    /// The request is invalid: a bad base URL, key, ID or header value. Do not retry.
     case invalidRequest(String)
 }
 
 extension StripeError: CustomStringConvertible {
-    /// One line for an operator, without secrets.
+    /// A one-line message for operators, without secrets.
     public var description: String {
         switch self {
         case .transport(let failure): "no response, \(failure)"
@@ -33,7 +34,7 @@ extension StripeError: CustomStringConvertible {
 }
 
 extension StripeError {
-    /// Stripe's id of the request, for its support and the Dashboard's log; nil without a response.
+    /// Stripe's request ID, for its support and the Dashboard's log; `nil` without a response.
     public var requestID: String? {
         switch self {
         case .api(let failure): failure.headers.requestID
@@ -48,16 +49,16 @@ extension StripeError {
         return failure.status
     }
 
-    /// The stable word of an error response, as `resource_missing` or `lock_timeout`.
+    /// The stable error code, for example `resource_missing` or `lock_timeout`.
     public var code: String? {
         guard case .api(let failure) = self else { return nil }
         return failure.error?.code
     }
 
-    /// Whether it is unknown what became of a POST: repeat it with the same key, or look; never
-    /// use a new key.
+    /// Whether the result of a POST is unknown.
     ///
-    /// So it is without an answer, and after a 5xx, which the idempotency layer stores like a success.
+    /// If so, repeat the call with the same idempotency key or read the object; never use a new key. The result is
+    /// unknown without a response, and after a 5xx, which the idempotency layer stores like a success.
     /// *Source*: <https://docs.stripe.com/error-low-level>.
     public var isIndeterminate: Bool {
         switch self {
@@ -68,25 +69,25 @@ extension StripeError {
     }
 }
 
-/// An error response of the API: its status, its body, and what its headers say about retrying.
+/// An error response of the API: its status, body and retry-related headers.
 public struct APIFailure: Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
 
-    /// The decoded body; nil when a proxy answered something else than Stripe's error object.
+    /// The decoded error; `nil` when the body is not Stripe's error object, for example a proxy's page.
     public let error: StripeErrorBody?
 
-    /// Headers of interest.
+    /// The relevant headers.
     public let headers: StripeHeaders
 
-    /// Describes an error response.
+    /// Creates a failure.
     public init(status: Int, error: StripeErrorBody?, headers: StripeHeaders) {
         self.status = status
         self.error = error
         self.headers = headers
     }
 
-    /// One line for an operator, without the message, which may quote a customer's input.
+    /// A one-line message for operators, without the error message, which may quote a customer's input.
     public var description: String {
         var line = "HTTP \(status)"
         if let type = error?.type { line += " \(type.rawValue)" }
@@ -97,21 +98,21 @@ public struct APIFailure: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A response that is not what the API promises: not JSON, or a field of the wrong type.
+/// A response that violates the API: it is not JSON, or a field has the wrong type.
 public struct MalformedBody: Sendable, Hashable, CustomStringConvertible {
-    /// The field at fault, as `redirect.status`; nil when the body as a whole is not JSON.
+    /// The invalid field, for example `redirect.status`; `nil` when the whole body is not JSON.
     public let field: String?
 
-    /// What is wrong with it; never the value itself.
+    /// The problem, without the value itself.
     public let reason: String
 
     /// The HTTP status of the response.
     public let status: Int
 
-    /// Stripe's id of the request.
+    /// Stripe's request ID.
     public let requestID: String?
 
-    /// Describes a malformed body.
+    /// Creates a description of a malformed body.
     public init(field: String?, reason: String, status: Int, requestID: String?) {
         self.field = field
         self.reason = reason
@@ -119,15 +120,15 @@ public struct MalformedBody: Sendable, Hashable, CustomStringConvertible {
         self.requestID = requestID
     }
 
-    /// One line for an operator.
+    /// A one-line message for operators.
     public var description: String {
-        let place = field.map { "field `\($0)`: " } ?? ""
-        return "HTTP \(status), \(place)\(reason)" + (requestID.map { " (request \($0))" } ?? "")
+        let location = field.map { "field `\($0)`: " } ?? ""
+        return "HTTP \(status), \(location)\(reason)" + (requestID.map { " (request \($0))" } ?? "")
     }
 }
 
 extension MalformedBody {
-    /// Takes path and kind from a decoding error and leaves the values behind.
+    /// Takes the path and the kind of a decoding error, but not the values.
     init(_ error: any Error, status: Int, requestID: String?) {
         let (field, reason) = Self.explain(error)
         self.init(field: field, reason: reason, status: status, requestID: requestID)
@@ -136,7 +137,7 @@ extension MalformedBody {
     private static func explain(_ error: any Error) -> (field: String?, reason: String) {
         switch error {
         case let error as JSONError:
-            // The message has a place and no value.
+            // The message has a byte offset but no value.
             (nil, "the body cannot be read as JSON: \(error)")
         case DecodingError.typeMismatch(let type, let context):
             (path(context.codingPath), "expected \(type), found another JSON type")

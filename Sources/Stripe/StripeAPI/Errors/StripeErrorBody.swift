@@ -1,54 +1,53 @@
-/// The object under `error` in every error response, and the last error of an intent.
+/// The object under `error` in error responses; also the last error of an intent.
 ///
 /// *Shape*:
 /// `{"error": {"type": "card_error", "code": "card_declined", "decline_code": …, "message": …}}`.
-/// It is read as far as it can be: a field of another type counts as missing, because an error
-/// that cannot be read would not help. *Source*: <https://docs.stripe.com/error-low-level>,
-/// `api_errors` of the OpenAPI specification.
+/// Decoding is lenient: a field of another type counts as missing, because an unreadable error would help no one.
+/// *Source*: <https://docs.stripe.com/error-low-level>, `api_errors` of the OpenAPI specification.
 public struct StripeErrorBody: Codable, Hashable, Sendable {
-    /// The family of the error.
+    /// The type of the error.
     public let type: StripeErrorType?
 
-    /// A stable word such as `resource_missing` or `lock_timeout`.
+    /// The stable error code, for example `resource_missing` or `lock_timeout`.
     public let code: String?
 
-    /// The issuer's reason, for declined cards.
+    /// The card issuer's reason for a decline.
     public let declineCode: String?
 
-    /// Text for people; it may quote input.
+    /// The message for display; it may quote input.
     public let message: String?
 
-    /// The parameter at fault.
+    /// The invalid parameter.
     public let param: String?
 
-    /// The charge a failed payment made.
+    /// The charge created by a failed payment.
     public let charge: String?
 
-    /// A page about the code.
+    /// The URL of a page about the code.
     public let docURL: String?
 
-    /// The request in the Dashboard's log.
+    /// The URL of the request in the Dashboard's log.
     public let requestLogURL: String?
 
-    /// `pi_…` of the intent at fault, which the API sends as a whole.
+    /// The ID of the affected PaymentIntent, `pi_…`; the API sends the whole object.
     public let paymentIntent: String?
 
-    /// `pm_…` of the method at fault, which the API sends as a whole.
+    /// The ID of the affected payment method, `pm_…`; the API sends the whole object.
     public let paymentMethod: String?
 
-    /// The kind of the method at fault.
+    /// The type of the affected payment method.
     public let paymentMethodType: String?
 
-    /// `seti_…` of the intent at fault, which the API sends as a whole.
+    /// The ID of the affected SetupIntent, `seti_…`; the API sends the whole object.
     public let setupIntent: String?
 
-    /// The Source, card or bank account at fault, which the API sends as a whole.
+    /// The ID of the affected Source, card or bank account; the API sends the whole object.
     public let source: String?
 
-    /// Decodes what can be read of the API's object.
+    /// Decodes the readable fields of the API's object.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: AnyKey.self)
-        // Lenient as said above: a field of another type counts as missing.
+        // Lenient, as documented above.
         type = try? fields.optional("type")
         code = try? fields.optional("code")
         declineCode = try? fields.optional("decline_code")
@@ -71,39 +70,39 @@ public struct StripeErrorBody: Codable, Hashable, Sendable {
 }
 
 extension StripeErrorBody: RedactedValue {
-    /// Type and code, without the message, which may quote a customer's input.
+    /// The type and codes, without the message, which may quote a customer's input.
     public var description: String {
         let words = [type?.rawValue, code, declineCode].compactMap { $0 }
         return words.isEmpty ? "error" : words.joined(separator: " ")
     }
 }
 
-/// The family of an API error.
+/// The type of an API error.
 public struct StripeErrorType: OpenEnum {
-    /// Stripe's own fault.
+    /// An error at Stripe.
     public static let apiError = Self(rawValue: "api_error")
 
     /// The payment method was declined.
     public static let cardError = Self(rawValue: "card_error")
 
-    /// An idempotency key was used with other parameters.
+    /// An idempotency key was reused with other parameters.
     public static let idempotencyError = Self(rawValue: "idempotency_error")
 
-    /// The request is wrong.
+    /// The request is invalid.
     public static let invalidRequestError = Self(rawValue: "invalid_request_error")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "api_error", "card_error", "idempotency_error", "invalid_request_error",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// The outermost object of an error response.
+/// The top-level object of an error response.
 struct StripeErrorEnvelope: Decodable {
     let error: StripeErrorBody
 }

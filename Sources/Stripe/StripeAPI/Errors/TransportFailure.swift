@@ -11,40 +11,40 @@ import Musl
 import Darwin
 #endif
 
-/// Why a request ended without a response.
+/// The reason why a request had no response.
 public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
-    /// What a caller distinguishes.
+    /// The kind of a failure.
     public enum Kind: String, Sendable {
-        /// The deadline passed, wherever the request was: connecting, waiting, or in the middle of the body.
+        /// The deadline passed while connecting, waiting or receiving the body.
         case timeout
-        /// No connection: refused, unreachable, unknown host, TLS failure.
+        /// No connection: refused, unreachable, unknown host or TLS failure.
         case connection
-        /// The connection was lost after it had been made.
+        /// An established connection was lost.
         case reset
-        /// The peer does not speak HTTP.
+        /// The server does not speak HTTP.
         case notHTTP
         /// The calling task was cancelled.
         case cancelled
     }
 
-    /// What a caller distinguishes.
+    /// The kind of the failure.
     public let kind: Kind
 
-    /// One line for an operator; never a URL, a header or a body.
+    /// A one-line message for operators, without URLs, headers or bodies.
     public let detail: String
 
-    /// Describes a failure.
+    /// Creates a failure.
     public init(kind: Kind, detail: String) {
         self.kind = kind
         self.detail = detail
     }
 
-    /// Kind and detail.
+    /// The kind and the detail.
     public var description: String { "\(kind.rawValue): \(detail)" }
 }
 
 extension TransportFailure {
-    /// Sorts an error of the HTTP client; anything unknown counts as a failed connection.
+    /// Classifies an error of the HTTP client; an unknown error counts as a failed connection.
     init(_ error: any Error) {
         switch error {
         case is CancellationError:
@@ -52,16 +52,16 @@ extension TransportFailure {
         case let error as HTTPClientError:
             self.init(kind: Self.kind(of: error), detail: error.shortDescription)
         case HTTPParserError.invalidEOFState:
-            self.init(kind: .reset, detail: "connection closed in the middle of the response")
+            self.init(kind: .reset, detail: "the connection closed in the middle of the response")
         case is HTTPParserError:
-            self.init(kind: .notHTTP, detail: "the peer's answer is not HTTP")
+            self.init(kind: .notHTTP, detail: "the response is not HTTP")
         case let error as IOError:
             self.init(
                 kind: Self.kind(ofErrno: error.errnoCode),
                 detail: Self.systemMessage(of: error)
             )
         case ChannelError.connectTimeout:
-            self.init(kind: .timeout, detail: "connecting took too long")
+            self.init(kind: .timeout, detail: "connecting timed out")
         case is ChannelError:
             self.init(kind: .reset, detail: "\(error)")
         case let error as NIOConnectionError:
@@ -87,7 +87,7 @@ extension TransportFailure {
         }
     }
 
-    /// What the system calls it, as NIO's own words tell a refusal as a reset.
+    /// Returns the system's message, because NIO describes a refused connection as a reset.
     private static func systemMessage(of error: IOError) -> String {
         unsafe String(cString: strerror(error.errnoCode))
     }

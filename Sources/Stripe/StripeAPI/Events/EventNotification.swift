@@ -1,39 +1,39 @@
-/// A thin event of API v2: what happened, and to which object.
+/// A thin event of API v2: its type and a reference to its object.
 ///
-/// The object itself has to be read. An event destination that asks for thin payloads gets these in the place of a ``StripeEvent``, signed in the same
-/// way. An answer other than 2xx makes Stripe repeat one and in the end disable the destination. Events of v1 objects
-/// have the type with `v1.` before it.
+/// The object must be read separately. An event destination with thin payloads receives these instead of
+/// ``StripeEvent``, with the same signature. Stripe retries after a response other than 2xx and finally disables the
+/// destination. The types of v1 objects start with `v1.`.
 ///
 /// *Shape*: `{"id": "evt_…", "object": "v2.core.event", "type": "v1.payment_intent.succeeded", "created":
 /// "2026-11-27T00:00:00.000Z", "livemode": false, "context": null, "related_object": {"id": "pi_…", "type":
 /// "payment_intent", "url": "/v1/payment_intents/pi_…"}}`. *Errors*: `id` and `type` are required; see ``StripeObject``.
 /// *Source*: <https://docs.stripe.com/api/v2/core/events/object>, <https://docs.stripe.com/event-destinations>.
 public struct EventNotification: StripeObject {
-    /// What `object` says of each.
+    /// The value of `object` in a thin event.
     public static let kind = "v2.core.event"
 
     /// `evt_…`.
     public let id: String
     /// For example `v1.payment_intent.succeeded` or `v2.core.account[requirements].updated`.
     public let type: String
-    /// When it happened, RFC 3339.
+    /// The creation time in RFC 3339 format.
     public let created: String?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool?
-    /// The account that it happened in, as `Stripe-Context` names it; nil for the destination's own.
+    /// The account of the event, in the format of `Stripe-Context`; `nil` for the destination's own account.
     public let context: String?
-    /// The object that it is about; nil for an event about none.
+    /// The object the event is about; `nil` if there is none.
     public let relatedObject: Related?
     /// The event as the API sent it, unknown fields included.
     public let allResponseFields: JSONValue
 
-    /// The object that an event is about.
+    /// A reference to the object of an event.
     public struct Related: Codable, Hashable, Sendable {
-        /// The object's id.
+        /// The object's ID.
         public let id: String
-        /// For example `payment_intent`.
+        /// The object's type, for example `payment_intent`.
         public let type: String?
-        /// Where it is read, from the root.
+        /// The path to read the object from.
         public let url: String?
     }
 
@@ -50,16 +50,18 @@ public struct EventNotification: StripeObject {
     }
 }
 
-/// What Stripe posts to an endpoint or event destination.
+/// The body of a request that Stripe sends to a webhook endpoint or event destination.
 public enum WebhookPayload: Hashable, Sendable {
-    /// An event with its object.
+    /// An event that contains its object.
     case event(StripeEvent)
-    /// An event that names its object.
+    /// A thin event that names its object.
     case notification(EventNotification)
 }
 
 extension StripeClient {
-    /// Reads a thin event; they are kept for 30 days.
+    /// Retrieves a thin event.
+    ///
+    /// Stripe keeps them for 30 days.
     ///
     /// *Source*: <https://docs.stripe.com/api/v2/core/events/retrieve>.
     public func retrieveEventNotification(

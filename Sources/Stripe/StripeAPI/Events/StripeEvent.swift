@@ -1,8 +1,8 @@
-/// Something that happened to an object of an account: a hint to refetch it, never the truth about it.
+/// An event of an account: a hint to read an object again, not proof of its current state.
 ///
-/// *Order*: none is guaranteed, duplicates happen (the same id, or two events about one change), and `created`
-/// has a resolution of one second. There is no `source.consumed` and no `source.created`. Named so because this
-/// product has events of its own. *Errors*: `id`, `type`, `livemode` and `data.object` are required; see
+/// *Order*: not guaranteed. Duplicates occur: the same ID, or two events about one change. `created` has a resolution
+/// of one second. There is no `source.consumed` and no `source.created`. The name avoids a conflict with the events
+/// of this product. *Errors*: `id`, `type`, `livemode` and `data.object` are required; see
 /// ``StripeObject``. *Source*: <https://docs.stripe.com/api/events/object>.
 public struct StripeEvent: StripeObject {
     /// `evt_…`.
@@ -11,36 +11,38 @@ public struct StripeEvent: StripeObject {
     public let object: String?
     /// For example `source.chargeable`.
     public let type: String
-    /// The version the object was rendered with, once and for all.
+    /// The API version the object was rendered with; it never changes for an event.
     public let apiVersion: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// Whether real money is meant; a live Connect endpoint gets test events too.
+    /// Whether the object is in live mode.
+    ///
+    /// A live Connect endpoint also receives test events.
     public let livemode: Bool
     /// The connected account, for Connect endpoints.
     public let account: String?
-    /// The account that it happened in, as `Stripe-Context` names it; for destinations of an organisation.
+    /// The account of the event, in the format of `Stripe-Context`; for destinations of an organisation.
     ///
     /// *Source*: <https://docs.stripe.com/api/events/object>.
     public let context: String?
-    /// The connected account, as API versions before `2017-05-25` name it.
+    /// The connected account in API versions before `2017-05-25`.
     ///
     /// *Source*: <https://docs.stripe.com/upgrades#2017-05-25>.
     public let userID: String?
-    /// Deliveries not yet acknowledged.
+    /// The number of deliveries that were not acknowledged yet.
     public let pendingWebhooks: Int?
-    /// The request that caused it; nil for what happened by itself.
+    /// The request that caused the event; `nil` for automatic changes.
     public let request: Cause?
-    /// The object it is about.
+    /// The data of the event.
     public let data: Payload
     /// The event as the API sent it, unknown fields included.
     public let allResponseFields: JSONValue
 
-    /// What an event carries.
+    /// The data of an event.
     public struct Payload: Codable, Hashable, Sendable {
-        /// The object as it was when the event was made.
+        /// The object at the time of the event.
         public let object: JSONValue
-        /// Former values of the attributes an `updated` event changed.
+        /// The previous values of the attributes changed by an `updated` event.
         public let previousAttributes: JSONValue?
 
         private enum CodingKeys: String, SnakeKey {
@@ -48,16 +50,18 @@ public struct StripeEvent: StripeObject {
         }
     }
 
-    /// The request that caused an event; older API versions give its id alone.
+    /// The request that caused an event.
+    ///
+    /// Older API versions send only its ID.
     public struct Cause: Codable, Hashable, Sendable {
         /// `req_…`.
         public let id: String?
-        /// The key it was sent with.
+        /// The request's idempotency key.
         public let idempotencyKey: String?
 
-        /// Decodes the object, or the bare id of older versions.
+        /// Decodes the object, or only the ID as sent by older versions.
         public init(from decoder: any Decoder) throws {
-            // A failed attempt is how Codable asks for a type; the last one reports the real error.
+            // Codable can detect a type only by trying to decode it; the last attempt throws the actual error.
             if let id = try? decoder.singleValueContainer().decode(String.self) {
                 self.id = id
                 idempotencyKey = nil
@@ -84,7 +88,7 @@ public struct StripeEvent: StripeObject {
         livemode = try fields.required("livemode")
         account = try fields.optional("account")
         context = try fields.optional("context")
-        // A field that today's events do not have is no reason to refuse one.
+        // Current events lack this field, so an invalid value must not make the event unreadable.
         userID = try? fields.optional("user_id")
         pendingWebhooks = try fields.optional("pending_webhooks")
         request = try fields.optional("request")
@@ -92,77 +96,84 @@ public struct StripeEvent: StripeObject {
         allResponseFields = try JSONValue(from: decoder)
     }
 
-    /// The id of the object the event is about.
+    /// The ID of the event's object.
     public var objectID: String? { data.object["id"]?.string }
 }
 
-/// The event types that concern payments, for a sweep or an endpoint.
+/// The event types that concern payments.
 ///
 /// *Limits*: `GET /v1/events` takes at most 20 names. *Source*: <https://docs.stripe.com/api/events/types>.
 public enum EventTypes {
-    /// How many names one list may ask for.
+    /// The maximum number of types in one list request.
     public static let listMax = 20
 
-    /// What happens to Sources; consumption shows in ``charges`` alone.
+    /// The events of Sources.
+    ///
+    /// Consumption shows only in ``charges``.
     public static let sources = [
         "source.chargeable", "source.failed", "source.canceled",
         "source.refund_attributes_required", "source.mandate_notification",
         "source.transaction.created", "source.transaction.updated",
     ]
 
-    /// What happens to PaymentIntents; there is none for `requires_confirmation`.
+    /// The events of PaymentIntents.
+    ///
+    /// There is none for `requires_confirmation`.
     public static let paymentIntents = [
         "payment_intent.created", "payment_intent.requires_action", "payment_intent.processing",
         "payment_intent.amount_capturable_updated", "payment_intent.partially_funded",
         "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled",
     ]
 
-    /// What happens to SetupIntents.
+    /// The events of SetupIntents.
     public static let setupIntents = [
         "setup_intent.created", "setup_intent.requires_action", "setup_intent.succeeded",
         "setup_intent.setup_failed", "setup_intent.canceled",
     ]
 
-    /// What happens to refunds; each is told by an old name as well, `charge.refund.updated`.
+    /// The events of refunds.
+    ///
+    /// Stripe also sends each as `charge.refund.updated`, the older name.
     public static let refunds = ["refund.created", "refund.updated", "refund.failed"]
 
-    /// What happens to disputes, direct debits that are sent back among them.
+    /// The events of disputes, including returned direct debits.
     public static let disputes = [
         "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
         "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated",
     ]
 
-    /// Everything that moves a payment, from its first step until its money can no longer go back.
+    /// All events that change the state of a payment, until its money can no longer be returned.
     ///
-    /// What a webhook endpoint should be subscribed to; more than ``listMax``, so a list asks for it in parts.
+    /// Subscribe a webhook endpoint to these types. There are more than ``listMax``, so list requests need several
+    /// parts.
     public static let payments =
         (sources + paymentIntents + setupIntents + charges + refunds
         + disputes).filter { type in
-            // An object that was made, or whose description changed, has not moved.
+            // Creating an object or changing its description does not change the state of the payment.
             !["payment_intent.created", "setup_intent.created", "charge.updated"].contains(type)
         }
 
-    /// What happens to Charges, disputes aside.
+    /// The events of charges, except disputes.
     public static let charges = [
         "charge.pending", "charge.succeeded", "charge.failed", "charge.captured",
         "charge.expired", "charge.refunded", "charge.updated", "charge.refund.updated",
     ]
 }
 
-/// Which events to list.
+/// A filter for events.
 ///
 /// *Source*: <https://docs.stripe.com/api/events/list>.
 public struct EventQuery: Hashable, Sendable {
-    /// The types, at most 20; all when empty.
+    /// The types, at most 20; empty for all.
     public var types: [String]
-    /// When they were made.
+    /// The range of creation times.
     public var created: TimeBounds
-    /// Whether all endpoints have acknowledged them.
+    /// Whether all endpoints have acknowledged the event.
     ///
-    /// False: those that some endpoint has not. True: those that all have. Nil: either.
+    /// `false` selects events with a failed delivery, `true` those delivered everywhere, `nil` both.
     public var deliverySuccess: Bool?
 
-    /// Creates a query; without parameters it finds all events.
+    /// Creates a query; without parameters it matches all events.
     public init(
         types: [String] = [],
         created: TimeBounds = TimeBounds(),
@@ -187,10 +198,10 @@ extension StripeClient {
     /// Reads one page of events, newest first.
     ///
     /// - Parameters:
-    ///   - query: Which events.
-    ///   - cursor: Where the page begins; the newest when nil.
-    ///   - limit: 1 to 100.
-    /// - Returns: The page.
+    ///   - query: The filter.
+    ///   - cursor: The position of the page; `nil` starts at the newest object.
+    ///   - limit: The page size, from 1 to 100.
+    /// - Returns: One page of the list.
     /// - Throws: Any ``StripeError``; ``StripeError/invalidRequest(_:)`` for more than 20 types.
     public func listEvents(
         _ query: EventQuery = EventQuery(),
@@ -199,17 +210,17 @@ extension StripeClient {
     ) async throws(StripeError) -> StripeList<StripeEvent> {
         guard query.types.count <= EventTypes.listMax else {
             throw .invalidRequest(
-                "events are listed by at most \(EventTypes.listMax) types, "
-                    + "not \(query.types.count): leave types empty and filter, or ask in turn"
+                "events can be listed by at most \(EventTypes.listMax) types, "
+                    + "not \(query.types.count): leave types empty and filter, or use several requests"
             )
         }
         return try await list("/v1/events", query.parameters, cursor, limit)
     }
 
-    /// All events of a query, page after page.
+    /// Returns all events that match a query; pages are loaded on demand.
     ///
-    /// To recover after a downtime begin with `.endingBefore` the last event seen and
-    /// ``EventQuery/deliverySuccess`` false: events then come from old to new.
+    /// To recover after downtime, start with `.endingBefore` the last event seen and set
+    /// ``EventQuery/deliverySuccess`` to `false`. Events are then returned from old to new.
     /// *Source*: <https://docs.stripe.com/webhooks/process-undelivered-events>.
     public func events(
         _ query: EventQuery = EventQuery(),
@@ -220,7 +231,7 @@ extension StripeClient {
         }
     }
 
-    /// Reads an event.
+    /// Retrieves an event.
     public func retrieveEvent(
         _ id: String,
         timeout: Duration? = nil

@@ -1,22 +1,22 @@
-/// What the customer must do next to complete an intent.
+/// The customer's next action to complete an intent.
 ///
 /// *Shape*: `{"type": "redirect_to_url", "redirect_to_url": {"url": …, "return_url": …}}`.
 /// *Source*: <https://docs.stripe.com/api/payment_intents/object>, `next_action`.
 public struct NextAction: Codable, Hashable, Sendable {
-    /// The kind of step.
+    /// The type of the action.
     public let type: NextActionType
-    /// Where to send the customer, for type `redirect_to_url`.
+    /// The redirect, for type `redirect_to_url`.
     public let redirectToURL: RedirectToURL?
-    /// The hash named after the type, for `redirect_to_url` too.
+    /// The hash named after the type, including `redirect_to_url`.
     public let details: JSONValue?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
-    /// Where to send the customer and where they come back to.
+    /// A redirect and its return URL.
     public struct RedirectToURL: Codable, Hashable, Sendable {
-        /// Where to send the customer.
+        /// The URL to send the customer to.
         public let url: String?
-        /// Where they come back to.
+        /// The URL the customer returns to.
         public let returnURL: String?
 
         private enum CodingKeys: String, SnakeKey {
@@ -38,9 +38,9 @@ public struct NextAction: Codable, Hashable, Sendable {
         try allResponseFields.encode(to: encoder)
     }
 
-    /// A page that shows the customer what to do, whatever the kind; nil for kinds that have none.
+    /// The URL of a page that shows the action to the customer; `nil` for types without one.
     ///
-    /// Stripe hosts one for redirects, vouchers, bank transfers, codes and micro-deposits.
+    /// Stripe hosts pages for redirects, vouchers, bank transfers, codes and micro-deposits.
     public var hostedURL: String? {
         let names = [
             "url", "hosted_voucher_url", "hosted_instructions_url", "hosted_verification_url",
@@ -50,80 +50,80 @@ public struct NextAction: Codable, Hashable, Sendable {
 }
 
 extension NextAction: RedactedValue {
-    /// The type alone: addresses carry the client secret.
+    /// The type only, because addresses include the client secret.
     public var description: String { "next action \(type)" }
 }
 
 extension NextAction.RedirectToURL: RedactedValue {
-    /// Nothing of the URL, which carries the client secret.
+    /// A redacted text, because the URL includes the client secret.
     public var description: String { url == nil ? "no address" : "address (redacted)" }
 }
 
-/// The kind of step a customer has to take for an intent.
+/// The type of a customer's next action.
 public struct NextActionType: OpenEnum {
-    /// Send the customer to a page.
+    /// Redirect the customer to a page.
     public static let redirectToURL = Self(rawValue: "redirect_to_url")
 
-    /// Hand it to Stripe's own SDK in the customer's device.
+    /// Pass the action to Stripe's SDK on the customer's device.
     public static let useStripeSdk = Self(rawValue: "use_stripe_sdk")
 
-    /// Send the customer to Alipay.
+    /// Redirect the customer to Alipay.
     public static let alipayHandleRedirect = Self(rawValue: "alipay_handle_redirect")
 
-    /// The customer confirms in the bank's app within a minute.
+    /// The customer confirms in the bank's app within one minute.
     public static let blikAuthorize = Self(rawValue: "blik_authorize")
 
     /// Show the voucher.
     public static let boletoDisplayDetails = Self(rawValue: "boleto_display_details")
 
-    /// Wait: the bank tells the customer first.
+    /// Wait until the bank has notified the customer.
     public static let cardAwaitNotification = Self(rawValue: "card_await_notification")
 
-    /// Send the customer to Cash App or show its code.
+    /// Redirect the customer to Cash App or show its QR code.
     public static let cashappHandleRedirectOrDisplayQRCode = Self(
         rawValue: "cashapp_handle_redirect_or_display_qr_code"
     )
 
-    /// Show where to transfer the money.
+    /// Show the bank transfer instructions.
     public static let displayBankTransferInstructions = Self(
         rawValue: "display_bank_transfer_instructions"
     )
 
-    /// Show Klarna's code.
+    /// Show Klarna's QR code.
     public static let klarnaDisplayQRCode = Self(rawValue: "klarna_display_qr_code")
 
-    /// Show how to pay in a convenience store.
+    /// Show how to pay at a convenience store.
     public static let konbiniDisplayDetails = Self(rawValue: "konbini_display_details")
 
-    /// Show what to type at the ATM.
+    /// Show the entity and reference for the ATM.
     public static let multibancoDisplayDetails = Self(rawValue: "multibanco_display_details")
 
     /// Show the voucher.
     public static let oxxoDisplayDetails = Self(rawValue: "oxxo_display_details")
 
-    /// Show the code.
+    /// Show the QR code.
     public static let paynowDisplayQRCode = Self(rawValue: "paynow_display_qr_code")
 
-    /// Show the code.
+    /// Show the QR code.
     public static let pixDisplayQRCode = Self(rawValue: "pix_display_qr_code")
 
-    /// Show the code.
+    /// Show the QR code.
     public static let promptpayDisplayQRCode = Self(rawValue: "promptpay_display_qr_code")
 
-    /// Send the customer to Swish or show its code.
+    /// Redirect the customer to Swish or show its QR code.
     public static let swishHandleRedirectOrDisplayQRCode = Self(
         rawValue: "swish_handle_redirect_or_display_qr_code"
     )
 
-    /// Send the customer to the UPI app or show its code.
+    /// Redirect the customer to the UPI app or show its QR code.
     public static let upiHandleRedirectOrDisplayQRCode = Self(
         rawValue: "upi_handle_redirect_or_display_qr_code"
     )
 
-    /// Ask for the amounts or the code of two small deposits.
+    /// Ask for the amounts or the code of two micro-deposits.
     public static let verifyWithMicrodeposits = Self(rawValue: "verify_with_microdeposits")
 
-    /// Show the code.
+    /// Show the QR code.
     public static let wechatPayDisplayQRCode = Self(rawValue: "wechat_pay_display_qr_code")
 
     /// Open the WeChat app on Android.
@@ -134,7 +134,7 @@ public struct NextActionType: OpenEnum {
     /// Open the WeChat app on an iPhone.
     public static let wechatPayRedirectToIosApp = Self(rawValue: "wechat_pay_redirect_to_ios_app")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "redirect_to_url", "use_stripe_sdk", "alipay_handle_redirect", "blik_authorize",
         "boleto_display_details", "card_await_notification",
@@ -147,8 +147,8 @@ public struct NextActionType: OpenEnum {
         "wechat_pay_redirect_to_ios_app",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -1,7 +1,7 @@
-/// One payment from the first try to the last; what replaces Sources.
+/// A payment from the first attempt to the last; it replaces Sources.
 ///
-/// The status is not monotone: `requires_payment_method` is both "new" and "the last try failed", told apart by
-/// ``lastPaymentError``. *Units*: amounts in the currency's smallest unit, times in seconds since 1970.
+/// The status may go back: `requires_payment_method` means either a new intent or a failed attempt, which
+/// ``lastPaymentError`` distinguishes. *Units*: amounts in the currency's smallest unit, times in seconds since 1970.
 /// *Errors*: `id`, `status` and `livemode` are required; see ``StripeObject``.
 /// *Source*: <https://docs.stripe.com/api/payment_intents/object>.
 public struct PaymentIntent: StripeObject {
@@ -9,63 +9,63 @@ public struct PaymentIntent: StripeObject {
     public let id: String
     /// Always `payment_intent`.
     public let object: String?
-    /// The state.
+    /// The status.
     public let status: PaymentIntentStatus
-    /// In the currency's smallest unit.
+    /// The amount in the currency's smallest unit.
     public let amount: Int?
-    /// Authorised and not captured yet.
+    /// The authorised amount that is not captured yet.
     public let amountCapturable: Int?
-    /// Captured so far.
+    /// The amount received so far.
     public let amountReceived: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
-    /// Lets the customer's device read and confirm this intent.
+    /// The secret that lets the customer's device read and confirm this intent.
     public let clientSecret: ClientSecret?
     /// Seconds since 1970.
     public let created: Int?
     /// Seconds since 1970.
     public let canceledAt: Int?
-    /// Why it was canceled, as `abandoned`.
+    /// The cancellation reason, for example `abandoned`.
     public let cancellationReason: String?
-    /// When an authorised payment is captured.
+    /// The capture method.
     public let captureMethod: CaptureMethod?
-    /// `automatic` or `manual`: who confirms it.
+    /// `automatic` or `manual`: how the intent is confirmed.
     public let confirmationMethod: String?
-    /// The customer it belongs to, `cus_…`.
+    /// The customer that owns the intent, `cus_…`.
     public let customer: String?
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public let note: String?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool
-    /// What the customer must do; present only while the status is `requires_action`.
+    /// The customer's next action; `nil` unless the status is `requires_action`.
     public let nextAction: NextAction?
-    /// Why the last try failed; tells a new intent from one to try again.
+    /// The error of the last failed attempt; `nil` for a new intent.
     public let lastPaymentError: StripeErrorBody?
-    /// `ch_…` of the latest try, also when the answer has it expanded.
+    /// The ID of the latest charge, `ch_…`, whether or not the response expands it.
     public let latestCharge: String?
-    /// `pm_…`, also when the answer has it expanded.
+    /// The payment method's ID, `pm_…`, whether or not the response expands it.
     public let paymentMethod: String?
-    /// The methods allowed.
+    /// The allowed payment method types.
     public let paymentMethodTypes: [String]?
-    /// Details of an asynchronous payment at work.
+    /// The details of an asynchronous payment in progress.
     public let processing: JSONValue?
-    /// Where the receipt goes.
+    /// The email address for the receipt.
     public let receiptEmail: String?
-    /// `on_session` or `off_session`: whether the method is kept.
+    /// `on_session` or `off_session`: how the saved method will be used.
     public let setupFutureUsage: String?
-    /// Where the goods go.
+    /// The shipping address.
     public let shipping: StripeShipping?
     /// The Source or card used, in older integrations.
     public let source: String?
-    /// The text on the customer's statement.
+    /// The text on the customer's bank statement.
     public let statementDescriptor: String?
-    /// What is added to the account's prefix on a card's statement.
+    /// The text added to the account's prefix on card statements.
     public let statementDescriptorSuffix: String?
-    /// Groups payments and transfers (Connect).
+    /// The group of payments and transfers (Connect).
     public let transferGroup: String?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object.
@@ -87,7 +87,7 @@ public struct PaymentIntent: StripeObject {
         customer = try fields.reference("customer")
         note = try fields.optional("description")
         livemode = try fields.required("livemode")
-        // Versions before 2019-02-11 call it so.
+        // Versions before 2019-02-11 use the second name.
         nextAction = try fields.optional("next_action") ?? fields.optional("next_source_action")
         lastPaymentError = try fields.optional("last_payment_error")
         latestCharge = try fields.reference("latest_charge")
@@ -106,71 +106,73 @@ public struct PaymentIntent: StripeObject {
     }
 }
 
-/// The state of a PaymentIntent; only `succeeded` and `canceled` are final.
+/// The status of a PaymentIntent; only `succeeded` and `canceled` are final.
 public struct PaymentIntentStatus: OpenEnum {
-    /// New, or the last try failed; tell by `last_payment_error`.
+    /// A new intent, or the last attempt failed; see `last_payment_error`.
     public static let requiresPaymentMethod = Self(rawValue: "requires_payment_method")
 
-    /// A method is set; confirm it.
+    /// A payment method is set and needs confirmation.
     public static let requiresConfirmation = Self(rawValue: "requires_confirmation")
 
     /// The customer must act; see `next_action`.
     public static let requiresAction = Self(rawValue: "requires_action")
 
-    /// An asynchronous method is at work, for days maybe.
+    /// An asynchronous payment is in progress, possibly for days.
     public static let processing = Self(rawValue: "processing")
 
-    /// Authorised; capture it.
+    /// The payment is authorised and can be captured.
     public static let requiresCapture = Self(rawValue: "requires_capture")
 
-    /// Paid; final.
+    /// The payment succeeded; final.
     public static let succeeded = Self(rawValue: "succeeded")
 
-    /// Given up; final.
+    /// The intent was canceled; final.
     public static let canceled = Self(rawValue: "canceled")
 
-    /// ``requiresPaymentMethod`` as API versions before 2019-02-11 say it.
+    /// ``requiresPaymentMethod`` in API versions before 2019-02-11.
     public static let requiresSource = Self(rawValue: "requires_source")
 
-    /// ``requiresAction`` as API versions before 2019-02-11 say it.
+    /// ``requiresAction`` in API versions before 2019-02-11.
     public static let requiresSourceAction = Self(rawValue: "requires_source_action")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "requires_payment_method", "requires_confirmation", "requires_action", "processing",
         "requires_capture", "succeeded", "canceled", "requires_source",
         "requires_source_action",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension PaymentIntentStatus {
-    /// Whether the status cannot change any more; the charge may still be refunded or disputed.
+    /// Whether the status is final.
+    ///
+    /// The charge may still be refunded or disputed.
     public var isFinal: Bool { self == .succeeded || self == .canceled }
 }
 
-/// When an authorised payment is captured.
+/// The time of capture of an authorised payment.
 public struct CaptureMethod: OpenEnum {
-    /// At once.
+    /// Captured immediately.
     public static let automatic = Self(rawValue: "automatic")
 
-    /// At once, in the background.
+    /// Captured immediately, in the background.
     public static let automaticAsync = Self(rawValue: "automatic_async")
 
-    /// When you say so; see `requires_capture`.
+    /// Captured by a separate request; see `requires_capture`.
     public static let manual = Self(rawValue: "manual")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "automatic", "automatic_async", "manual",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -1,42 +1,44 @@
-/// What a PaymentIntent is to be, for its creation, its changes and its confirmation.
+/// The parameters for creating, updating and confirming a PaymentIntent.
 ///
 /// Only fields with a value are sent. *Units*: amounts in the currency's smallest unit.
 /// *Source*: <https://docs.stripe.com/api/payment_intents/create>.
 public struct PaymentIntentParams: Hashable, Sendable {
-    /// What to collect; required for a creation.
+    /// The amount to collect; required for creation.
     public var amount: Int?
-    /// Three letters, lower case; required for a creation.
+    /// The currency code: three letters, lower case.
+    ///
+    /// Required for creation.
     public var currency: String?
-    /// The methods allowed, as `ideal`; the Dashboard's choice when empty.
+    /// The allowed payment method types, for example `ideal`; empty for those enabled in the Dashboard.
     public var paymentMethodTypes: [String]
-    /// `pm_…`, or the id of a saved card Source.
+    /// The payment method `pm_…`, or the ID of a saved card Source.
     public var paymentMethod: String?
-    /// `payment_method_data`: a method described in place, as `["type": "ideal", "ideal": ["bank": "ing"]]`.
+    /// `payment_method_data`: an inline payment method such as `["type": "ideal", "ideal": ["bank": "ing"]]`.
     public var paymentMethodData: JSONValue?
-    /// Whose it is, `cus_…`.
+    /// The customer, `cus_…`.
     public var customer: String?
-    /// Whether a creation confirms at once.
+    /// Whether to confirm the intent on creation.
     public var confirm: Bool?
-    /// When an authorised payment is captured.
+    /// The capture method.
     public var captureMethod: CaptureMethod?
-    /// Where the customer comes back to; with a confirmation alone.
+    /// The URL the customer returns to; only for confirmation.
     public var returnURL: String?
-    /// `on_session` or `off_session`: keep the method for later.
+    /// `on_session` or `off_session`: saves the method for later payments.
     public var setupFutureUsage: String?
-    /// Required with a publishable key; with a confirmation alone.
+    /// The client secret; required for confirmation with a publishable key.
     public var clientSecret: ClientSecret?
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public var note: String?
-    /// The text on the customer's statement.
+    /// The text on the customer's bank statement.
     public var statementDescriptor: String?
-    /// Where the receipt goes.
+    /// The email address for the receipt.
     public var receiptEmail: String?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public var metadata: [String: String]
-    /// Any other parameter; laid over the fields above.
+    /// Additional API parameters, which override the fields above.
     public var additionalAPIParameters: [String: JSONValue]
 
-    /// Describes an intent.
+    /// Creates the parameters.
     public init(
         amount: Int? = nil,
         currency: String? = nil,
@@ -73,7 +75,7 @@ public struct PaymentIntentParams: Hashable, Sendable {
         self.additionalAPIParameters = additionalAPIParameters
     }
 
-    /// The form's fields.
+    /// The form parameters.
     public var form: [(String, String)] {
         let fields = JSONValue.fields([
             "amount": .optional(amount), "currency": .optional(currency),

@@ -1,4 +1,4 @@
-/// The consent to charge a payment method later, from the first try to the last.
+/// The setup of a payment method for later charges.
 ///
 /// *Units*: times in seconds since 1970. *Errors*: `id`, `status` and `livemode` are required; see
 /// ``StripeObject``. *Source*: <https://docs.stripe.com/api/setup_intents/object>.
@@ -7,39 +7,39 @@ public struct SetupIntent: StripeObject {
     public let id: String
     /// Always `setup_intent`.
     public let object: String?
-    /// The state.
+    /// The status.
     public let status: SetupIntentStatus
-    /// Lets the customer's device read and confirm this intent.
+    /// The secret that lets the customer's device read and confirm this intent.
     public let clientSecret: ClientSecret?
     /// Seconds since 1970.
     public let created: Int?
-    /// Why it was canceled, as `abandoned`.
+    /// The cancellation reason, for example `abandoned`.
     public let cancellationReason: String?
-    /// The customer it belongs to, `cus_…`.
+    /// The customer that owns the intent, `cus_…`.
     public let customer: String?
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public let note: String?
-    /// Whether real money will be meant.
+    /// Whether the object is in live mode, where later payments are real.
     public let livemode: Bool
-    /// What the customer must do; present only while the status is `requires_action`.
+    /// The customer's next action; `nil` unless the status is `requires_action`.
     public let nextAction: NextAction?
-    /// Why the last try failed; tells a new intent from one to try again.
+    /// The error of the last failed attempt; `nil` for a new intent.
     public let lastSetupError: StripeErrorBody?
-    /// `setatt_…` of the latest try.
+    /// The latest attempt, `setatt_…`.
     public let latestAttempt: String?
-    /// The consent to be debited, `mandate_…`.
+    /// The mandate for recurring debits, `mandate_…`.
     public let mandate: String?
-    /// The consent to be debited once, `mandate_…`.
+    /// The mandate for a single debit, `mandate_…`.
     public let singleUseMandate: String?
-    /// `pm_…`, also when the answer has it expanded.
+    /// The payment method's ID, `pm_…`, whether or not the response expands it.
     public let paymentMethod: String?
-    /// The methods allowed.
+    /// The allowed payment method types.
     public let paymentMethodTypes: [String]?
-    /// `on_session` or `off_session`: how it will be charged.
+    /// `on_session` or `off_session`: how the method will be charged.
     public let usage: String?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object.
@@ -67,39 +67,39 @@ public struct SetupIntent: StripeObject {
     }
 }
 
-/// The state of a SetupIntent; only `succeeded` and `canceled` are final.
+/// The status of a SetupIntent; only `succeeded` and `canceled` are final.
 public struct SetupIntentStatus: OpenEnum {
-    /// New, or the last try failed; tell by `last_setup_error`.
+    /// A new intent, or the last attempt failed; see `last_setup_error`.
     public static let requiresPaymentMethod = Self(rawValue: "requires_payment_method")
 
-    /// A method is set; confirm it.
+    /// A payment method is set and needs confirmation.
     public static let requiresConfirmation = Self(rawValue: "requires_confirmation")
 
     /// The customer must act; see `next_action`.
     public static let requiresAction = Self(rawValue: "requires_action")
 
-    /// An asynchronous method is at work.
+    /// An asynchronous method is in progress.
     public static let processing = Self(rawValue: "processing")
 
-    /// The method may be charged later; final.
+    /// The payment method is ready for later charges; final.
     public static let succeeded = Self(rawValue: "succeeded")
 
-    /// Given up; final.
+    /// The intent was canceled; final.
     public static let canceled = Self(rawValue: "canceled")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "requires_payment_method", "requires_confirmation", "requires_action", "processing",
         "succeeded", "canceled",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension SetupIntentStatus {
-    /// Whether the status cannot change any more.
+    /// Whether the status is final.
     public var isFinal: Bool { self == .succeeded || self == .canceled }
 }

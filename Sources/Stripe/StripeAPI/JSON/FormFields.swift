@@ -1,11 +1,11 @@
-/// Turns nested values into the pairs of a form, as Stripe's SDKs do.
+/// Converts nested values to form parameters, like Stripe's SDKs.
 ///
-/// *Shape*: `owner[address][city]=Berlin`, `types[]=a&types[]=b`, `items[][type]=sku`; null becomes an empty
-/// text, which unsets a field. Members are sorted by name, so the same value always makes the same form: an
-/// idempotency key must not meet other bytes when a request is repeated by another process.
+/// *Shape*: `owner[address][city]=Berlin`, `types[]=a&types[]=b`, `items[][type]=sku`. Null becomes an empty string,
+/// which unsets a field. Members are sorted by name, so equal values produce equal forms. Another process that
+/// repeats a request with the same idempotency key must send the same bytes.
 /// *Source*: <https://docs.stripe.com/api> and `URLEncoder` of stripe-ios.
 enum FormFields {
-    /// The pairs of an object; of a value that is none, nothing.
+    /// Returns the parameters of an object; an empty list for any other value.
     static func pairs(of value: JSONValue) -> [(String, String)] {
         var pairs: [(String, String)] = []
         for (name, member) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -35,11 +35,11 @@ enum FormFields {
     }
 }
 
-/// Percent-encoding of RFC 3986: everything but unreserved characters is escaped.
+/// Percent-encoding (RFC 3986): every character except the unreserved ones is escaped.
 enum PercentEncoding {
     private static let hex = Array("0123456789ABCDEF".utf8)
 
-    /// Appends `text`, escaped, to `output`.
+    /// Appends the escaped `text` to `output`.
     private static func append(_ text: String, to output: inout String, keeping kept: String = "") {
         for byte in text.utf8 {
             if isUnreserved(byte) || kept.utf8.contains(byte) {
@@ -64,7 +64,9 @@ enum PercentEncoding {
         return output
     }
 
-    /// Joins pairs as `name=value&name=value`; brackets in names stay readable, as Stripe's SDKs send them.
+    /// Joins pairs as `name=value&name=value`.
+    ///
+    /// Brackets in names are not escaped, as in Stripe's SDKs.
     static func form(_ pairs: [(String, String)]) -> String {
         var output = ""
         for (name, value) in pairs {

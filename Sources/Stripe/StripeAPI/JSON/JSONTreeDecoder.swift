@@ -4,24 +4,27 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A `Decoder` over a tree that was read already: its containers are views, and nothing is scanned again.
+/// A `Decoder` over a parsed tree; its containers are views, so nothing is parsed twice.
 ///
-/// *Errors*: `typeMismatch`, `valueNotFound` and `keyNotFound` as of `JSONDecoder`, with the path of the field; their
-/// descriptions have no values. *Special types*: `URL` from a string and `Data` from Base64, as `JSONDecoder` has them.
+/// *Errors*: `typeMismatch`, `valueNotFound` and `keyNotFound` as thrown by `JSONDecoder`, with the path of the
+/// field. Their descriptions have no values. *Special types*: `URL` from a string and `Data` from Base64, like
+/// `JSONDecoder`.
 struct JSONTreeDecoder: Decoder {
-    /// Counts the values that decoders were made for: what a test holds against the size of a body.
+    /// Counts the values for which decoders were created.
+    ///
+    /// Tests compare the count with the size of a body.
     final class Meter {
         var visits = 0
     }
 
-    /// The value that is decoded.
+    /// The value to decode.
     let value: JSONValue
     let codingPath: [any CodingKey]
     let meter: Meter?
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A decoder of a whole body.
+    /// Creates a decoder for a whole body.
     init(_ value: JSONValue, meter: Meter? = nil) {
         self.init(value, path: [], meter: meter)
     }
@@ -57,12 +60,12 @@ struct JSONTreeDecoder: Decoder {
         }
     }
 
-    /// A decoder of a value inside this one.
+    /// Creates a decoder for a nested value.
     fileprivate func inner(_ value: JSONValue, _ key: any CodingKey) -> JSONTreeDecoder {
         JSONTreeDecoder(value, path: codingPath + [key], meter: meter)
     }
 
-    /// The value is null, or of another type than was asked for.
+    /// The error for a null value or a value of another type.
     private func mismatch(_ type: any Any.Type) -> DecodingError {
         if case .null = value {
             return .valueNotFound(type, context("the value is null"))
@@ -126,7 +129,7 @@ extension JSONTreeDecoder: SingleValueDecodingContainer {
 
     private static let range = "the number is out of range"
 
-    /// A number without a fraction; one of another type or out of range is an error with its path.
+    /// Decodes a whole number; a fraction or a number out of range is an error with the path.
     private func whole<Whole: FixedWidthInteger>(_ type: Whole.Type) throws -> Whole {
         switch value {
         case .integer(let number):
@@ -141,7 +144,7 @@ extension JSONTreeDecoder: SingleValueDecodingContainer {
     }
 }
 
-/// The members of an object, as `Decodable` asks for them.
+/// The members of an object as a keyed container.
 private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: JSONTreeDecoder
     let members: [String: JSONValue]
@@ -165,7 +168,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).decodeNil() }
-    /// Serves every type, numbers and texts too: their own initialisers ask for a single value.
+    /// Decodes all types, including numbers and strings, whose initialisers use a single-value container.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try member(key).decode(type)
     }
@@ -185,7 +188,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 }
 
-/// The elements of an array, one after the other.
+/// The elements of an array as an unkeyed container.
 private struct Items: UnkeyedDecodingContainer {
     let decoder: JSONTreeDecoder
     let items: [JSONValue]
@@ -200,7 +203,7 @@ private struct Items: UnkeyedDecodingContainer {
     var count: Int? { items.count }
     var isAtEnd: Bool { currentIndex >= items.count }
 
-    /// Reads the next element; one that could not be read stays the next.
+    /// Decodes the next element; after a failure the same element is next.
     private mutating func next<Value>(
         _ type: Value.Type,
         _ read: (JSONTreeDecoder) throws -> Value

@@ -1,16 +1,16 @@
-/// Any JSON value, for the parts of an object whose shape is open.
+/// A JSON value, for the parts of an object without a fixed shape.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number without fraction that fits 64 bits; money is one of these.
+    /// A number without a fraction that fits in 64 bits, for example an amount of money.
     case integer(Int64)
     /// Any other number.
     case number(Double)
-    /// Text.
+    /// A string.
     case string(String)
-    /// A list.
+    /// An array.
     case array([JSONValue])
     /// An object.
     case object([String: JSONValue])
@@ -19,11 +19,11 @@ public enum JSONValue: Sendable, Hashable {
 extension JSONValue: Codable {
     /// Decodes a value of any JSON type.
     ///
-    /// *Cost*: nothing with this library's own decoder, which has the value already and which reads every body
-    /// of Stripe. Any other decoder reports a type only by failing to decode all others, and each failure costs as
-    /// much as the coding path is long. So the depth is bounded, and no array or object is decoded twice:
-    /// the time grows with the number of values.
-    /// *Errors*: `dataCorrupted` for values nested deeper than 64, else the decoder's own.
+    /// *Cost*: free with this library's own decoder, which has the parsed value and reads every body of Stripe.
+    /// Another decoder reports a type only by failing to decode all other types, and each failure costs as much as
+    /// the coding path is long. Therefore the depth is limited and no array or object is decoded twice, so the time
+    /// is linear in the number of values.
+    /// *Errors*: `dataCorrupted` for values nested deeper than 64; otherwise the decoder's errors.
     public init(from decoder: any Decoder) throws {
         if let tree = decoder as? JSONTreeDecoder {
             self = tree.value
@@ -39,7 +39,7 @@ extension JSONValue: Codable {
             )
         }
         let container = try decoder.singleValueContainer()
-        // A failed attempt is how Codable asks for a type; the last one reports the real error.
+        // Codable can detect a type only by trying to decode it; the last attempt throws the actual error.
         if container.decodeNil() {
             self = .null
         } else if let text = try? container.decode(String.self) {
@@ -64,7 +64,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Encodes the value as it is.
+    /// Encodes the value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -80,7 +80,7 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The shape without values, which may hold secrets: `object(id, status)`, `array(3)`, `string`.
+    /// The shape without values, which may be secret: `object(id, status)`, `array(3)`, `string`.
     public var description: String {
         switch self {
         case .null: "null"
@@ -96,130 +96,130 @@ extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible, Cust
     /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows the shape instead of the values.
+    /// A mirror with the shape instead of the values.
     public var customMirror: Mirror { Mirror(self, children: ["shape": description]) }
 }
 
-// So that parameters read as the JSON they become: `["bank": "ing", "items": [1, 2]]`.
+// Literals let parameters look like the JSON they become: `["bank": "ing", "items": [1, 2]]`.
 
 extension JSONValue: ExpressibleByStringLiteral {
-    /// A text.
+    /// Creates a string.
     public init(stringLiteral value: String) {
         self = .string(value)
     }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral {
-    /// A whole number.
+    /// Creates a whole number.
     public init(integerLiteral value: Int64) {
         self = .integer(value)
     }
 }
 
 extension JSONValue: ExpressibleByBooleanLiteral {
-    /// `true` or `false`.
+    /// Creates `true` or `false`.
     public init(booleanLiteral value: Bool) {
         self = .bool(value)
     }
 }
 
 extension JSONValue: ExpressibleByArrayLiteral {
-    /// A list.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) {
         self = .array(elements)
     }
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// An object; of a name given twice the last value counts.
+    /// Creates an object; the last value of a duplicate name counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }
 }
 
 extension JSONValue {
-    /// The member of an object; nil for everything else.
+    /// The member of an object; `nil` for other values.
     public subscript(_ key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[key]
     }
 
-    /// The text, if it is one.
+    /// The string; `nil` for other values.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The whole number, if it is one.
+    /// The whole number; `nil` for other values.
     public var integer: Int? {
         guard case .integer(let number) = self else { return nil }
         return Int(exactly: number)
     }
 
-    /// The flag, if it is one.
+    /// The Boolean; `nil` for other values.
     public var bool: Bool? {
         guard case .bool(let flag) = self else { return nil }
         return flag
     }
 
-    /// The items, if it is a list.
+    /// The elements of an array; `nil` for other values.
     public var array: [JSONValue]? {
         guard case .array(let items) = self else { return nil }
         return items
     }
 
-    /// The members, if it is an object.
+    /// The members of an object; `nil` for other values.
     public var object: [String: JSONValue]? {
         guard case .object(let members) = self else { return nil }
         return members
     }
 
-    /// This value with another laid over it: objects are merged member by member, anything else is replaced.
+    /// Returns this value merged with another: objects are merged member by member, other values are replaced.
     func merging(_ other: JSONValue) -> JSONValue {
         guard case .object(let mine) = self, case .object(let theirs) = other else { return other }
         return .object(mine.merging(theirs) { $0.merging($1) })
     }
 }
 
-// Building parameters from optional Swift values: what is nil is not sent.
+// Helpers that build parameters from optional values; `nil` is not sent.
 
 extension JSONValue {
-    /// An object of the members that have a value.
+    /// Creates an object of the members that have a value.
     static func fields(_ members: [String: JSONValue?]) -> JSONValue {
         .object(members.compactMapValues { $0 })
     }
 
-    /// A text, if there is one.
+    /// Creates a string, or `nil`.
     static func optional(_ text: String?) -> JSONValue? {
         text.map { .string($0) }
     }
 
-    /// A number, if there is one.
+    /// Creates a number, or `nil`.
     static func optional(_ number: Int?) -> JSONValue? {
         number.map { .integer(Int64(clamping: $0)) }
     }
 
-    /// A flag, if there is one.
+    /// Creates a Boolean, or `nil`.
     static func optional(_ flag: Bool?) -> JSONValue? {
         flag.map { .bool($0) }
     }
 
-    /// A word, if there is one.
+    /// Creates a string from an open enum, or `nil`.
     static func optional(_ word: (some OpenEnum)?) -> JSONValue? {
         word.map { .string($0.rawValue) }
     }
 
-    /// Texts by name; nil when there are none.
+    /// Creates an object of strings, or `nil` when there are none.
     static func texts(_ texts: [String: String]) -> JSONValue? {
         texts.isEmpty ? nil : .object(texts.mapValues { .string($0) })
     }
 
-    /// A list of texts; nil when there are none.
+    /// Creates an array of strings, or `nil` when there are none.
     static func list(_ texts: [String]) -> JSONValue? {
         texts.isEmpty ? nil : .array(texts.map { .string($0) })
     }
 
-    /// The value, or nil when it is an object without members, which a form cannot express.
+    /// The value, or `nil` for an empty object, which a form cannot express.
     var nilIfEmpty: JSONValue? {
         self == .object([:]) ? nil : self
     }

@@ -1,32 +1,32 @@
 package import JSONText
 import SafeNumbers
 
-// JSON from outside, read once.
+// Parsing of external JSON in linear time.
 //
-// Problem: Foundation's `JSONDecoder` reports the type of a value only by failing to decode every other
-// type, and each failure costs as much as the path to the value is long. An object of Stripe's keeps everything it
-// was sent with as a `JSONValue`, so a signed body of 1.3 KB with 400 nested arrays took 1.6 s, and one of 5.8 KB 13.7 s.
+// Problem: Foundation's `JSONDecoder` reports the type of a value only by failing to decode every other type, and
+// each failure costs as much as the path to the value is long. Stripe objects keep their complete JSON as a
+// `JSONValue`, so a signed body of 1.3 KB with 400 nested arrays took 1.6 s, and one of 5.8 KB took 13.7 s.
 //
-// Approach: `JSONScanner` walks the bytes once and builds a `JSONValue`, within bounds for depth, values, string
-// length and bytes. `JSONTreeDecoder` is a `Decoder` over that tree: containers are views of it, and a field that is
-// a `JSONValue` is taken as it is. So every byte is read once and every field is visited once for each type
-// that asks for it.
+// Approach: `JSONScanner` reads the bytes once and builds a `JSONValue`, with limits on depth, number of values,
+// string length and bytes. `JSONTreeDecoder` is a `Decoder` over that tree. Its containers are views, and a
+// `JSONValue` field is used as it is. Every byte is read once, and every field is visited once per requested type.
 //
-// Rejected: another order of attempts in `JSONValue.init(from:)`, which keeps the failures; and `JSONSerialization`,
-// which bounds neither depth nor number of values and reports numbers without their type.
+// Rejected: another order of attempts in `JSONValue.init(from:)`, which still causes the failures; and
+// `JSONSerialization`, which limits neither depth nor number of values and reports numbers without their type.
 
-/// What a body may cost at most.
+/// The limits of a JSON body.
 package struct JSONBounds: Sendable, Hashable {
-    /// Values inside values; Stripe's objects with everything expanded have about a dozen.
+    /// The maximum nesting depth; fully expanded Stripe objects have about a dozen levels.
     package var depthMax: Int
-    /// Values in all: bounds the memory that short ones take.
+    /// The maximum number of values, which limits the memory used by many short values.
     package var valuesMax: Int
-    /// Bytes of one string as it was sent; the longest that Stripe documents are pictures as `data:` URLs.
+    /// The maximum encoded length of a string in bytes; the longest documented by Stripe are pictures as `data:`
+    /// URLs.
     package var stringBytesMax: Int
-    /// Bytes in all; readers of a network stop earlier.
+    /// The maximum length of the body in bytes; network readers stop earlier.
     package var bytesMax: Int
 
-    /// The bounds of every body of Stripe: a page of 100 events has about 20,000 values and 500 kB.
+    /// The limits for all Stripe responses; a page of 100 events has about 20,000 values and 500 kB.
     package static let standard = JSONBounds(
         depthMax: 64,
         valuesMax: 200_000,
@@ -34,7 +34,7 @@ package struct JSONBounds: Sendable, Hashable {
         bytesMax: 16_777_216
     )
 
-    /// Sets the bounds.
+    /// Creates the limits.
     package init(depthMax: Int, valuesMax: Int, stringBytesMax: Int, bytesMax: Int) {
         self.depthMax = depthMax
         self.valuesMax = valuesMax
@@ -43,16 +43,16 @@ package struct JSONBounds: Sendable, Hashable {
     }
 }
 
-/// Reads and decodes JSON from outside in time that grows with its bytes.
+/// Parses and decodes external JSON in time linear in its size.
 ///
-/// *Numbers*: whole ones of 64 bits are integers, also when written as `1.0` or `1e3`, and exactly; all others are `Double`.
-/// One beyond the range of `Double` is an error.
-/// *Strings*: half of a surrogate pair becomes U+FFFD, because a signed event with one is still genuine; bytes that are no
-/// UTF-8 are an error. *Objects*: of two members of one name the first one counts, as in `RawJSON` and `JSONDecoder`.
+/// *Numbers*: whole numbers of up to 64 bits are exact integers, also when written as `1.0` or `1e3`; all others are
+/// `Double`. A number beyond the range of `Double` is an error.
+/// *Strings*: an unpaired surrogate becomes U+FFFD, because a signed event that contains one is still genuine.
+/// Invalid UTF-8 is an error. *Objects*: of duplicate members the first counts, as in `RawJSON` and `JSONDecoder`.
 package enum StripeJSON {
-    /// Reads a body; the bounds are ``JSONBounds/standard`` unless given.
+    /// Parses a body within the given limits.
     ///
-    /// - Throws: ``JSONError`` with the place; its message never has a value.
+    /// - Throws: ``JSONError`` with the position; its message never includes a value.
     package static func value(
         _ bytes: some Sequence<UInt8>,
         bounds: JSONBounds = .standard
@@ -61,9 +61,9 @@ package enum StripeJSON {
         return try reader.read()
     }
 
-    /// Reads a body and decodes a type from it.
+    /// Parses a body and decodes a value from it.
     ///
-    /// - Throws: ``JSONError`` for a body that is no JSON or beyond the bounds, `DecodingError` for a field that is
+    /// - Throws: ``JSONError`` for a body that is not JSON or exceeds the limits, `DecodingError` for a field that is
     ///   missing or has another type.
     package static func decode<Value: Decodable>(
         _ type: Value.Type,
@@ -73,14 +73,14 @@ package enum StripeJSON {
     }
 }
 
-/// One walk over a body, which builds its tree.
+/// A parser that builds the tree of one body.
 struct JSONReader {
-    /// More digits than any number of Stripe's has.
+    /// The maximum length of a number; Stripe's numbers are much shorter.
     private static let numberBytesMax = 128
 
     private var scanner: JSONScanner
     private let bounds: JSONBounds
-    /// Values read so far.
+    /// The number of values read so far.
     private(set) var values = 0
 
     init(_ bytes: [UInt8], bounds: JSONBounds) {
@@ -88,7 +88,7 @@ struct JSONReader {
         self.bounds = bounds
     }
 
-    /// Reads the whole body: one value, with nothing but white space around it.
+    /// Reads the whole body: one value, surrounded only by white space.
     mutating func read() throws(JSONError) -> JSONValue {
         guard scanner.bytes.count <= bounds.bytesMax else {
             throw scanner.error("the text is longer than \(bounds.bytesMax) bytes")
@@ -161,15 +161,16 @@ struct JSONReader {
         return .number(number)
     }
 
-    /// The whole number of 64 bits that a fraction or an exponent spells, as `1.0` and `1.5e1` do; exactly, because it
-    /// may be a sum of money.
+    /// Returns the 64-bit whole number written with a fraction or an exponent, such as `1.0` or `1.5e1`.
+    ///
+    /// The result is exact, because it may be an amount of money.
     private static func whole(_ text: String) -> Int64? {
         let parts = text.split(maxSplits: 1) { $0 == "e" || $0 == "E" }
         let mantissa = (parts.first ?? "").split(separator: ".", maxSplits: 1)
         let fraction = mantissa.dropFirst().first ?? ""
         var digits = String(mantissa.first ?? "") + fraction
         guard digits.contains(where: { $0 != "0" && $0 != "-" }) else { return 0 }
-        // An exponent that is no `Int` is far beyond either bound.
+        // An exponent that does not fit in `Int` is far out of range.
         guard var zeros = parts.count > 1 ? Int(decimal: parts[1]) : 0, zeros.magnitude < 1000
         else {
             return nil
@@ -179,7 +180,7 @@ struct JSONReader {
             digits.removeLast()
             zeros += 1
         }
-        // Nineteen digits are the most that 64 bits hold.
+        // 64-bit numbers have at most 19 digits.
         guard (0...19).contains(zeros) else { return nil }
         return Int64(decimal: digits + String(repeating: "0", count: zeros))
     }

@@ -1,18 +1,18 @@
-/// An object of the API: typed fields, and beside them everything it was sent with.
+/// An API object: typed fields plus the complete JSON it was sent with.
 ///
-/// *Shape*: decoding is tolerant of missing optional fields, unknown fields and unknown words, and strict about
-/// types: a field of the wrong JSON type is an error that names it. Encoding gives ``allResponseFields`` back, so
-/// a decoded object survives a round trip with fields this library does not know.
+/// *Shape*: decoding accepts missing optional fields, unknown fields and unknown enum values. It is strict about
+/// types: a field of the wrong JSON type is an error that names the field. Encoding writes ``allResponseFields``, so
+/// a round trip keeps fields this library does not know.
 ///
-/// *Secrets*: an object prints as its kind, id and status alone, through `description`, `dump` and mirrors
-/// alike, since client secrets and customers' data are among its fields.
+/// *Secrets*: `description`, `dump` and mirrors show only the kind, ID and status, because other fields may contain
+/// client secrets and customer data.
 public protocol StripeObject: Codable, Hashable, Sendable, Identifiable, CustomStringConvertible,
     CustomDebugStringConvertible, CustomReflectable
 where ID == String {
-    /// The object's id, unique within an account and mode.
+    /// The object's ID, unique within an account and mode.
     var id: String { get }
 
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     var allResponseFields: JSONValue { get }
 }
 
@@ -22,7 +22,7 @@ extension StripeObject {
         try allResponseFields.encode(to: encoder)
     }
 
-    /// Kind, id and status, as `source src_123 pending`.
+    /// The kind, ID and status, for example `source src_123 pending`.
     public var description: String {
         let kind = allResponseFields["object"]?.string ?? "object"
         let status = allResponseFields["status"]?.string.map { " " + $0 } ?? ""
@@ -32,31 +32,31 @@ extension StripeObject {
     /// Same as `description`.
     public var debugDescription: String { description }
 
-    /// Shows the description instead of the fields.
+    /// A mirror with the description instead of the fields.
     public var customMirror: Mirror { Mirror(self, children: ["object": description]) }
 }
 
-/// A word of Stripe's vocabulary that may grow: known words compare equal in any letter case, unknown ones
-/// survive unchanged.
+/// An enum value that may be extended by Stripe.
 ///
-/// The SDKs match case-insensitively too; an unknown word is data to pass on, never an error.
+/// Known values compare equal in any letter case, as in the SDKs. Unknown values are kept unchanged and are not an
+/// error.
 public protocol OpenEnum: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible
 where RawValue == String {
-    /// The words known when this library was written, in lower case.
+    /// The known values in lower case.
     static var known: Set<String> { get }
 
-    /// Wraps a word; a known one is folded to lower case.
+    /// Creates a value from a string; a known value is converted to lower case.
     init(rawValue: String)
 }
 
 extension OpenEnum {
-    /// Whether the word is one of ``known``.
+    /// Whether the value is one of ``known``.
     public var isKnown: Bool { Self.known.contains(rawValue) }
 
-    /// The word itself.
+    /// The value as a string.
     public var description: String { rawValue }
 
-    /// The word as it is stored: folded when known.
+    /// Returns the stored form of a string: known values in lower case, others unchanged.
     static func normalized(_ word: String) -> String {
         if known.contains(word) { return word }
         let lower = word.lowercased()
@@ -64,9 +64,9 @@ extension OpenEnum {
     }
 }
 
-/// A value whose fields must not reach a log: it prints as the name of its type.
+/// A value whose fields must not be logged; it prints only the name of its type.
 ///
-/// Such are a customer's name and address, account numbers, and links that carry a client secret.
+/// Examples are a customer's name and address, account numbers, and links that include a client secret.
 public protocol RedactedValue: CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {}
@@ -78,11 +78,11 @@ extension RedactedValue {
     /// Same as `description`.
     public var debugDescription: String { description }
 
-    /// Shows the description instead of the fields.
+    /// A mirror with the description instead of the fields.
     public var customMirror: Mirror { Mirror(self, children: ["value": description]) }
 }
 
-/// A coding key known only at run time, such as the hash named after a Source's type.
+/// A coding key known only at run time, for example the hash named after a Source's type.
 struct AnyKey: CodingKey, ExpressibleByStringLiteral {
     let stringValue: String
 
@@ -105,7 +105,7 @@ struct AnyKey: CodingKey, ExpressibleByStringLiteral {
     }
 }
 
-/// Coding keys in the API's spelling: `expMonth` is `exp_month`, and `refundIBAN` is `refund_iban`.
+/// Coding keys in the API's snake case: `expMonth` is `exp_month`, and `refundIBAN` is `refund_iban`.
 protocol SnakeKey: CodingKey, CaseIterable, RawRepresentable where RawValue == String {}
 
 extension SnakeKey {
@@ -127,9 +127,9 @@ extension SnakeKey {
     }
 }
 
-/// Reading an object's fields by the API's own names.
+/// Access to an object's fields by the API's names.
 extension KeyedDecodingContainer<AnyKey> {
-    /// Reads a field that must be there.
+    /// Reads a required field.
     func required<Value: Decodable>(_ name: String) throws -> Value {
         try decode(Value.self, forKey: AnyKey(name))
     }
@@ -144,18 +144,18 @@ extension KeyedDecodingContainer<AnyKey> {
         try decodeIfPresent(Int.self, forKey: AnyKey(name))
     }
 
-    /// Reads the id of an object that stands there as its id or, expanded, as a whole.
+    /// Reads the ID of an object that is sent as an ID or expanded.
     func reference(_ name: String) throws -> String? {
         try decodeIfPresent(ObjectReference.self, forKey: AnyKey(name))?.id
     }
 }
 
-/// The id of an expandable field; see <https://docs.stripe.com/api/expanding_objects>.
+/// The ID of an expandable field; see <https://docs.stripe.com/api/expanding_objects>.
 private struct ObjectReference: Decodable {
     let id: String?
 
     init(from decoder: any Decoder) throws {
-        // A failed attempt is how Codable asks for a type; the last one reports the real error.
+        // Codable can detect a type only by trying to decode it; the last attempt throws the actual error.
         if let id = try? decoder.singleValueContainer().decode(String.self) {
             self.id = id
         } else {
@@ -165,10 +165,10 @@ private struct ObjectReference: Decodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes an integer so that a fraction or a number out of range is an error that names its field.
+    /// Decodes an integer; a fraction or a number out of range is an error that names its field.
     ///
-    /// `JSONDecoder` throws an error of its own for such numbers and wraps it far outside,
-    /// without a path. Standing in this module, this function is what its synthesised decoders call.
+    /// For such numbers `JSONDecoder` throws its own error without the path. Because this function is defined in this
+    /// module, the synthesised decoders of the module call it.
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
         do {
             return try decodeIfPresent(Int64.self, forKey: key).map { Int(clamping: $0) }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Pauses and resumes everything that rests on it, as an app does that goes to the background and comes back.
+/// Pauses and resumes all runs of a poller, for example while an app is in the background.
 ///
-/// A class, because all runs of a poller share it.
+/// It is a class because all runs of a poller share it.
 final class PauseSwitch: Sendable {
     private struct State {
         var isPaused = false
-        /// Counts the turns, so that one that happens before the wait for it is not missed.
+        /// The number of changes, so that a change before the wait starts is not missed.
         var changes = 0
         var nextWaiter = 0
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -14,7 +14,7 @@ final class PauseSwitch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Turns it; nothing happens when it stands there already.
+    /// Pauses or resumes; does nothing if the state is already the same.
     func setPaused(_ paused: Bool) {
         let waiters = state.withLock { state in
             guard state.isPaused != paused else { return [CheckedContinuation<Void, Never>]() }
@@ -26,10 +26,10 @@ final class PauseSwitch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Rests until the next look is due: after `pause`; or at once after a resume; or at `deadline`.
+    /// Waits until the next poll is due: after `delay`, immediately after a resume, or at `deadline`.
     ///
-    /// While paused only a resume or the deadline, a time of the timer, ends it. It also ends when the task is
-    /// cancelled.
+    /// While paused, only a resume or the deadline (a time of the timer) ends the wait. Cancelling the task also ends
+    /// it.
     func wait(_ delay: Duration, until deadline: Duration, _ timer: PollTimer) async {
         var delay = delay
         while !Task.isCancelled {
@@ -38,7 +38,7 @@ final class PauseSwitch: Sendable {
             guard delay > .zero else { return }
             let wasChanged = await isChanged(since: changes, within: delay, timer)
             guard wasChanged else { return }
-            // Resumed: the time of the last look is old, so look at once.
+            // The last poll is old after a resume, so poll immediately.
             if isPaused { return }
         }
     }
@@ -50,7 +50,7 @@ final class PauseSwitch: Sendable {
     ) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                // Cancelled means that the switch was turned first, or that the run ends.
+                // The sleep is cancelled when the switch changes or the run ends.
                 try? await timer.sleep(delay)
                 return false
             }
@@ -64,7 +64,7 @@ final class PauseSwitch: Sendable {
         }
     }
 
-    /// Waits until it has been turned more often than that, or the task is cancelled.
+    /// Waits until the number of changes differs from `changes` or the task is cancelled.
     private func waitForChange(since changes: Int) async {
         let id = state.withLock { state in
             state.nextWaiter += 1
@@ -85,11 +85,11 @@ final class PauseSwitch: Sendable {
     }
 }
 
-/// A clock of any kind as the two things polling needs of it.
+/// A clock of any type, reduced to the two functions that polling needs.
 struct PollTimer: Sendable {
-    /// The time since some moment.
+    /// Returns the time since an arbitrary origin.
     let now: @Sendable () -> Duration
-    /// Waits; throws when the task is cancelled.
+    /// Sleeps; throws when the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
 
     init(_ clock: some Clock<Duration>) {

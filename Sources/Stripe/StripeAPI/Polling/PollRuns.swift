@@ -1,10 +1,10 @@
-/// The runs of a ``SourcePoller`` and who waits for each; plain state, held in a lock.
+/// The active runs of a ``SourcePoller`` and their waiters; plain state guarded by a lock.
 ///
-/// There are as many as callers ask for: each is bounded in time, by its timeout of at most 300 s.
+/// The number of runs is not limited, but each run ends after its timeout of at most 300 s.
 struct PollRuns {
-    /// One Source that is being polled.
+    /// An active run, which polls one Source.
     struct Run {
-        /// The token of the call that began it, by which an old run cannot be taken for a new one.
+        /// The token of the call that started the run; it distinguishes a run from a later run of the same Source.
         let started: Int
         var task: Task<Void, Never>?
         var waiters: [Int: PollWaiter]
@@ -14,13 +14,13 @@ struct PollRuns {
     private var runs: [String: Run] = [:]
     private var lastToken = 0
 
-    /// A number that no other call has.
+    /// Returns a token that is unique among all calls.
     mutating func makeToken() -> Int {
         lastToken += 1
         return lastToken
     }
 
-    /// Adds a waiter; true when a run has to begin for it.
+    /// Adds a waiter; returns `true` when the caller must start a run.
     mutating func add(_ waiter: PollWaiter, _ token: Int, to id: String) -> Bool {
         guard runs[id] == nil else {
             runs[id]?.waiters[token] = waiter
@@ -30,18 +30,18 @@ struct PollRuns {
         return true
     }
 
-    /// Keeps the task of a run that has begun.
+    /// Stores the task of a run.
     mutating func setTask(of id: String, _ task: Task<Void, Never>) {
         runs[id]?.task = task
     }
 
-    /// Keeps the last Source seen.
+    /// Stores the latest Source of a run.
     mutating func record(_ source: Source?, _ id: String, _ started: Int) {
         guard runs[id]?.started == started else { return }
         runs[id]?.latest = source
     }
 
-    /// Takes a waiter out; the task comes with it when nobody waits for it any more.
+    /// Removes a waiter; returns the run's task as `idle` when no waiter is left.
     mutating func removeWaiter(
         _ id: String,
         _ token: Int
@@ -54,37 +54,37 @@ struct PollRuns {
         return (waiter, latest, runs.removeValue(forKey: id)?.task)
     }
 
-    /// Takes a run out.
+    /// Removes a run.
     mutating func remove(_ id: String) -> Run? {
         runs.removeValue(forKey: id)
     }
 
-    /// Takes a run that has ended out; its waiters are those to be told.
+    /// Removes a finished run and returns the waiters that must receive its result.
     mutating func finish(_ id: String, _ started: Int) -> [PollWaiter] {
         guard runs[id]?.started == started else { return [] }
         return runs.removeValue(forKey: id).map { Array($0.waiters.values) } ?? []
     }
 }
 
-/// Somebody who waits for the result of a run.
+/// A caller that waits for the result of a run.
 enum PollWaiter: Sendable {
     /// An async call.
     case continuation(CheckedContinuation<SourcePollResult, Never>)
     /// A callback.
     case completion(SourcePoller.Completion)
 
-    /// Hands the result over.
+    /// Delivers the result.
     func resume(_ result: SourcePollResult) {
         switch self {
         case .continuation(let continuation): continuation.resume(returning: result)
         case .completion(let completion):
             var error = result.error
             if result.source == nil, error == nil {
-                // Neither would leave the caller with nothing to act upon.
+                // A callback without a Source or an error would leave the caller nothing to act on.
                 error = .transport(
                     TransportFailure(
                         kind: .connection,
-                        detail: "nothing is known of the source yet"
+                        detail: "the source has not been read yet"
                     )
                 )
             }
@@ -92,7 +92,7 @@ enum PollWaiter: Sendable {
         }
     }
 
-    /// Sends an async call home; a callback is not called.
+    /// Resumes an async call with the latest Source; a callback is not called.
     func stop(_ latest: Source?) {
         guard case .continuation(let continuation) = self else { return }
         continuation.resume(returning: SourcePollResult(source: latest, end: .stopped))

@@ -1,46 +1,46 @@
-/// Decides what follows a look at a Source: another one after a pause, or the end.
+/// Decides what follows a poll of a Source: another poll after a delay, or the end.
 ///
-/// Pure: time and jitter come in, and others act upon the answer.
+/// The type is pure: the caller supplies time and jitter, and performs the returned step.
 ///
-/// What stripe-ios does (`STPSourcePoller`), except where it is noted as a fault:
+/// The rules are those of stripe-ios (`STPSourcePoller`), except for noted defects:
 ///
-/// | answer | follows |
+/// | response | next step |
 /// |---|---|
-/// | pending | next look after 1.5 s; all counters and the interval start anew |
+/// | pending | next poll after 1.5 s; all counters and the interval are reset |
 /// | any other status | end |
-/// | 5xx, 3xx | interval doubled up to 24 s; the fifth in a row ends it: 3 + 6 + 12 + 24 s |
-/// | no connection, or it was lost | same interval; counted with those above |
-/// | 429 | after 1, 4, 9 s and up to half a second; the fourth in a row ends it |
-/// | other 4xx | end at once, 404 and 401 among them |
-/// | no answer in time, not JSON, not HTTP | end at once |
+/// | 5xx, 3xx | the interval doubles, up to 24 s; the fifth in a row ends the run: 3 + 6 + 12 + 24 s |
+/// | no connection, connection lost | the interval stays; counted together with the row above |
+/// | 429 | after 1, 4 and 9 s plus up to 0.5 s; the fourth in a row ends the run |
+/// | other 4xx | end, including 401 and 404 |
+/// | timeout, not JSON, not HTTP | end |
 ///
-/// *No connection* is a refusal, an unknown host or a failed handshake. The SDK ends at those and goes on when
-/// the phone is offline, which its system tells apart. A server is told nothing of the kind: its own network or a
-/// resolver that is away looks like an unknown host, a deploy on the other side like a refusal. Five looks in six
-/// seconds bound what a lasting mistake costs.
+/// *No connection* means a refused connection, an unknown host or a failed TLS handshake. The SDK ends the run in
+/// these cases and continues when the phone is offline, which its operating system reports. A server cannot tell: an
+/// outage of its own network or resolver looks like an unknown host, and a deployment on the other side looks like a
+/// refused connection. Five polls in six seconds limit the cost of a permanent error.
 ///
-/// *Limits*: the caller's timeout, at most 300 s, counted from the start and through pauses; at least one look is
-/// made. The SDK looks once more up to an interval after that; here the last pause is cut so that the last look
-/// is on time.
+/// *Limits*: the caller's timeout, at most 300 s from the start, including pauses. At least one poll is made. The SDK
+/// polls once more up to one interval after the timeout; here the last delay is shortened so that the last poll is on
+/// time.
 struct SourcePollState: Hashable, Sendable {
-    /// The pause after a Source that is still pending.
+    /// The delay after a pending Source.
     static let interval = Duration.milliseconds(1500)
-    /// The longest pause after failures.
+    /// The longest delay after failures.
     static let intervalMax = Duration.seconds(24)
-    /// The longest timeout: whoever wants to wait longer listens to webhooks.
+    /// The longest timeout; to wait longer, use webhooks.
     static let timeoutMax = Duration.seconds(300)
-    /// Failures in a row that end it.
+    /// The number of consecutive failures that ends a run.
     static let failuresMax = 5
-    /// The pauses after a 429, as the SDK's transport makes them.
+    /// The delays after a 429, as in the SDK's transport.
     static let rateLimitDelays: [Duration] = [.seconds(1), .seconds(4), .seconds(9)]
 
-    /// What a look came to.
+    /// The outcome of a poll.
     enum Answer: Sendable {
         case snapshot(SourceSnapshot)
         case failed(StripeError)
     }
 
-    /// What follows.
+    /// The next step.
     enum Step: Hashable, Sendable {
         case poll(after: Duration)
         case end(SourcePollEnd)
@@ -55,13 +55,13 @@ struct SourcePollState: Hashable, Sendable {
         self.timeout = min(max(timeout, .zero), Self.timeoutMax)
     }
 
-    /// How much time is left.
+    /// Returns the time until the timeout.
     func remaining(at elapsed: Duration) -> Duration { max(timeout - elapsed, .zero) }
 
-    /// Takes what a look came to.
+    /// Updates the state with the outcome of a poll and returns the next step.
     ///
-    /// `elapsed` counts from the start; `duration` is how long the look lasted, which a reader that waits for news
-    /// may take off the pause; `jitter` is from 0 up to 1.
+    /// `elapsed` is the time since the start. `duration` is the time of the poll itself; a reader that waits on the
+    /// server may subtract it from the delay. `jitter` is from 0 up to 1.
     mutating func step(
         after answer: Answer,
         elapsed: Duration,
@@ -73,7 +73,8 @@ struct SourcePollState: Hashable, Sendable {
             if let status = snapshot.status, status != .pending { return .end(.leftPending) }
             if let reason = snapshot.closedReason { return .end(.closed(reason: reason)) }
             self = SourcePollState(timeout: timeout)
-            // Stripe answers at once; a cluster has held the answer back, so its time counts as pause.
+            // A cluster holds its response back until a change, so the time of the request counts as delay. Stripe
+            // responds immediately.
             let spent = snapshot.seq == nil ? .zero : min(duration, interval)
             return next(after: interval - spent, elapsed)
         case .failed(let error): return step(after: error, elapsed, jitter)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Follows Sources until they are no longer pending, as the SDKs did in an app.
+/// Polls Sources until they are no longer pending, like the mobile SDKs in an app.
 ///
 /// ```swift
 /// let poller = SourcePoller(client: client)
@@ -9,20 +9,20 @@ import Synchronization
 /// if result.source?.status == .chargeable { … }
 /// ```
 ///
-/// A class, because all callers share its runs: a Source is polled once however many ask for it. A second call for
-/// the same id joins the first and gets its result, its timeout included. (The SDK's documentation says that a
-/// second call does nothing; its code forgets the first one's completion.)
+/// It is a class because all callers share its runs: a Source is polled once regardless of the number of callers. A
+/// second call for the same ID joins the first and gets its result, including its timeout. (The SDK's documentation
+/// says that a second call does nothing; its code drops the first call's completion.)
 ///
-/// *Order*: looks at one Source follow each other; there are never two at a time. *Limits*: see
-/// ``startPollingSource(withId:clientSecret:timeout:)``. *Source*: `STPSourcePoller` of stripe-ios, deprecated there
-/// since 10.2.0 in favour of polling one's own backend: that is ``WatchSourceReader``.
+/// *Order*: the polls of one Source never overlap. *Limits*: see
+/// ``startPollingSource(withId:clientSecret:timeout:)``. *Source*: `STPSourcePoller` of stripe-ios, deprecated since
+/// 10.2.0 in favour of polling your own backend; ``WatchSourceReader`` does that.
 public final class SourcePoller: Sendable {
-    /// What a callback gets: the last Source seen, and an error if polling failed; never neither.
+    /// A callback with the latest Source and, if polling failed, an error; at least one of them is set.
     public typealias Completion = @Sendable (Source?, StripeError?) -> Void
 
-    /// The longest a look takes when the time is up: the first and the last look deserve an answer.
+    /// The minimum request timeout, so that the first and the last poll can complete.
     private static let pollTimeoutMin = Duration.seconds(5)
-    /// The longest any look takes, waiting for news aside.
+    /// The maximum request timeout, without the time spent waiting for a change.
     private static let pollTimeoutMax = Duration.seconds(30)
 
     private let reader: any SourceReader
@@ -31,12 +31,12 @@ public final class SourcePoller: Sendable {
     private let pauseSwitch = PauseSwitch()
     private let runs = Mutex(PollRuns())
 
-    /// Polls with any reader.
+    /// Creates a poller that uses any reader.
     ///
     /// - Parameters:
-    ///   - reader: Where to look.
-    ///   - clock: Measures the pauses and the timeout.
-    ///   - makeJitter: A number from 0 up to 1 for the pause after a 429; random when nil.
+    ///   - reader: The source of the data.
+    ///   - clock: The clock for delays and the timeout.
+    ///   - makeJitter: Returns a random number from 0 up to 1 for the delay after a 429; the default is random.
     public init(
         reader: any SourceReader,
         clock: any Clock<Duration> = ContinuousClock(),
@@ -47,21 +47,22 @@ public final class SourcePoller: Sendable {
         self.makeJitter = makeJitter ?? { Double.random(in: 0..<1) }
     }
 
-    /// Polls Stripe.
+    /// Creates a poller that reads from Stripe.
     public convenience init(client: StripeClient) {
         self.init(reader: StripeSourceReader(client: client))
     }
 
-    /// Polls until the Source is no longer pending, the time is up or looking fails for good.
+    /// Polls until the Source is no longer pending, the timeout passes or polling fails permanently.
     ///
-    /// The first look is at once, the next each 1.5 s, less often after failures; five failures in a row end it.
-    /// A cancelled task leaves with ``SourcePollEnd/stopped``, and the polling goes on while others wait for it.
+    /// The first poll is immediate; the next ones follow every 1.5 s, less often after failures. Five consecutive
+    /// failures end the run. A cancelled caller returns ``SourcePollEnd/stopped``, and polling continues for the
+    /// other callers.
     ///
     /// - Parameters:
     ///   - id: `src_…`.
     ///   - clientSecret: Required when the reader has a publishable key.
-    ///   - timeout: At most 300 s, counted through pauses; 10 s is usual. At least one look is made.
-    /// - Returns: The last Source seen and why it ended.
+    ///   - timeout: At most 300 s, including pauses; 10 s is usual. At least one poll is made.
+    /// - Returns: The latest Source and the reason for the end.
     public func startPollingSource(
         withId id: String,
         clientSecret: ClientSecret? = nil,
@@ -71,7 +72,7 @@ public final class SourcePoller: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 join(id, clientSecret, timeout, token, .continuation(continuation))
-                // A cancellation that came before the continuation was there has not found it.
+                // A cancellation before this point did not find the waiter.
                 if Task.isCancelled { leave(id, token) }
             }
         } onCancel: {
@@ -79,13 +80,16 @@ public final class SourcePoller: Sendable {
         }
     }
 
-    /// The same with a callback, called once and from any thread, unless ``stopPollingSource(withId:)`` comes first.
+    /// Polls like the async variant and calls `completion` once, unless ``stopPollingSource(withId:)`` is called
+    /// first.
+    ///
+    /// The completion may run on any thread.
     ///
     /// - Parameters:
     ///   - id: `src_…`.
     ///   - clientSecret: Required when the reader has a publishable key.
     ///   - timeout: At most 300 s; see ``startPollingSource(withId:clientSecret:timeout:)``.
-    ///   - completion: Gets the last Source seen, and the error if polling failed.
+    ///   - completion: Receives the latest Source, and the error if polling failed.
     public func startPollingSource(
         withId id: String,
         clientSecret: ClientSecret? = nil,
@@ -96,22 +100,24 @@ public final class SourcePoller: Sendable {
         join(id, clientSecret, timeout, token, .completion(completion))
     }
 
-    /// Stops polling a Source: a look in flight is cancelled, callbacks are not called, and those that await get
-    /// ``SourcePollEnd/stopped`` with the last Source seen.
+    /// Stops polling a Source and cancels a request in flight.
+    ///
+    /// Callbacks are not called. Async callers get ``SourcePollEnd/stopped`` with the latest Source.
     public func stopPollingSource(withId id: String) {
         guard let run = runs.withLock({ $0.remove(id) }) else { return }
         run.task?.cancel()
         for waiter in run.waiters.values { waiter.stop(run.latest) }
     }
 
-    /// Pauses all polling, as when an app goes to the background: looks in flight end, no new one begins.
+    /// Pauses all polling, for example when an app enters the background.
     ///
-    /// The time goes on: a run whose timeout passes makes its last look and ends.
+    /// A request in flight completes and no new one starts. Timeouts continue: a run whose timeout passes makes its
+    /// last poll and ends.
     public func pausePolling() {
         pauseSwitch.setPaused(true)
     }
 
-    /// Goes on with all polling, at once with a look each.
+    /// Resumes all polling with an immediate poll of each Source.
     public func resumePolling() {
         pauseSwitch.setPaused(false)
     }
@@ -125,8 +131,8 @@ public final class SourcePoller: Sendable {
     ) {
         runs.withLock { runs in
             guard runs.add(waiter, token, to: id) else { return }
-            // Not a child of anybody's task: it outlives the caller that began it while others wait, and a
-            // callback has no task at all. It ends by itself: its timeout is bounded.
+            // An unstructured task, because the run outlives the caller that started it while others wait, and a
+            // callback has no task. Its lifetime is limited by the timeout.
             let task = Task { await self.run(id, clientSecret, timeout, started: token) }
             runs.setTask(of: id, task)
         }
@@ -212,18 +218,18 @@ public final class SourcePoller: Sendable {
     }
 }
 
-/// What polling came to.
+/// The result of polling.
 public struct SourcePollResult: Hashable, Sendable {
-    /// The last Source seen; nil when there was none.
+    /// The latest Source; `nil` when none was read.
     public let source: Source?
-    /// Why it ended.
+    /// The reason for the end.
     public let end: SourcePollEnd
-    /// The failure it ended with, or, after a timeout, that of the last look.
+    /// The error that ended polling or, after a timeout, the error of the last poll.
     ///
-    /// An error is never a failed payment: whoever sees one tells the customer "received, awaiting payment".
+    /// An error does not mean that the payment failed. Show the customer "received, awaiting payment".
     public let error: StripeError?
 
-    /// Describes a result.
+    /// Creates a result.
     public init(source: Source?, end: SourcePollEnd, error: StripeError? = nil) {
         self.source = source
         self.end = end
@@ -231,16 +237,16 @@ public struct SourcePollResult: Hashable, Sendable {
     }
 }
 
-/// Why a ``SourcePoller`` stopped looking.
+/// The reason why a ``SourcePoller`` stopped polling.
 public enum SourcePollEnd: Hashable, Sendable {
-    /// The Source is no longer pending; look at its status.
+    /// The Source is no longer pending; check its status.
     case leftPending
-    /// The time was up: the Source is as far as anybody knows still pending.
+    /// The timeout passed; the Source is still pending as far as known.
     case timedOut
-    /// Looking failed for good; this says nothing about the payment, which counts as pending.
+    /// Polling failed permanently. The payment still counts as pending.
     case failed
-    /// The cluster looks at the Source no more, as its watch expired or was cancelled; treat as pending.
+    /// The cluster no longer polls the Source because its watch expired or was cancelled; treat it as pending.
     case closed(reason: String)
-    /// It was told to, or the calling task was cancelled.
+    /// Polling was stopped, or the calling task was cancelled.
     case stopped
 }

@@ -1,27 +1,27 @@
-/// Where a ``SourcePoller`` looks: Stripe itself, or a poller cluster that watches the Source already.
+/// The data source of a ``SourcePoller``: Stripe, or a poller cluster that already watches the Source.
 public protocol SourceReader: Sendable {
-    /// Reads a Source once, without retries of its own.
+    /// Reads a Source once, without retries.
     ///
-    /// - Parameter request: Which Source, what is known of it, and how long to take.
-    /// - Returns: What is known now.
-    /// - Throws: Any ``StripeError``; the poller decides which of them are worth another try.
+    /// - Parameter request: The Source, the last known change and the time limits.
+    /// - Returns: The current state.
+    /// - Throws: Any ``StripeError``; the poller decides about retries.
     func read(_ request: SourceReadRequest) async throws(StripeError) -> SourceSnapshot
 }
 
-/// One look at a Source.
+/// A request to read a Source.
 public struct SourceReadRequest: Hashable, Sendable {
     /// `src_…`.
     public let id: String
     /// Required when the reader has a publishable key.
     public let clientSecret: ClientSecret?
-    /// The ``SourceSnapshot/seq`` of the last look; nil for the first, which must not wait.
+    /// The ``SourceSnapshot/seq`` of the last read; `nil` for the first, which must not wait.
     public let afterSeq: Int?
-    /// How long the answer may be held back until there is news; a reader that cannot wait ignores it.
+    /// How long the server may hold the response until a change; readers that cannot wait ignore it.
     public let wait: Duration
-    /// From now to the answer, without ``wait``.
+    /// The timeout of the request, not including ``wait``.
     public let timeout: Duration
 
-    /// Describes a look.
+    /// Creates a request.
     public init(
         id: String,
         clientSecret: ClientSecret? = nil,
@@ -37,18 +37,18 @@ public struct SourceReadRequest: Hashable, Sendable {
     }
 }
 
-/// What one look at a Source showed.
+/// The result of one read.
 public struct SourceSnapshot: Hashable, Sendable {
-    /// The Source; nil when there is no news of it, or none at all yet.
+    /// The Source; `nil` when it has not changed or has not been read yet.
     public let source: Source?
-    /// Its status; nil when there is no news of it, or none at all yet.
+    /// The status; `nil` when it has not changed or has not been read yet.
     public let status: SourceStatus?
-    /// Counts the changes seen by a cluster; nil from Stripe, which does not count.
+    /// The sequence number of the last change recorded by a cluster; `nil` from Stripe.
     public let seq: Int?
-    /// Why nobody looks at the Source any more, as `expired`; nil while somebody does.
+    /// Why the cluster no longer polls the Source, for example `expired`; `nil` while it does.
     public let closedReason: String?
 
-    /// Describes what a look showed.
+    /// Creates a snapshot.
     public init(
         source: Source?,
         status: SourceStatus? = nil,
@@ -64,12 +64,12 @@ public struct SourceSnapshot: Hashable, Sendable {
 
 /// Reads Sources from Stripe.
 ///
-/// Every look is a GET that counts towards the account's read allocation and its 25 requests per second on this
-/// endpoint; with more than a few customers at once, let a cluster poll and read from that.
+/// Every read is a GET that counts towards the account's read allocation and the limit of 25 requests per second on
+/// this endpoint. With more than a few concurrent customers, let a cluster poll and read from it.
 public struct StripeSourceReader: SourceReader {
     private let client: StripeClient
 
-    /// Reads with a client's key; a publishable one needs the client secret of each Source.
+    /// Creates a reader with a client's key; a publishable key needs the client secret of each Source.
     public init(client: StripeClient) {
         self.client = client
     }

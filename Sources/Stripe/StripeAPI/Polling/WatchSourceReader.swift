@@ -2,28 +2,28 @@ import NIOHTTP1
 
 /// Reads Sources from a poller cluster instead of Stripe: `GET {base}/v1/watches/{source}`.
 ///
-/// The cluster polls once for everybody, so any number of readers costs Stripe nothing, and news arrives the
-/// moment the cluster has it: the request waits on the server (`?after_seq=&wait=`). The Source must have been
-/// enqueued; the client secret of a look is not needed and not sent.
+/// The cluster polls once for all readers, so more readers do not cause more requests to Stripe. A request waits on
+/// the server for a change (`?after_seq=&wait=`) and returns as soon as the cluster has recorded it. The Source must
+/// have been enqueued. The client secret of a request is not needed and not sent.
 ///
 /// *Shape*: `{"source": "src_123", "state": "open", "status": "pending", "seq": 1, "object": {…}}`.
-/// *Errors*: 404 when nobody watches the Source: enqueue it with `POST /v1/watches`.
+/// *Errors*: 404 when the Source is not watched: enqueue it with `POST /v1/watches`.
 public struct WatchSourceReader: SourceReader {
-    /// The longest wait asked for: below the idle timeouts of usual proxies.
+    /// The longest wait, below the idle timeouts of common proxies.
     static let waitMax = Duration.seconds(30)
-    /// A watch carries one object of Stripe's, a few kilobytes; anything beyond is not a watch.
+    /// The maximum response size; a watch contains one Stripe object of a few kilobytes.
     private static let bytesMax = 1 << 20
 
     private let base: String
     private let account: String?
     private let headers: HTTPHeaders
 
-    /// Reads from a cluster.
+    /// Creates a reader for a cluster.
     ///
     /// - Parameters:
-    ///   - baseURL: Scheme, host and port of the cluster's API.
-    ///   - apiKey: A key of the cluster's; nil where it serves without.
-    ///   - account: The Stripe account the Source is watched under; the default one when nil.
+    ///   - baseURL: The scheme, host and port of the cluster's API.
+    ///   - apiKey: An API key of the cluster; `nil` if the cluster requires none.
+    ///   - account: The Stripe account that the watch belongs to; `nil` for the default account.
     public init(baseURL: String, apiKey: StripeKey? = nil, account: String? = nil) {
         var base = baseURL
         while base.hasSuffix("/") { base.removeLast() }
@@ -34,7 +34,7 @@ public struct WatchSourceReader: SourceReader {
         self.headers = headers
     }
 
-    /// Reads the watch of a Source; with ``SourceReadRequest/afterSeq`` it waits for news.
+    /// Reads the watch of a Source; with ``SourceReadRequest/afterSeq`` the server waits for a change.
     public func read(
         _ request: SourceReadRequest
     ) async throws(StripeError) -> SourceSnapshot {
@@ -53,7 +53,7 @@ public struct WatchSourceReader: SourceReader {
         let response = StripeResponse(
             try await SharedTransport().send(http, timeout: request.timeout + wait)
         )
-        // No news within the wait.
+        // No change within the wait.
         if response.status == 304 { return SourceSnapshot(source: nil, seq: request.afterSeq) }
         let watch = try response.decode(WatchResponse.self)
         return SourceSnapshot(
@@ -82,7 +82,7 @@ extension WatchSourceReader: RedactedValue {
     public var description: String { "watches of \(base)" }
 }
 
-/// The fields read of a watch.
+/// The relevant fields of a watch.
 private struct WatchResponse: Decodable {
     let state: String
     let closedReason: String?

@@ -1,32 +1,36 @@
 import Synchronization
 
-/// Sends a customer to a payment page or app and notices the return, without a user interface of its own.
+/// Redirects a customer to a payment page or app and detects the return.
+///
+/// It has no user interface.
 ///
 /// ```swift
 /// guard let context = RedirectContext(source: source, opener: browser, completion: { id, secret, error in
-///     // Back, by whatever way: now look at the source, whatever the error says.
-/// }) else { return }  // nothing to redirect to
+///     // The customer is back: read the Source, regardless of the error.
+/// }) else { return }  // the Source needs no redirect
 /// await context.startRedirectFlow()
 /// ```
 ///
-/// A class, because the app and the browser share it. The first of these ends it, all later ones
-/// do nothing: the return URL, the app becoming active again (``RedirectBrowser``), the customer
-/// closing the browser, the page failing to load. The completion is called at most once and says
-/// nothing about the payment. ``cancel()`` does not call it.
+/// It is a class because the app and the browser share it. The first of these events ends the redirect, and later
+/// ones do nothing: the return URL is received, the app becomes active again (``RedirectBrowser``), the customer
+/// closes the browser, the page fails to load. The completion is called at most once and says nothing about the
+/// payment. ``cancel()`` does not call it.
 ///
-/// *Life*: keep it until it has ended, or add it to ``RedirectContexts``, which does. When the last
-/// reference goes while it is under way, the page is taken away and nobody is told, as after
-/// ``cancel()``: a page whose return nobody hears would stay for ever.
+/// *Lifetime*: keep a reference until the redirect has ended, or add it to ``RedirectContexts``. If the last
+/// reference is released while the redirect is in progress, the page is dismissed and the completion is not called,
+/// as with ``cancel()``. Otherwise the page would stay open forever.
 ///
 /// *Source*: `STPRedirectContext` of stripe-ios and its header.
 public final class RedirectContext: Sendable {
-    /// Gets the object's id and client secret to look with, and what went wrong on the way.
+    /// Receives the object's ID, its client secret for reading it, and an error if the redirect failed.
     public typealias Completion = @Sendable (String, ClientSecret?, RedirectError?) -> Void
 
-    /// How long the return URL may follow the app's becoming active: both come at once, and the URL is to win.
+    /// The time a return URL may arrive after the app becomes active.
+    ///
+    /// Both come together, and the URL takes precedence.
     static let returnGrace = Duration.milliseconds(100)
 
-    /// What the lock guards: how far the redirect has come.
+    /// The state guarded by the lock.
     private struct Progress {
         var state = RedirectState.notStarted
         var browser: RedirectBrowser?
@@ -38,15 +42,16 @@ public final class RedirectContext: Sendable {
     private let completion: Completion
     private let progress = Mutex(Progress())
 
-    /// Prepares the redirect of a Source; nil for one that sends nobody anywhere.
+    /// Creates the redirect of a Source; `nil` when it needs no redirect.
     ///
-    /// That is one with another flow, status or type than those below, or with neither an app's link nor a page.
+    /// It is `nil` for other flows, statuses or types than those below, and for a Source with neither an app link nor
+    /// a page.
     ///
     /// - Parameters:
-    ///   - source: One with flow `redirect` or type `wechat`, pending or chargeable.
-    ///   - opener: Shows pages and opens apps.
-    ///   - clock: Measures the moment a return URL has after the app became active.
-    ///   - completion: Called once, when the customer is back.
+    ///   - source: A Source with flow `redirect` or type `wechat` that is pending or chargeable.
+    ///   - opener: Opens pages and apps.
+    ///   - clock: The clock for the short wait for a return URL after the app becomes active.
+    ///   - completion: Called once when the customer is back.
     public convenience init?(
         source: Source,
         opener: any RedirectOpener,
@@ -56,13 +61,13 @@ public final class RedirectContext: Sendable {
         self.init(RedirectPlan(source), opener, clock, completion)
     }
 
-    /// Prepares the redirect of a PaymentIntent; nil for one that sends nobody anywhere.
+    /// Creates the redirect of a PaymentIntent; `nil` when it needs no redirect.
     ///
     /// - Parameters:
-    ///   - paymentIntent: One in `requires_action` whose next action is `redirect_to_url` with two URLs.
-    ///   - opener: Shows pages.
-    ///   - clock: Measures the moment a return URL has after the app became active.
-    ///   - completion: Called once, when the customer is back.
+    ///   - paymentIntent: A PaymentIntent with status `requires_action`, next action `redirect_to_url` and both URLs.
+    ///   - opener: Opens pages.
+    ///   - clock: The clock for the short wait for a return URL after the app becomes active.
+    ///   - completion: Called once when the customer is back.
     public convenience init?(
         paymentIntent: PaymentIntent,
         opener: any RedirectOpener,
@@ -72,7 +77,7 @@ public final class RedirectContext: Sendable {
         self.init(RedirectPlan(paymentIntent), opener, clock, completion)
     }
 
-    /// Prepares the redirect of a SetupIntent; as with a PaymentIntent.
+    /// Creates the redirect of a SetupIntent, like that of a PaymentIntent.
     public convenience init?(
         setupIntent: SetupIntent,
         opener: any RedirectOpener,
@@ -97,21 +102,21 @@ public final class RedirectContext: Sendable {
 
     deinit {
         guard progress.withLock({ $0.state }) == .inProgress else { return }
-        // A deinit cannot wait, and nobody is left who could: the opener ends the page by itself.
+        // A deinitializer cannot await, and no caller is left to do it, so a task dismisses the page.
         Task { [opener] in await opener.dismiss() }
     }
 
-    /// How far it got.
+    /// The state of the redirect.
     public var state: RedirectState { progress.withLock { $0.state } }
 
-    /// Opens the payment app where there is a link to it, and the page where there is none or it does not open.
+    /// Opens the payment app if there is a link to it; otherwise, or if it does not open, shows the page.
     ///
-    /// Does nothing unless the state is `notStarted`. WeChat has no page: without its app it completes with
+    /// Does nothing unless the state is `notStarted`. WeChat has no page: without its app the redirect completes with
     /// ``RedirectError/appRedirectFailed``.
     ///
-    /// - Parameter browser: Where to show the page; inside the app as in the SDK. For payments that are approved
-    ///   in a bank's app choose ``RedirectBrowser/system`` unless the opener shows the system's own browser view:
-    ///   see ``RedirectBrowser/inApp``.
+    /// - Parameter browser: Where to show the page; in the app by default, as in the SDK. For payments approved in a
+    ///   banking app use ``RedirectBrowser/system``, unless the opener shows the system's browser view; see
+    ///   ``RedirectBrowser/inApp``.
     public func startRedirectFlow(pageIn browser: RedirectBrowser = .inApp) async {
         guard begin(.system) else { return }
         if let nativeURL = plan.nativeURL, await opener.openApp(nativeURL) { return }
@@ -122,9 +127,9 @@ public final class RedirectContext: Sendable {
         await show(webURL, in: browser)
     }
 
-    /// Shows the page in a browser of the given kind, without trying an app.
+    /// Shows the page in the given browser without trying an app first.
     ///
-    /// Does nothing unless the state is `notStarted`; without a page it completes with
+    /// Does nothing unless the state is `notStarted`. Without a page the redirect completes with
     /// ``RedirectError/appRedirectFailed``.
     public func start(in browser: RedirectBrowser) async {
         guard begin(browser) else { return }
@@ -135,9 +140,9 @@ public final class RedirectContext: Sendable {
         await show(webURL, in: browser)
     }
 
-    /// Gives up: the page is taken away, and nobody is told.
+    /// Cancels the redirect: dismisses the page and does not call the completion.
     ///
-    /// Does nothing unless it is in progress.
+    /// Does nothing unless the redirect is in progress.
     public func cancel() async {
         let previous = progress.withLock { progress in
             let previous = progress.state
@@ -147,10 +152,10 @@ public final class RedirectContext: Sendable {
         if previous == .inProgress { await opener.dismiss() }
     }
 
-    /// Takes an address the app was opened with.
+    /// Handles a URL the app was opened with.
     ///
-    /// - Parameter address: As the system handed it over.
-    /// - Returns: Whether it was the return URL of this redirect; any other is left alone.
+    /// - Parameter address: The URL as received from the system.
+    /// - Returns: Whether it was the return URL of this redirect; other URLs are ignored.
     @discardableResult
     public func handle(returnURL address: String) async -> Bool {
         guard state == .inProgress, let received = ReturnURL(address),
@@ -160,28 +165,28 @@ public final class RedirectContext: Sendable {
         return true
     }
 
-    /// Takes note that the app is in front again; this ends no ``RedirectBrowser/inApp``, which says why.
+    /// Handles the app becoming active, which ends the redirect except with ``RedirectBrowser/inApp``.
     ///
-    /// Waits a moment first, so that a return URL that comes with it wins.
+    /// It waits for a moment first, because a return URL that arrives together with it takes precedence.
     public func appDidBecomeActive() async {
         let isInSystemBrowser = progress.withLock {
             $0.state == .inProgress && $0.browser == .system
         }
         guard isInSystemBrowser else { return }
-        // Cancelled: the caller goes away, and so may the grace.
+        // If the task is cancelled, the wait may be skipped.
         try? await clock.sleep(for: Self.returnGrace)
         await complete(with: nil)
     }
 
-    /// Takes note that the customer closed the in-app browser: a cancellation, if one was to come back.
+    /// Handles the customer closing the in-app browser, which is a cancellation if there is a return URL.
     public func browserDidClose() async {
         await complete(with: plan.returnURLs.isEmpty ? nil : .cancellation)
     }
 
-    /// Takes note that the first page did not load.
+    /// Handles a failure to load the first page.
     ///
-    /// Once the customer is at the bank a failed page may be part of its flow, such as a link to an app; so only a
-    /// failure on a host of Stripe's ends the redirect.
+    /// At the bank's site a failed page may be part of the flow, for example a link to an app. So only a failure on a
+    /// host of Stripe ends the redirect.
     /// - Parameter lastHost: The host of the last redirect.
     public func initialLoadDidFail(lastHost: String) async {
         let host = lastHost.lowercased()
@@ -203,7 +208,7 @@ public final class RedirectContext: Sendable {
             progress.browser = browser
             return progress.state == .inProgress
         }
-        // Cancelled while an app was being tried.
+        // Cancelled while an app was being opened.
         guard isInProgress else { return }
         guard await opener.openPage(webURL, in: browser) else {
             await complete(with: .openFailed)
@@ -223,17 +228,17 @@ public final class RedirectContext: Sendable {
     }
 }
 
-/// The redirects of an app that are under way, to hand each received address to.
+/// The active redirects of an app, which receive each URL the app is opened with.
 ///
-/// A class, because the app's parts share it. It keeps each context until it has ended, and lets those that have
-/// go with the next address.
+/// It is a class because parts of the app share it. It keeps each context until it has ended; ended contexts are
+/// removed with the next URL.
 public final class RedirectContexts: Sendable {
-    /// More redirects than this are not under way in one app: the oldest is let go.
+    /// The maximum number of redirects; above it the oldest is removed.
     private static let contextsMax = 1024
 
     private let contexts = Mutex<[RedirectContext]>([])
 
-    /// Starts with none.
+    /// Creates an empty collection.
     public init() {}
 
     /// Adds a redirect.
@@ -244,10 +249,10 @@ public final class RedirectContexts: Sendable {
         }
     }
 
-    /// Hands an address to every redirect, not only to the first it belongs to, as the SDK does.
+    /// Passes a URL to every redirect. (The SDK stops after the first match.)
     ///
-    /// - Parameter address: As the system handed it over.
-    /// - Returns: Whether it was the return URL of any.
+    /// - Parameter address: The URL as received from the system.
+    /// - Returns: Whether it was the return URL of any redirect.
     @discardableResult
     public func handle(returnURL address: String) async -> Bool {
         let waiting = contexts.withLock { contexts in
@@ -260,23 +265,23 @@ public final class RedirectContexts: Sendable {
     }
 }
 
-/// How far a redirect got.
+/// The state of a redirect.
 public enum RedirectState: String, Hashable, Sendable {
-    /// Nobody has been sent anywhere.
+    /// The redirect has not started.
     case notStarted
-    /// The customer is away.
+    /// The customer is at the page or app.
     case inProgress
-    /// Given up by the app; nobody is told.
+    /// The app cancelled the redirect; the completion is not called.
     case cancelled
-    /// The customer is back, or could not go.
+    /// The customer is back, or the page or app could not be opened.
     case completed
 }
 
-/// What a customer who comes back brings along in the query.
+/// The values in the query of a return URL.
 ///
-/// Whoever knows the address can write it, and ``redirectStatus`` has been seen to lie: it is a reason to look at
-/// the object, never the answer. The client secret proves that it is the same customer.
-/// *Source*: <https://docs.stripe.com/sources/ideal> and the other methods' pages.
+/// Anyone who knows the URL can forge them, and ``redirectStatus`` has been wrong in practice. Treat them as a reason
+/// to read the object, not as its status. The client secret proves that it is the same customer.
+/// *Source*: <https://docs.stripe.com/sources/ideal> and the pages of the other methods.
 public struct RedirectResult: Hashable, Sendable {
     /// The Source, `src_…`.
     public let source: String?
@@ -284,14 +289,14 @@ public struct RedirectResult: Hashable, Sendable {
     public let paymentIntent: String?
     /// The SetupIntent, `seti_…`.
     public let setupIntent: String?
-    /// Of whichever object it is.
+    /// The client secret of the object.
     public let clientSecret: ClientSecret?
-    /// Whether real money is meant; Sources alone say.
+    /// Whether the payment is in live mode; only sent for Sources.
     public let livemode: Bool?
-    /// `succeeded`, `failed`, `pending` or `processing`; not to be trusted.
+    /// `succeeded`, `failed`, `pending` or `processing`; not reliable.
     public let redirectStatus: String?
 
-    /// Picks what is known from the items of a query.
+    /// Reads the known items of a query.
     public init(_ items: [String: String]) {
         source = items["source"]
         paymentIntent = items["payment_intent"]

@@ -4,18 +4,19 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Where a customer is to be sent, read from an object; nil from those that send nobody anywhere.
+/// The redirect of an object: its URLs and return URLs.
 struct RedirectPlan: Hashable, Sendable {
     let id: String
     let clientSecret: ClientSecret?
     let nativeURL: String?
     let webURL: String?
-    /// The addresses that end the redirect; WeChat's own first.
+    /// The URLs that end the redirect; WeChat's own comes first.
     let returnURLs: [ReturnURL]
-    /// WeChat has no page to fall back to.
+    /// Whether only an app can complete the payment, as for WeChat.
     let needsApp: Bool
 
-    /// Of a Source with flow `redirect` or type `wechat`, pending or chargeable, and with somewhere to go.
+    /// Creates the plan of a Source with flow `redirect` or type `wechat` that is pending or chargeable and has a
+    /// URL.
     init?(_ source: Source) {
         guard source.flow == .redirect || source.type == .wechat else { return nil }
         guard source.status == .pending || source.status == .chargeable else { return nil }
@@ -36,13 +37,14 @@ struct RedirectPlan: Hashable, Sendable {
         returnURLs = [weChatURL, sourceURL].compactMap(\.self)
     }
 
-    /// Of a PaymentIntent in `requires_action` whose next action is `redirect_to_url` with two URLs.
+    /// Creates the plan of a PaymentIntent with status `requires_action`, next action `redirect_to_url` and both
+    /// URLs.
     init?(_ intent: PaymentIntent) {
         guard intent.status == .requiresAction else { return nil }
         self.init(intent.id, intent.clientSecret, intent.nextAction)
     }
 
-    /// Of a SetupIntent; as of a PaymentIntent.
+    /// Creates the plan of a SetupIntent, like that of a PaymentIntent.
     init?(_ intent: SetupIntent) {
         guard intent.status == .requiresAction else { return nil }
         self.init(intent.id, intent.clientSecret, intent.nextAction)
@@ -61,7 +63,7 @@ struct RedirectPlan: Hashable, Sendable {
         needsApp = false
     }
 
-    /// The address to which WeChat sends the customer back: `APPID://pay/`, for a native link
+    /// Returns the URL with which WeChat returns to the app: `APPID://pay/` for a native link
     /// `weixin://app/APPID/pay/?…`.
     ///
     /// *Source*: `STPRedirectContext.init(source:)` of stripe-ios.
@@ -71,10 +73,10 @@ struct RedirectPlan: Hashable, Sendable {
         return segments.first.flatMap { ReturnURL("\($0)://pay/") }
     }
 
-    /// The address, if it is a URL that can be opened; nil for any other text.
+    /// Returns the address if it is a valid URL; otherwise `nil`.
     ///
-    /// A URL has a scheme, and characters of RFC 3986 alone. Foundation also takes `not a url`, whose blanks it
-    /// encodes; stripe-ios does not.
+    /// A URL has a scheme and only characters of RFC 3986. Foundation also accepts `not a url` and escapes its
+    /// spaces, but stripe-ios does not.
     private static func url(_ address: String) -> String? {
         let parts = address.utf8.split(
             separator: UInt8(ascii: ":"),
@@ -99,82 +101,85 @@ struct RedirectPlan: Hashable, Sendable {
 
 extension RedirectPlan: RedactedValue {}
 
-/// Where a payment page is shown.
+/// The browser that shows a payment page.
 public enum RedirectBrowser: Hashable, Sendable {
-    /// Inside the app, as the SDK does by default: only a return URL, the customer's closing it or a failed load
-    /// ends the redirect.
+    /// Inside the app, the default of the SDK. Only a return URL, closing the browser or a failed load ends the
+    /// redirect.
     ///
-    /// It must be the system's own view (`SFSafariViewController`, Custom Tabs), never a web view of the app's:
-    /// web views do not open banks' apps, banks refuse them, and iDEAL's rules forbid them, since the app could
-    /// read what is typed and the customer cannot check the address. Where there is only a web view, use ``system``.
+    /// Use the system's browser view (`SFSafariViewController`, Custom Tabs), never a web view of the app. Web views
+    /// do not open banking apps, banks reject them, and the rules of iDEAL forbid them, because the app could read
+    /// the customer's input and the customer cannot verify the address. If only a web view is available, use
+    /// ``system``.
     ///
-    /// The app coming to the front ends nothing here. The SDK's header says that it does; its code listens for
-    /// the return URL alone, rightly: the customer who comes back from the bank's app to approve comes back to the
-    /// page, which still has to send the return URL, and an end would take that page away.
+    /// The app becoming active does not end the redirect here. The SDK's header says that it does, but its code
+    /// correctly waits for the return URL alone. A customer who returns from the banking app returns to the page,
+    /// which still has to send the return URL; ending the redirect would dismiss that page.
     /// *Source*: Currence, "iDEAL in mobile app: using in-app web browser for Issuer redirect".
     case inApp
-    /// In the system's browser, from which links open banks' apps: the app coming back to the front ends it too.
+    /// In the system's browser, where links open banking apps. The app becoming active also ends the redirect.
     case system
 }
 
-/// Shows pages and opens apps for a ``RedirectContext``; the app brings its own browser.
+/// Opens pages and apps for a ``RedirectContext``; implemented by the app with its own browser.
 ///
-/// What the browser tells is handed to the context: ``RedirectContext/handle(returnURL:)``,
+/// Forward the browser's events to the context: ``RedirectContext/handle(returnURL:)``,
 /// ``RedirectContext/appDidBecomeActive()``, ``RedirectContext/browserDidClose()`` and
-/// ``RedirectContext/initialLoadDidFail(lastHost:)``. Addresses carry client secrets: do not log them.
+/// ``RedirectContext/initialLoadDidFail(lastHost:)``. URLs contain client secrets; do not log them.
 public protocol RedirectOpener: Sendable {
-    /// Opens another app by its own link, as `weixin://…`.
+    /// Opens another app by its link, for example `weixin://…`.
     ///
     /// - Parameter nativeURL: The link.
-    /// - Returns: Whether an app has opened.
+    /// - Returns: Whether the app opened.
     func openApp(_ nativeURL: String) async -> Bool
 
     /// Shows a page.
     ///
     /// - Parameters:
     ///   - webURL: The page.
-    ///   - browser: Where to show it.
-    /// - Returns: Whether it is shown.
+    ///   - browser: The browser to use.
+    /// - Returns: Whether the page is shown.
     func openPage(_ webURL: String, in browser: RedirectBrowser) async -> Bool
 
-    /// Takes the page away again, if it still is there.
+    /// Dismisses the page if it is still shown.
     func dismiss() async
 }
 
-/// What can go wrong on the way; its absence does not mean that anything was paid.
+/// An error of a redirect.
+///
+/// The absence of an error does not mean that the payment succeeded.
 public enum RedirectError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The app to open is not there or did not open, and there is no page to use instead. Offer another method.
+    /// The app is missing or did not open, and there is no page. Offer another payment method.
     case appRedirectFailed
-    /// The customer closed the browser before coming back. The payment may have been made all the same: look.
+    /// The customer closed the browser before returning. The payment may still have been made, so read the object.
     case cancellation
-    /// Stripe's own page could not be loaded. Try again.
+    /// Stripe's page could not be loaded. Try again.
     case connection
     /// The opener could not show the page.
     case openFailed
 
-    /// One line for an operator.
+    /// A one-line message for operators.
     public var description: String {
         switch self {
         case .appRedirectFailed: "the payment app could not be opened"
-        case .cancellation: "the customer closed the browser before coming back"
+        case .cancellation: "the customer closed the browser before returning"
         case .connection: "the payment page could not be loaded"
         case .openFailed: "the payment page could not be shown"
         }
     }
 }
 
-/// The address a customer comes back to, and how a received one is told to be it.
+/// A return URL and the comparison with a received URL.
 ///
-/// *Rules*, those of stripe-ios (`NSURLComponents+Stripe`): scheme and host match in any letter case, the path
-/// exactly, and every query item of the registered address must be there with the same value; more items may be,
-/// as Stripe adds some. Of a name given twice the last value counts.
+/// *Rules*, from stripe-ios (`NSURLComponents+Stripe`): scheme and host match in any letter case, and the path
+/// matches exactly. The received URL must have every query item of the registered URL with the same value, and may
+/// have more, because Stripe adds some. Of duplicate names the last value counts.
 public struct ReturnURL: Hashable, Sendable {
     private let scheme: String?
     private let host: String?
     private let path: String
     private let items: [String: String?]
 
-    /// Reads an address; nil when it is none.
+    /// Parses a URL; `nil` when it is invalid.
     public init?(_ address: String) {
         guard let components = URLComponents(string: address) else { return nil }
         scheme = components.scheme?.lowercased()
@@ -184,7 +189,7 @@ public struct ReturnURL: Hashable, Sendable {
             .reduce(into: [:]) { items, item in items.updateValue(item.value, forKey: item.name) }
     }
 
-    /// Whether a received address is this one come back.
+    /// Returns whether a received URL matches this one.
     public func matches(_ received: ReturnURL) -> Bool {
         scheme == received.scheme && host == received.host && path == received.path
             && items.allSatisfy { name, value in
@@ -192,7 +197,7 @@ public struct ReturnURL: Hashable, Sendable {
             }
     }
 
-    /// What Stripe added to the query.
+    /// The values that Stripe added to the query.
     public var result: RedirectResult {
         RedirectResult(items.compactMapValues { $0 })
     }

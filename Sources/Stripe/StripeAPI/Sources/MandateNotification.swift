@@ -1,6 +1,6 @@
-/// The notice a customer must get before a debit, when the mandate's notification method is `manual`.
+/// The notice that a customer must receive before a debit when the mandate's notification method is `manual`.
 ///
-/// It arrives with the event `source.mandate_notification`; the sender of the notice is you.
+/// It arrives with the event `source.mandate_notification`. You must send the notice to the customer.
 /// *Units*: the amount in the currency's smallest unit, times in seconds since 1970.
 /// *Source*: <https://docs.stripe.com/api/sources>, `source_mandate_notification`.
 public struct MandateNotification: StripeObject {
@@ -8,21 +8,21 @@ public struct MandateNotification: StripeObject {
     public let id: String
     /// `pending`, `submitted` and so on.
     public let status: String?
-    /// Why: `mandate_confirmed` or `debit_initiated`.
+    /// The reason: `mandate_confirmed` or `debit_initiated`.
     public let reason: String?
-    /// The payment method; the hash of the same name has what the notice must say.
+    /// The payment method type; the hash of the same name has the content of the notice.
     public let type: String?
-    /// What will be debited, in the currency's smallest unit.
+    /// The amount of the debit in the currency's smallest unit.
     public let amount: Int?
     /// Seconds since 1970.
     public let created: Int?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool
-    /// The Source that will be debited.
+    /// The Source to be debited.
     public let source: Source?
-    /// The hash named after the type, as `sepa_debit` with the creditor's identifier.
+    /// The hash named after the type, for example `sepa_debit` with the creditor identifier.
     public let details: JSONValue?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object; `id` and `livemode` are required.
@@ -42,7 +42,7 @@ public struct MandateNotification: StripeObject {
 }
 
 extension MandateNotification {
-    /// What the notice about a SEPA debit must say; nil of other types.
+    /// The content of the notice for a SEPA debit; `nil` for other types.
     public var sepaDebit: SEPADebit? {
         guard type == "sepa_debit", let details else { return nil }
         return SEPADebit(
@@ -52,13 +52,13 @@ extension MandateNotification {
         )
     }
 
-    /// Who debits which account, and by which mandate.
+    /// The parties of a SEPA debit and its mandate.
     public struct SEPADebit: Hashable, Sendable, RedactedValue {
-        /// Who debits.
+        /// The creditor.
         public let creditorIdentifier: String?
-        /// The end of the account's number.
+        /// The last four characters of the account number.
         public let last4: String?
-        /// By which mandate.
+        /// The mandate reference.
         public let mandateReference: String?
     }
 }

@@ -1,54 +1,55 @@
-/// A payment a customer may owe, make or have made by one method; Stripe's deprecated Sources API.
+/// A Source: a payment by one method, in Stripe's deprecated Sources API.
 ///
 /// *Units*: amounts in the currency's smallest unit, times in seconds since 1970.
-/// *Errors*: `id`, `type`, `status` and `livemode` are required; see ``StripeObject`` for what a decoder accepts.
-/// Two Sources are equal when everything they were sent with is, so that a change shows (the SDKs compare ids).
+/// *Errors*: `id`, `type`, `status` and `livemode` are required; see ``StripeObject`` for the rules of decoding.
+/// Two Sources are equal when all their fields are equal, so that a change is visible. (The SDKs compare IDs.)
 /// *Source*: <https://docs.stripe.com/api/sources/object>.
 public struct Source: StripeObject {
-    /// `src_…`; no secret.
+    /// The ID, `src_…`, which is not a secret.
     public let id: String
     /// Always `source`.
     public let object: String?
     /// The payment method.
     public let type: SourceType
-    /// The state.
+    /// The status.
     public let status: SourceStatus
-    /// What the customer must do; see ``nextStep``, which knows the exceptions.
+    /// The customer's required action; see ``nextStep``, which handles the exceptions.
     public let flow: SourceFlow?
-    /// How often it can be charged.
+    /// Whether the Source is single-use or reusable.
     public let usage: SourceUsage?
-    /// In the currency's smallest unit; nil for reusable sources.
+    /// The amount in the currency's smallest unit; `nil` for reusable Sources.
     public let amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
-    /// Lets the customer's device read this Source.
+    /// The secret that lets the customer's device read this Source.
     public let clientSecret: ClientSecret?
     /// Seconds since 1970.
     public let created: Int?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode, where payments are real.
     public let livemode: Bool
-    /// The customer it is attached to, `cus_…`.
+    /// The customer that owns the Source, `cus_…`.
     public let customer: String?
-    /// The text on the customer's statement.
+    /// The text on the customer's bank statement.
     public let statementDescriptor: String?
-    /// Where the customer goes, for flow `redirect`.
+    /// The redirect, for flow `redirect`.
     public let redirect: SourceRedirect?
-    /// Where the money goes, for flow `receiver`.
+    /// The receiver of the money, for flow `receiver`.
     public let receiver: SourceReceiver?
-    /// The code asked for, for flow `code_verification`; read from the API's key `code_verification` and from
-    /// `verification`, which the SDKs read.
+    /// The code verification, for flow `code_verification`.
+    ///
+    /// It is read from the API's key `code_verification`, or from `verification`, which the SDKs use.
     public let verification: SourceVerification?
-    /// Who pays.
+    /// The owner: the person who pays.
     public let owner: SourceOwner?
-    /// The customer's consent to be debited.
+    /// The mandate for debits.
     public let mandate: SourceMandate?
-    /// What is bought (Klarna).
+    /// The purchased items (Klarna).
     public let sourceOrder: SourceOrder?
-    /// Free key-value pairs; never returned to publishable keys.
+    /// The caller's key-value pairs; never returned to publishable keys.
     public let metadata: [String: String]?
-    /// The hash named after the type.
+    /// The type-specific details.
     public let details: SourceDetails?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object.
@@ -79,7 +80,7 @@ public struct Source: StripeObject {
     }
 }
 
-/// The details the SDKs name, each nil for a Source of another type.
+/// The details by type, as in the SDKs; `nil` for other types.
 extension Source {
     /// The card, for type `card`.
     public var cardDetails: SourceCardDetails? {
@@ -87,7 +88,7 @@ extension Source {
         return details
     }
 
-    /// The ways to pay on offer, for type `klarna`.
+    /// The payment options, for type `klarna`.
     public var klarnaDetails: SourceKlarnaDetails? {
         guard case .klarna(let details) = details else { return nil }
         return details
@@ -111,91 +112,97 @@ extension Source {
         return details
     }
 
-    /// Entity and reference to pay with, for type `multibanco`.
+    /// The entity and reference to pay with, for type `multibanco`.
     public var multibancoDetails: SourceMultibancoDetails? {
         guard case .multibanco(let details) = details else { return nil }
         return details
     }
 
-    /// The QR code and the app's link, for type `wechat`.
+    /// The QR code and the app link, for type `wechat`.
     public var weChatPayDetails: SourceWeChatDetails? {
         guard case .weChat(let details) = details else { return nil }
         return details
     }
 }
 
-/// The state of a Source; `consumed`, `canceled` and `failed` are final.
+/// The status of a Source; `consumed`, `canceled` and `failed` are final.
 public struct SourceStatus: OpenEnum {
-    /// The customer or the bank has something left to do.
+    /// Waiting for the customer or the bank.
     public static let pending = Self(rawValue: "pending")
 
-    /// Ready to be charged; the steady state of a reusable source.
+    /// Ready to be charged; the permanent status of a reusable Source.
     public static let chargeable = Self(rawValue: "chargeable")
 
     /// Charged, or detached from its customer; final.
     public static let consumed = Self(rawValue: "consumed")
 
-    /// Expired unused, a customer who had paid is refunded; final.
+    /// Expired without a charge; a customer who had paid is refunded.
+    ///
+    /// Final.
     public static let canceled = Self(rawValue: "canceled")
 
     /// Declined, aborted, or failed at the bank; final.
     public static let failed = Self(rawValue: "failed")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "pending", "chargeable", "consumed", "canceled", "failed",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
 extension SourceStatus {
-    /// Whether the status cannot change any more; a reusable source may stay `chargeable` for good all the same.
+    /// Whether the status is final.
+    ///
+    /// A reusable Source may also stay `chargeable` permanently.
     public var isFinal: Bool { self == .consumed || self == .canceled || self == .failed }
 }
 
 /// How often a Source can be charged.
 public struct SourceUsage: OpenEnum {
-    /// Any number of times once attached to a customer.
+    /// Any number of times after it is attached to a customer.
     public static let reusable = Self(rawValue: "reusable")
 
     /// Once.
     public static let singleUse = Self(rawValue: "single_use")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "reusable", "single_use",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Who pays; the verified fields come from the bank and are set in answers alone.
+/// The owner of a Source.
+///
+/// The verified fields come from the bank and are only set in responses.
 public struct SourceOwner: Codable, Hashable, Sendable, RedactedValue {
-    /// As given.
+    /// As provided by the customer.
     public let address: StripeAddress?
-    /// As given.
+    /// As provided by the customer.
     public let email: String?
-    /// As given; at least 3 characters.
+    /// As provided by the customer; at least 3 characters.
     public let name: String?
-    /// As given.
+    /// As provided by the customer.
     public let phone: String?
-    /// As the bank knows it.
+    /// As verified by the bank.
     public let verifiedAddress: StripeAddress?
-    /// As the bank knows it.
+    /// As verified by the bank.
     public let verifiedEmail: String?
-    /// As the bank knows it.
+    /// As verified by the bank.
     public let verifiedName: String?
-    /// As the bank knows it.
+    /// As verified by the bank.
     public let verifiedPhone: String?
 
-    /// Describes an owner to send.
+    /// Creates an owner for a request.
     public init(
         name: String? = nil,
         email: String? = nil,
@@ -212,7 +219,7 @@ public struct SourceOwner: Codable, Hashable, Sendable, RedactedValue {
         verifiedPhone = nil
     }
 
-    /// What is sent of it.
+    /// The request parameters.
     var parameters: JSONValue {
         .fields([
             "name": .optional(name), "email": .optional(email), "phone": .optional(phone),

@@ -1,37 +1,37 @@
-/// What a Source asks of the customer.
+/// The type of action that a Source requires from the customer.
 public struct SourceFlow: OpenEnum {
-    /// Send the customer to `redirect.url`.
+    /// Redirect the customer to `redirect.url`.
     public static let redirect = Self(rawValue: "redirect")
 
-    /// Show the customer where to push the money.
+    /// Show the customer the account to pay to.
     public static let receiver = Self(rawValue: "receiver")
 
     /// Ask the customer for a code.
     public static let codeVerification = Self(rawValue: "code_verification")
 
-    /// Nothing; WeChat shows a QR code all the same.
+    /// No action, except for WeChat, which needs a QR code.
     public static let none = Self(rawValue: "none")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "redirect", "receiver", "code_verification", "none",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Where the customer of a redirect Source goes and how that went.
+/// The redirect of a Source and its status.
 public struct SourceRedirect: Codable, Hashable, Sendable {
-    /// Where the customer comes back to.
+    /// The URL the customer returns to.
     public let returnURL: String
-    /// How far the customer got.
+    /// The status of the redirect.
     public let status: SourceRedirectStatus
-    /// Where to send the customer.
+    /// The URL to send the customer to.
     public let url: String
-    /// Why it failed; only with status `failed`.
+    /// The reason for a failure; only for status `failed`.
     public let failureReason: SourceRedirectFailure?
 
     private enum CodingKeys: String, SnakeKey {
@@ -40,38 +40,38 @@ public struct SourceRedirect: Codable, Hashable, Sendable {
 }
 
 extension SourceRedirect: RedactedValue {
-    /// The status alone: the URL carries the client secret.
+    /// The status only, because the URL includes the client secret.
     public var description: String { "redirect \(status)" }
 }
 
-/// How far the customer's redirect got.
+/// The status of a redirect.
 public struct SourceRedirectStatus: OpenEnum {
-    /// The customer has not come back.
+    /// The customer has not returned yet.
     public static let pending = Self(rawValue: "pending")
 
-    /// Authorised.
+    /// The customer authorised the payment.
     public static let succeeded = Self(rawValue: "succeeded")
 
-    /// Declined or aborted; see the failure reason.
+    /// The payment was declined or aborted; see the failure reason.
     public static let failed = Self(rawValue: "failed")
 
-    /// No redirect is needed.
+    /// No redirect is required.
     public static let notRequired = Self(rawValue: "not_required")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "pending", "succeeded", "failed", "not_required",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Why a redirect failed.
+/// The reason for a failed redirect.
 public struct SourceRedirectFailure: OpenEnum {
-    /// The customer gave up.
+    /// The customer aborted the payment.
     public static let userAbort = Self(rawValue: "user_abort")
 
     /// The bank declined.
@@ -80,33 +80,33 @@ public struct SourceRedirectFailure: OpenEnum {
     /// A technical failure.
     public static let processingError = Self(rawValue: "processing_error")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "user_abort", "declined", "processing_error",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Where the customer of a receiver Source pushes the money; amounts in the smallest unit.
+/// The receiver of a Source with flow `receiver`; amounts in the smallest unit.
 ///
-/// For a consumed source `amount_received` is the sum of returned and charged: whatever came too much or too
-/// late goes back. *Source*: <https://docs.stripe.com/api/sources/object>, `receiver`.
+/// For a consumed Source, `amount_received` is the sum of the returned and the charged amounts. Excess and late money
+/// is returned. *Source*: <https://docs.stripe.com/api/sources/object>, `receiver`.
 public struct SourceReceiver: Codable, Hashable, Sendable, RedactedValue {
     /// The account or reference to pay to.
     public let address: String?
-    /// Already charged.
+    /// The amount charged.
     public let amountCharged: Int?
-    /// Arrived so far; less than the Source's amount while the customer has paid a part.
+    /// The amount received so far; less than the Source's amount after a partial payment.
     public let amountReceived: Int?
-    /// Sent back to the customer.
+    /// The amount returned to the customer.
     public let amountReturned: Int?
-    /// How refund details are asked for.
+    /// How refund details are requested.
     public let refundAttributesMethod: RefundAttributesMethod?
-    /// Whether refund details are known.
+    /// The status of the refund details.
     public let refundAttributesStatus: RefundAttributesStatus?
 
     private enum CodingKeys: String, SnakeKey {
@@ -115,55 +115,55 @@ public struct SourceReceiver: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// How the details of a refund are asked from the customer of a receiver Source.
+/// How the customer of a receiver Source is asked for refund details.
 public struct RefundAttributesMethod: OpenEnum {
-    /// Stripe writes to the owner's address.
+    /// Stripe sends an email to the owner.
     public static let email = Self(rawValue: "email")
 
-    /// You ask and set them; `source.refund_attributes_required` tells when.
+    /// You ask for the details and set them, after the event `source.refund_attributes_required`.
     public static let manual = Self(rawValue: "manual")
 
-    /// No refunds are possible.
+    /// Refunds are not possible.
     public static let none = Self(rawValue: "none")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "email", "manual", "none",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Whether the details of a refund are known.
+/// The status of the refund details.
 public struct RefundAttributesStatus: OpenEnum {
-    /// Nobody has asked yet.
+    /// Not requested yet.
     public static let missing = Self(rawValue: "missing")
 
-    /// Asked for.
+    /// Requested from the customer.
     public static let requested = Self(rawValue: "requested")
 
-    /// Known; the refund goes on.
+    /// Available; the refund continues.
     public static let available = Self(rawValue: "available")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "missing", "requested", "available",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// The code a Source with flow `code_verification` waits for.
+/// The code verification of a Source with flow `code_verification`.
 public struct SourceVerification: Sendable, Hashable, Codable {
-    /// How far it got.
+    /// The status of the verification.
     public let status: SourceVerificationStatus
-    /// Attempts left; 0 when failed.
+    /// The number of attempts left; 0 after a failure.
     public let attemptsRemaining: Int?
 
     private enum CodingKeys: String, SnakeKey {
@@ -171,24 +171,24 @@ public struct SourceVerification: Sendable, Hashable, Codable {
     }
 }
 
-/// How far a code verification got.
+/// The status of a code verification.
 public struct SourceVerificationStatus: OpenEnum {
-    /// A code is awaited.
+    /// Waiting for the code.
     public static let pending = Self(rawValue: "pending")
 
-    /// The code was right.
+    /// The code was correct.
     public static let succeeded = Self(rawValue: "succeeded")
 
     /// No attempts are left.
     public static let failed = Self(rawValue: "failed")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "pending", "succeeded", "failed",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

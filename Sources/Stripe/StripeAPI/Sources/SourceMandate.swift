@@ -1,38 +1,40 @@
-/// A customer's consent to be debited, as it is sent and as it comes back.
+/// A mandate: the customer's consent to debits.
+///
+/// Used in requests and responses.
 ///
 /// *Source*: <https://docs.stripe.com/api/sources/create>, `mandate`.
 public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
-    /// How and whether the customer agreed.
+    /// The customer's acceptance.
     public var acceptance: Acceptance?
-    /// In the currency's smallest unit; for a mandate over a fixed sum.
+    /// The amount in the currency's smallest unit, for a mandate with a fixed amount.
     public var amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public var currency: String?
-    /// How often is debited.
+    /// The interval of the debits.
     public var interval: MandateInterval?
-    /// Who tells the customer before a debit.
+    /// How the customer is notified before a debit.
     public var notificationMethod: MandateNotificationMethod?
-    /// The mandate's reference; only in answers.
+    /// The mandate reference; only in responses.
     public var reference: String?
-    /// A page with the mandate; only in answers.
+    /// The URL of the mandate; only in responses.
     public var url: String?
 
-    /// How and whether a customer agreed.
+    /// The customer's acceptance of a mandate.
     public struct Acceptance: Codable, Hashable, Sendable, RedactedValue {
-        /// Whether the customer agreed.
+        /// The status of the acceptance.
         public var status: MandateStatus
         /// Seconds since 1970.
         public var date: Int?
         /// The customer's IP address.
         public var ip: String?
-        /// The customer's browser.
+        /// The user agent of the customer's browser.
         public var userAgent: String?
         /// `online` or `offline`.
         public var type: String?
-        /// For type `offline`: where the copy on paper can be asked for, `offline[contact_email]`.
+        /// For type `offline`: `offline[contact_email]`, the address for requesting a copy of the paper mandate.
         public var contactEmail: String?
 
-        /// Describes how a customer agreed.
+        /// Creates an acceptance.
         public init(
             status: MandateStatus,
             date: Int? = nil,
@@ -49,22 +51,24 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
             self.contactEmail = contactEmail
         }
 
-        /// Agreed on a page: when, from which address and with which browser must be kept as proof.
+        /// Creates an acceptance on a web page.
+        ///
+        /// Time, IP address and browser must be kept as proof.
         ///
         /// - Parameters:
         ///   - date: Seconds since 1970.
-        ///   - ip: The customer's address.
-        ///   - userAgent: The customer's browser.
+        ///   - ip: The customer's IP address.
+        ///   - userAgent: The user agent of the customer's browser.
         /// - Returns: The acceptance.
         public static func online(date: Int, ip: String, userAgent: String? = nil) -> Acceptance {
             Acceptance(status: .accepted, date: date, ip: ip, userAgent: userAgent, type: "online")
         }
 
-        /// Agreed on paper or by telephone.
+        /// Creates an acceptance on paper or by telephone.
         ///
         /// - Parameters:
         ///   - date: Seconds since 1970.
-        ///   - contactEmail: Where the copy can be asked for.
+        ///   - contactEmail: The address for requesting a copy.
         /// - Returns: The acceptance.
         public static func offline(date: Int, contactEmail: String) -> Acceptance {
             Acceptance(
@@ -75,13 +79,13 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
             )
         }
 
-        /// Stripe sends no proof back: what is in `online` and `offline` is only ever sent.
+        /// Stripe does not return the proof: the members of `online` and `offline` are only sent.
         private enum CodingKeys: String, SnakeKey {
             case status, date, ip, type, userAgent
         }
     }
 
-    /// Describes a mandate to send.
+    /// Creates a mandate for a request.
     public init(
         acceptance: Acceptance? = nil,
         amount: Int? = nil,
@@ -102,7 +106,7 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
 }
 
 extension SourceMandate {
-    /// What is sent of it.
+    /// The request parameters.
     var parameters: JSONValue {
         .fields([
             "acceptance": acceptance.map {
@@ -119,9 +123,9 @@ extension SourceMandate {
     }
 }
 
-/// Whether a customer has agreed to be debited.
+/// The status of a mandate's acceptance.
 public struct MandateStatus: OpenEnum {
-    /// Agreed.
+    /// Accepted.
     public static let accepted = Self(rawValue: "accepted")
 
     /// Not decided yet.
@@ -133,18 +137,18 @@ public struct MandateStatus: OpenEnum {
     /// Withdrawn.
     public static let revoked = Self(rawValue: "revoked")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "accepted", "pending", "refused", "revoked",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// How often a mandate is debited.
+/// The interval of a mandate's debits.
 public struct MandateInterval: OpenEnum {
     /// Once.
     public static let oneTime = Self(rawValue: "one_time")
@@ -152,39 +156,39 @@ public struct MandateInterval: OpenEnum {
     /// At fixed times.
     public static let scheduled = Self(rawValue: "scheduled")
 
-    /// Whenever it is due.
+    /// Whenever a payment is due.
     public static let variable = Self(rawValue: "variable")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = ["one_time", "scheduled", "variable"]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Who tells the customer before a debit.
+/// How a customer is notified before a debit.
 public struct MandateNotificationMethod: OpenEnum {
-    /// Stripe writes to the owner's address, as the account's settings have it.
+    /// Stripe sends an email according to the account's settings.
     public static let email = Self(rawValue: "email")
 
-    /// You do: `source.mandate_notification` says when, see ``MandateNotification``.
+    /// You send the notice after the event `source.mandate_notification`; see ``MandateNotification``.
     public static let manual = Self(rawValue: "manual")
 
-    /// Nobody.
+    /// No notification.
     public static let none = Self(rawValue: "none")
 
-    /// Stripe writes to the owner's address.
+    /// Stripe sends an email.
     public static let stripeEmail = Self(rawValue: "stripe_email")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "email", "manual", "none", "stripe_email", "deprecated_none",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

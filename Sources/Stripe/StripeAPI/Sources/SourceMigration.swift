@@ -1,34 +1,34 @@
-/// What takes the place of a Source type.
+/// The replacement for a Source type.
 ///
-/// Stripe has deprecated Sources: support of local methods is to be turned off, that of cards is not, for now. Each type
-/// has a PaymentMethod in its place, used with a ``PaymentIntent`` or, to keep it, a ``SetupIntent``; two methods have
-/// ended for good. The table is in <doc:MovingFromSources>.
+/// Stripe has deprecated Sources and plans to remove support for local payment methods, but not yet for cards. Each
+/// type has a PaymentMethod that replaces it, used with a ``PaymentIntent`` or, to save it, a ``SetupIntent``. Two
+/// payment methods have ended permanently. The table is in <doc:MovingFromSources>.
 /// *Source*: <https://docs.stripe.com/sources>, <https://docs.stripe.com/payments/payment-methods/transitioning>.
 public struct SourceMigration: Hashable, Sendable {
-    /// How urgent it is.
+    /// The urgency of a migration.
     public enum Urgency: String, Hashable, Sendable, Codable {
-        /// The method itself has ended: nobody can pay by it any more.
+        /// The payment method has ended and can no longer be used.
         case discontinued = "ended"
-        /// Stripe is to turn it off; when, it says by mail.
+        /// Stripe will remove support and announces the date by email.
         case removalPlanned = "turned_off"
-        /// It stays, without anything new.
+        /// Support continues without new features.
         case supported = "stays"
     }
 
-    /// Stripe's guide.
+    /// The URL of Stripe's migration guide.
     public static let guideURL =
         "https://docs.stripe.com/payments/payment-methods/transitioning"
 
-    /// The type of the PaymentMethod, as `customer_balance`.
+    /// The type of the PaymentMethod, for example `customer_balance`.
     public let paymentMethod: String
-    /// How urgent it is.
+    /// The urgency.
     public let urgency: Urgency
-    /// What is different, in a sentence for people.
+    /// The differences, as a sentence for display.
     public let advice: String
 }
 
 extension SourceType {
-    /// What takes the place of this type; nil for one that this library does not know.
+    /// The replacement for this type; `nil` for a type this library does not know.
     public var migration: SourceMigration? { Self.migrations[self] }
 
     private static let migrations: [SourceType: SourceMigration] = {
@@ -43,11 +43,11 @@ extension SourceType {
         return [
             .achCreditTransfer: replaced(
                 by: "customer_balance",
-                "Bank transfer of type us_bank_transfer; the customers' account numbers stay."
+                "Use a bank transfer of type us_bank_transfer; customers keep their account numbers."
             ),
             .achDebit: replaced(
                 by: "us_bank_account",
-                "Verified at once or by micro-deposits; accounts that are verified move without."
+                "Verified instantly or by micro-deposits; verified accounts migrate without verification."
             ),
             .acssDebit: replaced(by: "acss_debit", "A SetupIntent takes the mandate."),
             .alipay: replaced(by: "alipay", redirect),
@@ -55,7 +55,7 @@ extension SourceType {
             .bancontact: replaced(by: "bancontact", redirect),
             .card: replaced(
                 by: "card",
-                "A saved card source works as payment_method as it is; 3D Secure is asked for when needed.",
+                "A saved card source works as payment_method unchanged; 3D Secure is requested when needed.",
                 .supported
             ),
             .cardPresent: replaced(
@@ -78,11 +78,11 @@ extension SourceType {
             .p24: replaced(by: "p24", redirect),
             .sepaCreditTransfer: replaced(
                 by: "customer_balance",
-                "Bank transfer of type eu_bank_transfer; customers get new account numbers."
+                "Use a bank transfer of type eu_bank_transfer; customers get new account numbers."
             ),
             .sepaDebit: replaced(
                 by: "sepa_debit",
-                "A SetupIntent takes the mandate; saved sources move through the Dashboard."
+                "A SetupIntent takes the mandate; saved sources migrate through the Dashboard."
             ),
             .sofort: replaced(
                 by: "klarna",
@@ -91,7 +91,7 @@ extension SourceType {
             ),
             .threeDSecure: replaced(
                 by: "card",
-                "No object of its own: the intent asks for it with requires_action.",
+                "There is no separate object: the intent requests 3D Secure with requires_action.",
                 .supported
             ),
             .wechat: replaced(

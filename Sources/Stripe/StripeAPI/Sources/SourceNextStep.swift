@@ -1,26 +1,26 @@
-/// What has to happen next to a Source, told from status, flow and type together.
+/// The next step for a Source, derived from its status, flow and type.
 ///
-/// The flow alone misleads: WeChat's is `none` although the customer must scan a code, and a redirect that is
-/// `not_required` asks for nothing. *Source*: <https://docs.stripe.com/sources/best-practices>.
+/// The flow alone is misleading: WeChat's flow is `none` although the customer must scan a QR code, and a redirect
+/// that is `not_required` needs no action. *Source*: <https://docs.stripe.com/sources/best-practices>.
 public enum SourceNextStep: Hashable, Sendable {
-    /// Chargeable: create the charge now, with the order's id as idempotency key.
+    /// Create the charge now, with the order ID as the idempotency key.
     case charge
-    /// Send the customer to this page, which carries the client secret.
+    /// Redirect the customer to this page, whose URL includes the client secret.
     case redirect(url: String)
-    /// Tell the customer where to pay.
+    /// Show the customer where to pay.
     case pay(address: String)
     /// Ask the customer for the code or the amounts, then verify.
     case verify(attemptsRemaining: Int?)
-    /// Show the customer this text as a QR code, or open the app by the other link.
+    /// Show the QR code, or open the app by the link.
     case scan(code: String?, nativeURL: String?)
-    /// Nobody can do anything but look again.
+    /// Poll again; no action is possible.
     case wait
-    /// Consumed, canceled or failed: nothing more happens to it.
+    /// The Source is consumed, canceled or failed.
     case nothing
 }
 
 extension SourceNextStep: CustomStringConvertible, CustomReflectable {
-    /// The step in one word, without its address.
+    /// The name of the step, without its address.
     public var description: String {
         switch self {
         case .charge: "charge"
@@ -33,18 +33,21 @@ extension SourceNextStep: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Shows the description instead of the address.
+    /// A mirror with the description instead of the address.
     public var customMirror: Mirror { Mirror(self, children: ["step": description]) }
 }
 
 extension Source {
-    /// Whether a charge of this card is declined unless 3D Secure comes first, by a Source of type `three_d_secure` made
-    /// from it.
+    /// Whether a charge of this card is declined without 3D Secure.
+    ///
+    /// Authenticate the card first with a Source of type `three_d_secure` created from it.
     ///
     /// *Source*: <https://docs.stripe.com/sources/three-d-secure>.
     public var needsAuthentication: Bool { cardDetails?.threeDSecure == .required }
 
-    /// What has to happen next; a card that is to be charged may need 3D Secure before, see ``needsAuthentication``.
+    /// The next step.
+    ///
+    /// A card may need 3D Secure before the charge; see ``needsAuthentication``.
     public var nextStep: SourceNextStep {
         if status.isFinal { return .nothing }
         if status == .chargeable { return .charge }

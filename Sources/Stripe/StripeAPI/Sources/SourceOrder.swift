@@ -1,46 +1,46 @@
-/// What is bought with a Source; amounts in the currency's smallest unit.
+/// The purchased items of a Source; amounts in the currency's smallest unit.
 ///
 /// *Source*: <https://docs.stripe.com/api/sources/object>, `source_order`.
 public struct SourceOrder: Codable, Hashable, Sendable, RedactedValue {
     /// The sum of the items.
     public let amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public let currency: String?
-    /// The customer's address for mail about the order.
+    /// The customer's email address for the order.
     public let email: String?
-    /// The lines.
+    /// The items.
     public let items: [Item]?
-    /// Where the goods go.
+    /// The shipping details.
     public let shipping: StripeShipping?
 
-    /// One line of an order.
+    /// An item of an order.
     public struct Item: Codable, Hashable, Sendable {
-        /// For all pieces together.
+        /// The total for the whole quantity.
         public let amount: Int?
-        /// Three letters, lower case.
+        /// The ISO 4217 currency code: three letters, lower case.
         public let currency: String?
-        /// For people.
+        /// The description for display.
         public let description: String?
-        /// The id of what is bought.
+        /// The ID of the purchased product.
         public let parent: String?
-        /// How many pieces.
+        /// The quantity.
         public let quantity: Int?
         /// `sku`, `tax`, `shipping` or `discount`.
         public let type: String?
     }
 }
 
-/// Where goods go.
+/// Shipping details.
 public struct StripeShipping: Codable, Hashable, Sendable, RedactedValue {
     /// The address.
     public let address: StripeAddress?
-    /// The carrier, as `DHL`.
+    /// The carrier, for example `DHL`.
     public let carrier: String?
-    /// The receiver.
+    /// The recipient's name.
     public let name: String?
-    /// The receiver's number.
+    /// The recipient's phone number.
     public let phone: String?
-    /// The carrier's number of the parcel.
+    /// The tracking number.
     public let trackingNumber: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -50,20 +50,20 @@ public struct StripeShipping: Codable, Hashable, Sendable, RedactedValue {
 
 /// A postal address.
 public struct StripeAddress: Codable, Hashable, Sendable, RedactedValue {
-    /// City, town or village.
+    /// The city, town or village.
     public let city: String?
-    /// Two letters, ISO 3166.
+    /// The ISO 3166 country code: two letters.
     public let country: String?
-    /// Street and number.
+    /// The street and number.
     public let line1: String?
-    /// Anything more.
+    /// The second address line.
     public let line2: String?
-    /// Postal code.
+    /// The postal code.
     public let postalCode: String?
-    /// State, county or province.
+    /// The state, county or province.
     public let state: String?
 
-    /// Describes an address.
+    /// Creates an address.
     public init(
         line1: String? = nil,
         line2: String? = nil,
@@ -80,7 +80,7 @@ public struct StripeAddress: Codable, Hashable, Sendable, RedactedValue {
         self.state = state
     }
 
-    /// What is sent of it.
+    /// The request parameters.
     var parameters: JSONValue {
         .fields([
             "line1": .optional(line1), "line2": .optional(line2), "city": .optional(city),

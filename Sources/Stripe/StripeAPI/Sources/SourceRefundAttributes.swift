@@ -1,24 +1,24 @@
-/// Where the refund of a receiver Source goes.
+/// The account for refunds of a receiver Source.
 ///
 /// *Shape*: fields of the hash named after the type, as `multibanco[refund_iban]`.
 /// *Source*: <https://docs.stripe.com/sources/multibanco>, <https://docs.stripe.com/sources/ach-credit-transfer> and
 /// <https://docs.stripe.com/sources/sepa-credit-transfer>.
 public enum SourceRefundAttributes: Hashable, Sendable {
-    /// To an American account; `holderType` is `individual` or `company`.
+    /// A US account; `holderType` is `individual` or `company`.
     case achCreditTransfer(
         holderName: String,
         holderType: String,
         routingNumber: String,
         accountNumber: String
     )
-    /// To a European account, of a Portuguese payment.
+    /// A European account, for a Multibanco payment.
     case multibanco(holderName: String, iban: String, address: StripeAddress? = nil)
-    /// To a European account, of a transfer.
+    /// A European account, for a SEPA credit transfer.
     case sepaCreditTransfer(holderName: String, iban: String, address: StripeAddress? = nil)
-    /// Of another type: the fields of the hash of that name.
+    /// The fields of the hash of another type.
     case other(SourceType, [String: JSONValue])
 
-    /// The hash by its name.
+    /// The hash under its type's name.
     var parameters: [String: JSONValue] {
         switch self {
         case .achCreditTransfer(let name, let type, let routingNumber, let accountNumber):

@@ -1,71 +1,71 @@
 /// The payment method of a Source; the hash of the same name holds its details.
 public struct SourceType: OpenEnum {
-    /// American bank transfer the customer pushes; receiver, reusable.
+    /// US bank transfer made by the customer; receiver, reusable.
     public static let achCreditTransfer = Self(rawValue: "ach_credit_transfer")
 
-    /// American bank debit, verified with micro-deposits.
+    /// US bank debit, verified with micro-deposits.
     public static let achDebit = Self(rawValue: "ach_debit")
 
     /// Canadian pre-authorised debit.
     public static let acssDebit = Self(rawValue: "acss_debit")
 
-    /// China; redirect, single-use or reusable.
+    /// Alipay (China); redirect, single-use or reusable.
     public static let alipay = Self(rawValue: "alipay")
 
     /// Australian bank debit.
     public static let auBecsDebit = Self(rawValue: "au_becs_debit")
 
-    /// Belgium; redirect.
+    /// Bancontact (Belgium); redirect.
     public static let bancontact = Self(rawValue: "bancontact")
 
-    /// A card; chargeable at once.
+    /// A card; chargeable immediately.
     public static let card = Self(rawValue: "card")
 
     /// A card read by a terminal.
     public static let cardPresent = Self(rawValue: "card_present")
 
-    /// Austria; redirect.
+    /// EPS (Austria); redirect.
     public static let eps = Self(rawValue: "eps")
 
-    /// Germany; redirect.
+    /// Giropay (Germany); redirect.
     public static let giropay = Self(rawValue: "giropay")
 
-    /// Netherlands; redirect.
+    /// iDEAL (Netherlands); redirect.
     public static let ideal = Self(rawValue: "ideal")
 
     /// Klarna; redirect.
     public static let klarna = Self(rawValue: "klarna")
 
-    /// Portugal; paid at an ATM within seven days.
+    /// Multibanco (Portugal); paid at an ATM within seven days.
     public static let multibanco = Self(rawValue: "multibanco")
 
-    /// Poland; redirect.
+    /// Przelewy24 (Poland); redirect.
     public static let p24 = Self(rawValue: "p24")
 
-    /// European bank transfer the customer pushes.
+    /// European bank transfer made by the customer.
     public static let sepaCreditTransfer = Self(rawValue: "sepa_credit_transfer")
 
-    /// European direct debit; chargeable at once, fails late.
+    /// European direct debit; chargeable immediately, may fail days later.
     public static let sepaDebit = Self(rawValue: "sepa_debit")
 
-    /// Europe; redirect, the charge stays pending for days.
+    /// Sofort (Europe); redirect, the charge stays pending for days.
     public static let sofort = Self(rawValue: "sofort")
 
-    /// A card that has to be authenticated; redirect.
+    /// A card that needs authentication; redirect.
     public static let threeDSecure = Self(rawValue: "three_d_secure")
 
-    /// China; a QR code or the app, although the flow is `none`.
+    /// WeChat Pay (China); a QR code or the app, although the flow is `none`.
     public static let wechat = Self(rawValue: "wechat")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "ach_credit_transfer", "ach_debit", "acss_debit", "alipay", "au_becs_debit", "bancontact",
         "card", "card_present", "eps", "giropay", "ideal", "klarna", "multibanco", "p24",
         "sepa_credit_transfer", "sepa_debit", "sofort", "three_d_secure", "wechat",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

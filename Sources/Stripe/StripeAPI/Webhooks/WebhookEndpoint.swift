@@ -4,25 +4,25 @@
 public struct WebhookEndpoint: StripeObject {
     /// `we_…`.
     public let id: String
-    /// Where the events go.
+    /// The URL that receives the events.
     public let url: String
-    /// The types sent; `*` for nearly all.
+    /// The event types to send; `*` for nearly all.
     public let enabledEvents: [String]
-    /// Whether it gets events.
+    /// Whether the endpoint receives events.
     public let status: WebhookEndpointStatus?
-    /// The version events are rendered with; the account's default when nil.
+    /// The API version of the events; `nil` for the account's default.
     public let apiVersion: String?
     /// Seconds since 1970.
     public let created: Int?
-    /// Whether it gets live events.
+    /// Whether the endpoint receives live events.
     public let livemode: Bool
-    /// The API's `description`: for people.
+    /// The API's `description`: a text for display.
     public let note: String?
-    /// Signs what is sent; only in the answer to its creation.
+    /// The signing secret; only in the response to the creation.
     public let secret: ClientSecret?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public let metadata: [String: String]?
-    /// The object as the API sent it, unknown fields included.
+    /// The complete object as the API sent it, including unknown fields.
     public let allResponseFields: JSONValue
 
     /// Decodes the API's object; `id`, `url`, `enabled_events` and `livemode` are required.
@@ -42,29 +42,29 @@ public struct WebhookEndpoint: StripeObject {
     }
 }
 
-/// Whether an endpoint gets events.
+/// Whether an endpoint receives events.
 public struct WebhookEndpointStatus: OpenEnum {
-    /// It does.
+    /// The endpoint receives events.
     public static let enabled = Self(rawValue: "enabled")
 
-    /// It does not.
+    /// The endpoint does not receive events.
     public static let disabled = Self(rawValue: "disabled")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "enabled", "disabled",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
 
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) {
         self.rawValue = Self.normalized(rawValue)
     }
 }
 
-/// Webhook endpoints, at most 16 an account; see <https://docs.stripe.com/api/webhook_endpoints>.
+/// Webhook endpoints, at most 16 per account; see <https://docs.stripe.com/api/webhook_endpoints>.
 extension StripeClient {
     /// Reads one page of endpoints, newest first.
     public func listWebhookEndpoints(

@@ -7,23 +7,23 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Signs and verifies webhook bodies: `Stripe-Signature: t=<unix seconds>,v1=<hex>[,v1=<hex>]`.
+/// Creates and verifies webhook signatures: `Stripe-Signature: t=<unix seconds>,v1=<hex>[,v1=<hex>]`.
 ///
-/// `v1` is HMAC-SHA256 over `<t>.<body>`, keyed with the whole secret, `whsec_` included. Verdicts are those of
-/// stripe-python 16.1.0: lower-case hex only, no spaces, the first `t` counts, several `v1` may stand side by
-/// side while a secret is rolled, other schemes are ignored, and the signature is checked before the age.
+/// `v1` is HMAC-SHA256 over `<t>.<body>`, keyed with the whole secret including `whsec_`. The rules are those of
+/// stripe-python 16.1.0: only lower-case hex, no spaces, the first `t` counts, a header may have several `v1` while a
+/// secret is rolled, other schemes are ignored, and the signature is checked before the age.
 public enum WebhookSignature {
-    /// How old a signature may be: 300 s as in the official SDKs.
+    /// The maximum age of a signature: 300 s as in the official SDKs.
     public static let defaultTolerance = Duration.seconds(300)
 
-    /// Checks a body against its header, in constant time per signature.
+    /// Verifies a body and its header, in constant time per signature.
     ///
     /// - Parameters:
-    ///   - payload: The body exactly as received; parsing and serialising it again breaks the signature.
+    ///   - payload: The body exactly as received; a parsed and serialised copy has another signature.
     ///   - header: The header's value.
     ///   - secret: The endpoint's `whsec_…`.
-    ///   - tolerance: Accepted age; nil or zero accepts any. Timestamps in the future are always accepted.
-    ///   - now: Seconds since 1970.
+    ///   - tolerance: The maximum age; `nil` or zero accepts any age. Timestamps in the future are always accepted.
+    ///   - now: The current time in seconds since 1970.
     /// - Throws: ``WebhookSignatureError``.
     public static func verify(
         payload: some DataProtocol,
@@ -37,7 +37,7 @@ public enum WebhookSignature {
         let (timestamp, signatures) = try parse(header)
         guard !signatures.isEmpty else { throw .noSignature }
 
-        // Digests are compared in constant time, and every candidate is: time does not tell how near one came.
+        // Comparing digests of all candidates takes constant time, so the time does not reveal a partial match.
         let expected = SHA256.hash(
             data: signature(payload: payload, secret: secret, timestamp: timestamp)
         )
@@ -53,7 +53,7 @@ public enum WebhookSignature {
         }
     }
 
-    /// Makes the header for a body, as Stripe does for every attempt.
+    /// Creates the header for a body, like Stripe does for every attempt.
     ///
     /// - Parameters:
     ///   - payload: The body exactly as it will be sent.
@@ -69,9 +69,9 @@ public enum WebhookSignature {
         return "t=\(timestamp),v1=" + String(decoding: hex, as: UTF8.self)
     }
 
-    /// When a header says that it was signed, seconds since 1970; nil for what is no header.
+    /// Returns the timestamp of a header in seconds since 1970; `nil` for an invalid header.
     package static func timestamp(in header: String) -> Int64? {
-        // Why it is none, `verify` says.
+        // `verify` reports why a header is invalid.
         (try? parse(header))?.timestamp
     }
 
@@ -120,20 +120,23 @@ public enum WebhookSignature {
 }
 
 extension WebhookSignature {
-    /// Checks a delivery and decodes its event, in this order: an unsigned body is never parsed.
+    /// Verifies a webhook request and then decodes its event.
     ///
-    /// The event is a hint: refetch the object before acting. The same event may come again, so acknowledge
-    /// what you have seen with 2xx. *Source*: <https://docs.stripe.com/webhooks>.
+    /// An unsigned body is never parsed.
+    ///
+    /// The event is a hint: fetch the object before acting. The same event may be sent again, so acknowledge known
+    /// events with 2xx. *Source*: <https://docs.stripe.com/webhooks>.
     ///
     /// - Parameters:
     ///   - payload: The body exactly as received.
     ///   - header: The value of `Stripe-Signature`.
-    ///   - secrets: The endpoint's `whsec_…`; two while one is rolled, for at most a day. The first that fits counts.
-    ///   - tolerance: Accepted age; nil or zero accepts any.
-    ///   - now: Seconds since 1970.
+    ///   - secrets: The endpoint's signing secrets, `whsec_…`: two during a rotation of at most a day. The first
+    ///     match counts.
+    ///   - tolerance: The maximum age; `nil` or zero accepts any age.
+    ///   - now: The current time in seconds since 1970.
     /// - Returns: The event.
-    /// - Throws: ``WebhookError``, as ``constructPayload(payload:header:secrets:tolerance:now:)`` does; also for a thin
-    ///   event, which is none with an object.
+    /// - Throws: ``WebhookError``, like ``constructPayload(payload:header:secrets:tolerance:now:)``; also for a thin
+    ///   event, which has no object.
     public static func constructEvent(
         payload: Data,
         header: String,
@@ -155,19 +158,20 @@ extension WebhookSignature {
         return event
     }
 
-    /// Checks a delivery and decodes it, be it an event or a thin event, which only names its object.
+    /// Verifies a webhook request and decodes it as an event or a thin event.
     ///
-    /// Text that cannot be decoded is replaced (U+FFFD), because the signature shows that the event is genuine.
+    /// Invalid UTF-8 is replaced by U+FFFD, because the signature shows that the event is genuine.
     ///
     /// - Parameters:
     ///   - payload: The body exactly as received.
     ///   - header: The value of `Stripe-Signature`.
-    ///   - secrets: The endpoint's `whsec_…`; two while one is rolled, for at most a day. The first that fits counts.
-    ///   - tolerance: Accepted age; nil or zero accepts any.
-    ///   - now: Seconds since 1970.
-    /// - Returns: What was posted.
-    /// - Throws: ``WebhookError``; with several secrets ``WebhookSignatureError/tooOld(timestamp:)`` where the signature
-    ///   fits one of them, or else the last one's.
+    ///   - secrets: The endpoint's signing secrets, `whsec_…`: two during a rotation of at most a day. The first
+    ///     match counts.
+    ///   - tolerance: The maximum age; `nil` or zero accepts any age.
+    ///   - now: The current time in seconds since 1970.
+    /// - Returns: The event or thin event.
+    /// - Throws: ``WebhookError``. With several secrets it is ``WebhookSignatureError/tooOld(timestamp:)`` if the
+    ///   signature matches one of them, otherwise the error of the last secret.
     public static func constructPayload(
         payload: Data,
         header: String,
@@ -186,7 +190,7 @@ extension WebhookSignature {
                     now: now
                 )
             } catch {
-                // That another secret does not fit says less than that this one does.
+                // A mismatch with another secret is less informative than a matching signature that is too old.
                 if case .tooOld = failure { continue }
                 failure = error
                 continue
@@ -196,7 +200,7 @@ extension WebhookSignature {
         throw .signature(failure)
     }
 
-    /// What a body may cost whose signature is good: as much as the receiver accepts, in one string or many values.
+    /// The JSON limits of a signed body: the full size that the receiver accepts, in one string or many values.
     private static let bounds = JSONBounds(
         depthMax: 64,
         valuesMax: 400_000,
@@ -220,7 +224,9 @@ extension WebhookSignature {
     }
 }
 
-/// Why a `Stripe-Signature` header was refused; whatever it is, answer 400 and do not act upon the body.
+/// The reason why a `Stripe-Signature` header was rejected.
+///
+/// In every case answer 400 and ignore the body.
 public enum WebhookSignatureError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The header is missing or empty.
     case missingHeader
@@ -230,32 +236,32 @@ public enum WebhookSignatureError: Error, Sendable, Hashable, CustomStringConver
     case malformedHeader
     /// The header has no `v1` signature.
     case noSignature
-    /// No `v1` signature belongs to this body and secret.
+    /// No `v1` signature matches this body and secret.
     case noMatch
-    /// Properly signed, but longer ago than the tolerance.
+    /// The signature is valid, but older than the tolerance.
     case tooOld(timestamp: Int64)
 
-    /// One line for an operator that says what to look at.
+    /// A one-line message for operators that names the cause.
     public var description: String {
         switch self {
         case .missingHeader: "no Stripe-Signature header"
         case .missingSecret: "no webhook secret is configured; it starts with whsec_"
         case .malformedHeader: "the Stripe-Signature header has no timestamp and signatures"
         case .noSignature: "the Stripe-Signature header has no v1 signature"
-        case .noMatch: "no signature matches: wrong secret, or the body was changed on its way"
+        case .noMatch: "no signature matches: wrong secret, or the body was modified in transit"
         case .tooOld(let timestamp): "the signature's timestamp \(timestamp) is too old"
         }
     }
 }
 
-/// Why a delivery was refused as a whole.
+/// The reason why a webhook request was rejected.
 public enum WebhookError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Not from Stripe, changed on its way, or too old: answer 400.
+    /// Not from Stripe, modified in transit, or too old: answer 400.
     case signature(WebhookSignatureError)
-    /// Signed, and yet not an event: answer 400 and tell an operator.
+    /// Signed, but not an event: answer 400 and alert an operator.
     case malformed(MalformedBody)
 
-    /// One line for an operator.
+    /// A one-line message for operators.
     public var description: String {
         switch self {
         case .signature(let error): "\(error)"

@@ -1,32 +1,32 @@
-/// A card; see <https://docs.stripe.com/sources/cards>.
+/// Card details; see <https://docs.stripe.com/sources/cards>.
 public struct SourceCardDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// `pass`, `fail`, `unavailable` or `unchecked`, for the street.
+    /// The result of the street address check: `pass`, `fail`, `unavailable` or `unchecked`.
     public let addressLine1Check: String?
-    /// The same for the postal code.
+    /// The result of the postal code check, with the same values.
     public let addressZipCheck: String?
-    /// The brand in words, as `Visa` or `American Express`.
+    /// The card brand, for example `Visa` or `American Express`.
     public let brand: String?
-    /// The issuer's country, two letters.
+    /// The issuer's two-letter country code.
     public let country: String?
-    /// The same for the CVC.
+    /// The result of the CVC check, with the same values.
     public let cvcCheck: String?
-    /// The last four digits of a device's account number (Apple Pay).
+    /// The last four digits of the device account number (Apple Pay).
     public let dynamicLast4: String?
-    /// The month of expiry, 1 to 12.
+    /// The expiry month, 1 to 12.
     public let expMonth: Int?
-    /// The year of expiry, four digits.
+    /// The expiry year, four digits.
     public let expYear: Int?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
-    /// Credit, debit or prepaid.
+    /// The funding type: credit, debit or prepaid.
     public let funding: CardFunding?
     /// The last four digits.
     public let last4: String?
-    /// The holder's name.
+    /// The cardholder's name.
     public let name: String?
-    /// Whether the customer must or may be sent through 3D Secure first.
+    /// Whether 3D Secure is required, recommended, optional or not supported.
     public let threeDSecure: CardThreeDSecure?
-    /// The wallet the number came from, as `apple_pay`.
+    /// The wallet that supplied the card number, for example `apple_pay`.
     public let tokenizationMethod: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -36,57 +36,57 @@ public struct SourceCardDetails: Codable, Hashable, Sendable, RedactedValue {
 }
 
 extension SourceCardDetails {
-    /// Whether the number came from Apple Pay.
+    /// Whether the card number came from Apple Pay.
     public var isApplePay: Bool { tokenizationMethod == "apple_pay" }
 }
 
-/// A card read by a terminal; most fields are what its chip said (EMV).
+/// Details of a card read by a terminal; most fields come from the chip (EMV).
 public struct SourceCardPresentDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// The chip's proof of this transaction.
+    /// The chip's cryptogram of the transaction.
     public let applicationCryptogram: String?
-    /// The application's name as the card shows it.
+    /// The application name shown by the card.
     public let applicationPreferredName: String?
     /// The issuer's authorisation code.
     public let authorizationCode: String?
-    /// The issuer's answer, as EMV tag 8A.
+    /// The issuer's response code, EMV tag 8A.
     public let authorizationResponseCode: String?
-    /// The card's brand.
+    /// The card brand.
     public let brand: String?
-    /// The issuer's country, two letters.
+    /// The issuer's two-letter country code.
     public let country: String?
-    /// How the holder was verified: pin, signature or nothing.
+    /// How the cardholder was verified: PIN, signature or none.
     public let cvmType: String?
-    /// How the data was read, as `emv` or `magstripe`.
+    /// How the data was read, for example `emv` or `magstripe`.
     public let dataType: String?
-    /// The application's id on the chip (AID).
+    /// The application's ID on the chip (AID).
     public let dedicatedFileName: String?
     /// The raw EMV data of the authorisation.
     public let emvAuthData: String?
-    /// The customer's signature, when one was taken.
+    /// The customer's signature, if one was taken.
     public let evidenceCustomerSignature: String?
-    /// The chip's certificate of the finished transaction.
+    /// The chip's certificate of the completed transaction.
     public let evidenceTransactionCertificate: String?
-    /// The month of expiry, 1 to 12.
+    /// The expiry month, 1 to 12.
     public let expMonth: Int?
-    /// The year of expiry, four digits.
+    /// The expiry year, four digits.
     public let expYear: Int?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
-    /// Credit, debit or prepaid.
+    /// The funding type: credit, debit or prepaid.
     public let funding: CardFunding?
     /// The last four digits.
     public let last4: String?
-    /// The terminal's id.
+    /// The terminal's ID.
     public let posDeviceID: String?
-    /// How the card entered the terminal.
+    /// How the card data was entered.
     public let posEntryMode: String?
-    /// How the card was read, as `contact_emv`.
+    /// How the card was read, for example `contact_emv`.
     public let readMethod: String?
-    /// The reader's id.
+    /// The reader's ID.
     public let reader: String?
-    /// What the terminal checked, as EMV tag 95.
+    /// The terminal verification results, EMV tag 95.
     public let terminalVerificationResults: String?
-    /// What was done, as EMV tag 9B.
+    /// The transaction status information, EMV tag 9B.
     public let transactionStatusInformation: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -98,41 +98,41 @@ public struct SourceCardPresentDetails: Codable, Hashable, Sendable, RedactedVal
     }
 }
 
-/// A payment by card through 3D Secure, and what is known of the card.
+/// Details of a card payment with 3D Secure, including the card.
 public struct SourceThreeDSecureDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// Whether the customer passed.
+    /// Whether the customer was authenticated.
     public let authenticated: Bool?
-    /// The card source that is being paid with, `src_…`.
+    /// The card Source used, `src_…`.
     public let card: String?
-    /// The customer the card belongs to.
+    /// The customer that owns the card.
     public let customer: String?
-    /// `pass`, `fail`, `unavailable` or `unchecked`, for the street.
+    /// The result of the street address check: `pass`, `fail`, `unavailable` or `unchecked`.
     public let addressLine1Check: String?
-    /// The same for the postal code.
+    /// The result of the postal code check, with the same values.
     public let addressZipCheck: String?
-    /// The brand in words, as `Visa` or `American Express`.
+    /// The card brand, for example `Visa` or `American Express`.
     public let brand: String?
-    /// The issuer's country, two letters.
+    /// The issuer's two-letter country code.
     public let country: String?
-    /// The same for the CVC.
+    /// The result of the CVC check, with the same values.
     public let cvcCheck: String?
-    /// The last four digits of a device's account number (Apple Pay).
+    /// The last four digits of the device account number (Apple Pay).
     public let dynamicLast4: String?
-    /// The month of expiry, 1 to 12.
+    /// The expiry month, 1 to 12.
     public let expMonth: Int?
-    /// The year of expiry, four digits.
+    /// The expiry year, four digits.
     public let expYear: Int?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
-    /// Credit, debit or prepaid.
+    /// The funding type: credit, debit or prepaid.
     public let funding: CardFunding?
     /// The last four digits.
     public let last4: String?
-    /// The holder's name.
+    /// The cardholder's name.
     public let name: String?
-    /// Whether the customer must or may be sent through 3D Secure first.
+    /// Whether 3D Secure is required, recommended, optional or not supported.
     public let threeDSecure: CardThreeDSecure?
-    /// The wallet the number came from, as `apple_pay`.
+    /// The wallet that supplied the card number, for example `apple_pay`.
     public let tokenizationMethod: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -142,7 +142,7 @@ public struct SourceThreeDSecureDetails: Codable, Hashable, Sendable, RedactedVa
     }
 }
 
-/// Where the money of a card comes from.
+/// The funding type of a card.
 public struct CardFunding: OpenEnum {
     /// A credit card.
     public static let credit = Self(rawValue: "credit")
@@ -153,41 +153,41 @@ public struct CardFunding: OpenEnum {
     /// A prepaid card.
     public static let prepaid = Self(rawValue: "prepaid")
 
-    /// The issuer does not say.
+    /// Unknown.
     public static let unknown = Self(rawValue: "unknown")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "credit", "debit", "prepaid", "unknown",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }
 
-/// Whether a card asks for 3D Secure.
+/// Whether a card needs 3D Secure.
 public struct CardThreeDSecure: OpenEnum {
-    /// The charge would be declined without it.
+    /// Required: a charge without 3D Secure is declined.
     public static let required = Self(rawValue: "required")
 
-    /// Accepted without it, better with it.
+    /// Recommended: accepted without 3D Secure, but better with it.
     public static let recommended = Self(rawValue: "recommended")
 
-    /// Possible, without much use.
+    /// Optional, with little benefit.
     public static let optional = Self(rawValue: "optional")
 
-    /// The card cannot.
+    /// Not supported by the card.
     public static let notSupported = Self(rawValue: "not_supported")
 
-    /// The words known when this library was written.
+    /// The values known to this version of the library.
     public static let known: Set<String> = [
         "required", "recommended", "optional", "not_supported",
     ]
 
-    /// The word, folded to lower case when known.
+    /// The value as a string; known values are in lower case.
     public let rawValue: String
-    /// Wraps a word; see ``OpenEnum``.
+    /// Creates a value from a string; see ``OpenEnum``.
     public init(rawValue: String) { self.rawValue = Self.normalized(rawValue) }
 }

@@ -1,18 +1,18 @@
-/// The account a SEPA direct debit takes money from, and the mandate that allows it.
+/// The bank account of a SEPA direct debit and its mandate.
 public struct SourceSEPADebitDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's national code.
     public let bankCode: String?
     /// The branch's national code.
     public let branchCode: String?
-    /// Two letters, ISO 3166.
+    /// The ISO 3166 country code: two letters.
     public let country: String?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
     /// The last four characters of the IBAN.
     public let last4: String?
-    /// The mandate's reference, which the customer must be told.
+    /// The mandate reference, which the customer must be given.
     public let mandateReference: String?
-    /// A page with the mandate; it carries the client secret.
+    /// The URL of the mandate, which includes the client secret.
     public let mandateURL: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -20,13 +20,13 @@ public struct SourceSEPADebitDetails: Codable, Hashable, Sendable, RedactedValue
     }
 }
 
-/// The American bank account an ACH debit takes money from; verified with two micro-deposits.
+/// The US bank account of an ACH debit, verified with two micro-deposits.
 public struct SourceACHDebitDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's name.
     public let bankName: String?
-    /// Two letters, ISO 3166.
+    /// The ISO 3166 country code: two letters.
     public let country: String?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
     /// The last four digits.
     public let last4: String?
@@ -40,23 +40,23 @@ public struct SourceACHDebitDetails: Codable, Hashable, Sendable, RedactedValue 
     }
 }
 
-/// The Canadian bank account a pre-authorised debit takes money from.
+/// The Canadian bank account of a pre-authorised debit.
 public struct SourceACSSDebitDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The branch's city.
     public let bankAddressCity: String?
     /// The branch's street and number.
     public let bankAddressLine1: String?
-    /// More of the branch's address.
+    /// The second line of the branch's address.
     public let bankAddressLine2: String?
     /// The branch's postal code.
     public let bankAddressPostalCode: String?
     /// The bank's name.
     public let bankName: String?
-    /// The kind of account.
+    /// The type of account.
     public let category: String?
-    /// Two letters, ISO 3166.
+    /// The ISO 3166 country code: two letters.
     public let country: String?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
     /// The last four digits.
     public let last4: String?
@@ -71,11 +71,11 @@ public struct SourceACSSDebitDetails: Codable, Hashable, Sendable, RedactedValue
     }
 }
 
-/// The Australian bank account a BECS debit takes money from.
+/// The Australian bank account of a BECS debit.
 public struct SourceAUBECSDebitDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// The bank and branch.
+    /// The BSB number, which identifies bank and branch.
     public let bsbNumber: String?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
     /// The last four digits.
     public let last4: String?

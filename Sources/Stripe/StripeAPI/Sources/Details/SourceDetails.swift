@@ -1,7 +1,7 @@
-/// The hash named after a Source's type.
+/// The type-specific details of a Source, from the hash named after its type.
 ///
-/// *Shape*: `{"type": "ideal", "ideal": {"bank": "ing", …}}`. A type this library does not know keeps its hash as
-/// ``other(_:)``, and any field a case does not name is in the Source's ``StripeObject/allResponseFields``.
+/// *Shape*: `{"type": "ideal", "ideal": {"bank": "ing", …}}`. An unknown type keeps its hash as ``other(_:)``. Fields
+/// without a property are in the Source's ``StripeObject/allResponseFields``.
 /// *Source*: <https://docs.stripe.com/api/sources/object>.
 public enum SourceDetails: Hashable, Sendable {
     /// Of a Source with type `ach_credit_transfer`.
@@ -42,12 +42,12 @@ public enum SourceDetails: Hashable, Sendable {
     case threeDSecure(SourceThreeDSecureDetails)
     /// Of a Source with type `wechat`.
     case weChat(SourceWeChatDetails)
-    /// Of a Source with any other type: the hash as it is.
+    /// Of a Source with any other type: the unchanged hash.
     case other(JSONValue)
 }
 
 extension SourceDetails {
-    /// Reads the hash of a type; nil when the Source has none.
+    /// Reads the hash of a type; `nil` when the Source has none.
     init?(_ type: SourceType, in fields: KeyedDecodingContainer<AnyKey>) throws {
         func hash<Value: Decodable>(_ wrap: (Value) -> SourceDetails) throws -> SourceDetails? {
             try fields.optional(type.rawValue).map(wrap)

@@ -1,56 +1,56 @@
-/// A Klarna payment and the ways to pay on offer.
+/// Details of a Klarna payment and the offered payment options.
 public struct SourceKlarnaDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// The page's background.
+    /// The background image of the page.
     public let backgroundImageURL: String?
-    /// Starts Klarna's own widget; a secret of this payment.
+    /// The token that starts Klarna's widget; a secret of this payment.
     public let clientToken: String?
     /// The customer's first name.
     public let firstName: String?
     /// The customer's last name.
     public let lastName: String?
-    /// The page's locale, as `de-AT`.
+    /// The locale of the page, for example `de-AT`.
     public let locale: String?
     /// The shop's logo on the page.
     public let logoURL: String?
     /// The page's title.
     public let pageTitle: String?
-    /// The badge with words for paying later.
+    /// The descriptive badge for paying later.
     public let payLaterAssetURLsDescriptive: String?
     /// The badge for paying later.
     public let payLaterAssetURLsStandard: String?
-    /// What Klarna calls paying later.
+    /// Klarna's name for paying later.
     public let payLaterName: String?
-    /// Where the customer goes for paying later.
+    /// The redirect URL for paying later.
     public let payLaterRedirectURL: String?
-    /// The badge with words for paying now.
+    /// The descriptive badge for paying now.
     public let payNowAssetURLsDescriptive: String?
     /// The badge for paying now.
     public let payNowAssetURLsStandard: String?
-    /// What Klarna calls paying now.
+    /// Klarna's name for paying now.
     public let payNowName: String?
-    /// Where the customer goes for paying now.
+    /// The redirect URL for paying now.
     public let payNowRedirectURL: String?
-    /// The badge with words for paying in instalments.
+    /// The descriptive badge for paying in instalments.
     public let payOverTimeAssetURLsDescriptive: String?
     /// The badge for paying in instalments.
     public let payOverTimeAssetURLsStandard: String?
-    /// What Klarna calls paying in instalments.
+    /// Klarna's name for paying in instalments.
     public let payOverTimeName: String?
-    /// Where the customer goes for paying in instalments.
+    /// The redirect URL for paying in instalments.
     public let payOverTimeRedirectURL: String?
-    /// The ways to pay on offer, separated by commas.
+    /// The offered payment options, separated by commas.
     public let paymentMethodCategories: String?
-    /// Two letters, ISO 3166.
+    /// The ISO 3166 country code: two letters.
     public let purchaseCountry: String?
     /// `buy`, `rent`, `book` or `subscribe`.
     public let purchaseType: String?
-    /// Where the customer goes to choose.
+    /// The redirect URL of the selection page.
     public let redirectURL: String?
-    /// Days until the goods are sent.
+    /// The number of days until the goods are shipped.
     public let shippingDelay: Int?
-    /// The receiver's first name.
+    /// The recipient's first name.
     public let shippingFirstName: String?
-    /// The receiver's last name.
+    /// The recipient's last name.
     public let shippingLastName: String?
 
     private enum CodingKeys: String, SnakeKey {

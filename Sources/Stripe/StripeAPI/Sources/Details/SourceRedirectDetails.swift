@@ -1,12 +1,12 @@
-/// The Dutch account that paid through iDEAL; empty until it did.
+/// The Dutch account of an iDEAL payment; empty until the customer has paid.
 public struct SourceIdealDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// The bank, as `ing`; the customer chooses when nil.
+    /// The bank, for example `ing`; `nil` lets the customer choose.
     public let bank: String?
     /// The bank's BIC.
     public let bic: String?
     /// The last four characters of the IBAN.
     public let ibanLast4: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -14,7 +14,7 @@ public struct SourceIdealDetails: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// The account that paid through Sofort; empty until it did.
+/// The account of a Sofort payment; empty until the customer has paid.
 public struct SourceSofortDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's national code.
     public let bankCode: String?
@@ -26,9 +26,9 @@ public struct SourceSofortDetails: Codable, Hashable, Sendable, RedactedValue {
     public let country: String?
     /// The last four characters of the IBAN.
     public let ibanLast4: String?
-    /// The language of the authorisation page, as `de`.
+    /// The language of the authorisation page, for example `de`.
     public let preferredLanguage: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -36,7 +36,7 @@ public struct SourceSofortDetails: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// The Belgian account that paid through Bancontact; empty until it did.
+/// The Belgian account of a Bancontact payment; empty until the customer has paid.
 public struct SourceBancontactDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's national code.
     public let bankCode: String?
@@ -46,9 +46,9 @@ public struct SourceBancontactDetails: Codable, Hashable, Sendable, RedactedValu
     public let bic: String?
     /// The last four characters of the IBAN.
     public let ibanLast4: String?
-    /// The language of the authorisation page, as `de`.
+    /// The language of the authorisation page, for example `de`.
     public let preferredLanguage: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -56,7 +56,7 @@ public struct SourceBancontactDetails: Codable, Hashable, Sendable, RedactedValu
     }
 }
 
-/// The German account that paid through Giropay; empty until it did.
+/// The German account of a Giropay payment; empty until the customer has paid.
 public struct SourceGiropayDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's national code.
     public let bankCode: String?
@@ -64,7 +64,7 @@ public struct SourceGiropayDetails: Codable, Hashable, Sendable, RedactedValue {
     public let bankName: String?
     /// The bank's BIC.
     public let bic: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -72,11 +72,11 @@ public struct SourceGiropayDetails: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// An Austrian EPS payment.
+/// The details of an Austrian EPS payment.
 public struct SourceEPSDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's reference.
     public let reference: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -84,7 +84,7 @@ public struct SourceEPSDetails: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// A Przelewy24 payment.
+/// The details of a Przelewy24 payment.
 public struct SourceP24Details: Codable, Hashable, Sendable, RedactedValue {
     /// Przelewy24's reference.
     public let reference: String?
@@ -94,13 +94,13 @@ public struct SourceP24Details: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// How the customer reaches Alipay.
+/// The links of an Alipay payment.
 public struct SourceAlipayDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// What the Alipay app is handed by its own SDK.
+    /// The data for the Alipay app's SDK.
     public let dataString: String?
-    /// Opens the Alipay app; nil when the source was made without an app's bundle id.
+    /// A link that opens the Alipay app; `nil` when the Source was created without an app bundle ID.
     public let nativeURL: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -108,15 +108,17 @@ public struct SourceAlipayDetails: Codable, Hashable, Sendable, RedactedValue {
     }
 }
 
-/// How the customer reaches WeChat Pay; the flow is `none`, and yet somebody must act.
+/// The links of a WeChat Pay payment.
+///
+/// The flow is `none`, although the customer must act.
 public struct SourceWeChatDetails: Codable, Hashable, Sendable, RedactedValue {
-    /// Opens the WeChat app on an iPhone.
+    /// A link that opens the WeChat app on an iPhone.
     public let iosNativeURL: String?
-    /// The id of the prepared payment.
+    /// The ID of the prepared payment.
     public let prepayID: String?
-    /// The text of the QR code to show; `weixin://…`.
+    /// The content of the QR code, `weixin://…`.
     public let qrCodeURL: String?
-    /// The text on the customer's statement, as the bank got it.
+    /// The statement descriptor as sent to the bank.
     public let statementDescriptor: String?
 
     private enum CodingKeys: String, SnakeKey {

@@ -1,18 +1,18 @@
-/// Where a customer sends an ACH credit transfer, and where a refund goes.
+/// The bank account for an ACH credit transfer, and the account for refunds.
 public struct SourceACHCreditTransferDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The account number to pay to.
     public let accountNumber: String?
     /// The bank's name.
     public let bankName: String?
-    /// Tells whether two sources are of the same account, without naming it.
+    /// A fingerprint that is equal for two sources of the same account and does not reveal it.
     public let fingerprint: String?
-    /// Who gets a refund; one of the refund attributes.
+    /// The name of the refund recipient; a refund attribute.
     public let refundAccountHolderName: String?
-    /// `individual` or `company`; one of the refund attributes.
+    /// `individual` or `company`; a refund attribute.
     public let refundAccountHolderType: String?
-    /// The account a refund goes to; one of the refund attributes, in answers though not in the specification.
+    /// The account number for refunds; a refund attribute that the API returns but the specification omits.
     public let refundAccountNumber: String?
-    /// The routing number a refund goes to; one of the refund attributes.
+    /// The routing number for refunds; a refund attribute.
     public let refundRoutingNumber: String?
     /// The routing number to pay to.
     public let routingNumber: String?
@@ -26,27 +26,27 @@ public struct SourceACHCreditTransferDetails: Codable, Hashable, Sendable, Redac
     }
 }
 
-/// What the customer types at a Portuguese ATM, and where a refund goes.
+/// The ATM payment data of a Multibanco payment, and the account for refunds.
 public struct SourceMultibancoDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The shop's number at the ATM.
     public let entity: String?
     /// The payment's number at the ATM.
     public let reference: String?
-    /// The city of whoever gets a refund; one of the refund attributes.
+    /// The city of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressCity: String?
-    /// The country, two letters, of whoever gets a refund; one of the refund attributes.
+    /// The two-letter country code of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressCountry: String?
-    /// Street and number of whoever gets a refund; one of the refund attributes.
+    /// The street and number of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressLine1: String?
-    /// More of the address of whoever gets a refund; one of the refund attributes.
+    /// The second address line of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressLine2: String?
-    /// The postal code of whoever gets a refund; one of the refund attributes.
+    /// The postal code of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressPostalCode: String?
-    /// The state or region of whoever gets a refund; one of the refund attributes.
+    /// The state or region of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressState: String?
-    /// Who gets a refund; one of the refund attributes.
+    /// The name of the refund recipient; a refund attribute.
     public let refundAccountHolderName: String?
-    /// The account a refund goes to; one of the refund attributes.
+    /// The IBAN for refunds; a refund attribute.
     public let refundIBAN: String?
 
     private enum CodingKeys: String, SnakeKey {
@@ -57,31 +57,32 @@ public struct SourceMultibancoDetails: Codable, Hashable, Sendable, RedactedValu
     }
 }
 
-/// Where a customer sends a SEPA credit transfer, and where a refund goes.
+/// The bank account for a SEPA credit transfer, and the account for refunds.
 ///
-/// In answers though not in the specification. *Source*: <https://docs.stripe.com/sources/sepa-credit-transfer>.
+/// The API returns this hash although the specification omits it. *Source*:
+/// <https://docs.stripe.com/sources/sepa-credit-transfer>.
 public struct SourceSEPACreditTransferDetails: Codable, Hashable, Sendable, RedactedValue {
     /// The bank's name.
     public let bankName: String?
-    /// The bank to pay to.
+    /// The BIC to pay to.
     public let bic: String?
-    /// The account to pay to.
+    /// The IBAN to pay to.
     public let iban: String?
-    /// The city of whoever gets a refund; one of the refund attributes.
+    /// The city of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressCity: String?
-    /// The country, two letters, of whoever gets a refund; one of the refund attributes.
+    /// The two-letter country code of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressCountry: String?
-    /// Street and number of whoever gets a refund; one of the refund attributes.
+    /// The street and number of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressLine1: String?
-    /// More of the address of whoever gets a refund; one of the refund attributes.
+    /// The second address line of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressLine2: String?
-    /// The postal code of whoever gets a refund; one of the refund attributes.
+    /// The postal code of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressPostalCode: String?
-    /// The state or region of whoever gets a refund; one of the refund attributes.
+    /// The state or region of the refund recipient; a refund attribute.
     public let refundAccountHolderAddressState: String?
-    /// Who gets a refund; one of the refund attributes.
+    /// The name of the refund recipient; a refund attribute.
     public let refundAccountHolderName: String?
-    /// The account a refund goes to; one of the refund attributes.
+    /// The IBAN for refunds; a refund attribute.
     public let refundIBAN: String?
 
     private enum CodingKeys: String, SnakeKey {

@@ -1,24 +1,24 @@
 import SafeNumbers
 
-/// What Klarna needs to know beyond a return URL.
+/// The Klarna-specific parameters of a new Source.
 ///
-/// *Source*: `klarnaParams` of stripe-ios. The billing data is sent as a whole or not at all; see
+/// *Source*: `klarnaParams` of stripe-ios. Billing data is sent completely or not at all; see
 /// ``Billing/isComplete(forCountry:)``.
 public struct KlarnaParams: Hashable, Sendable, RedactedValue {
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public var currency: String
-    /// Two letters, ISO 3166: where the customer buys.
+    /// The country of purchase: an ISO 3166 code, two letters.
     public var purchaseCountry: String
-    /// What is bought; the Source's amount is the sum of the totals.
+    /// The purchased items; the Source's amount is the sum of their totals.
     public var items: [Item]
-    /// Restricts what Klarna offers; everything when empty.
+    /// The payment options Klarna may offer; empty for all.
     public var paymentMethods: PaymentMethods
-    /// Who pays, if known.
+    /// The billing data of the customer, if known.
     public var billing: Billing?
     /// The customer's date of birth, if known.
     public var birth: BirthDate?
 
-    /// Describes a purchase.
+    /// Creates the parameters of a purchase.
     public init(
         currency: String,
         purchaseCountry: String,
@@ -35,7 +35,7 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
         self.birth = birth
     }
 
-    /// Ways to pay that Klarna may offer.
+    /// The payment options Klarna may offer.
     public struct PaymentMethods: OptionSet, Hashable, Sendable {
         /// The set's bits.
         public let rawValue: Int
@@ -45,12 +45,12 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
             self.rawValue = rawValue
         }
 
-        /// Four payments without interest; US.
+        /// Four payments without interest; US only.
         public static let payIn4 = PaymentMethods(rawValue: 1)
-        /// Instalments; US.
+        /// Instalments; US only.
         public static let installments = PaymentMethods(rawValue: 2)
 
-        /// The words the API takes.
+        /// The options as sent to the API; `nil` for all.
         var parameter: String? {
             let names = [
                 contains(.payIn4) ? "payin4" : nil, contains(.installments) ? "installments" : nil,
@@ -68,7 +68,7 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
         /// Four digits.
         public var year: Int
 
-        /// Describes a date.
+        /// Creates a date.
         public init(day: Int, month: Int, year: Int) {
             self.day = day
             self.month = month
@@ -76,7 +76,7 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
         }
     }
 
-    /// Who pays.
+    /// The billing data of a customer.
     public struct Billing: Hashable, Sendable, RedactedValue {
         /// The customer's first name.
         public var firstName: String?
@@ -84,12 +84,12 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
         public var lastName: String?
         /// The customer's address.
         public var address: StripeAddress
-        /// The customer's address for mail.
+        /// The customer's email address.
         public var email: String?
-        /// The customer's number.
+        /// The customer's phone number.
         public var phone: String?
 
-        /// Describes who pays.
+        /// Creates billing data.
         public init(
             firstName: String?,
             lastName: String?,
@@ -104,7 +104,7 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
             self.phone = phone
         }
 
-        /// Whether Klarna could use it: names, street, postal code, city and email, and in this country.
+        /// Returns whether the data has both names, street, postal code, city and email, and is for this country.
         public func isComplete(forCountry country: String) -> Bool {
             let needed = [
                 firstName, lastName, address.line1, address.postalCode, address.city, email,
@@ -115,9 +115,9 @@ public struct KlarnaParams: Hashable, Sendable, RedactedValue {
 }
 
 extension KlarnaParams {
-    /// One line of what is bought.
+    /// An item of a purchase.
     public struct Item: Hashable, Sendable {
-        /// What a line stands for.
+        /// The type of an item.
         public enum Kind: String, Sendable {
             /// Goods.
             case sku
@@ -127,16 +127,16 @@ extension KlarnaParams {
             case shipping
         }
 
-        /// What it stands for.
+        /// The type of the item.
         public var kind: Kind
-        /// For people.
+        /// The description for display.
         public var description: String
-        /// How many pieces.
+        /// The quantity.
         public var quantity: Int
-        /// For all pieces together, in the currency's smallest unit.
+        /// The total for the whole quantity, in the currency's smallest unit.
         public var totalAmount: Int
 
-        /// Describes a line.
+        /// Creates an item.
         public init(_ kind: Kind, _ description: String, quantity: Int = 1, totalAmount: Int) {
             self.kind = kind
             self.description = description
@@ -147,10 +147,10 @@ extension KlarnaParams {
 }
 
 extension SourceParams {
-    /// Klarna: pay later, now or in instalments.
+    /// Creates the parameters of a Klarna Source: pay later, now or in instalments.
     ///
-    /// The Source's amount is the sum of the items' totals. Billing data is sent only when it is complete and of
-    /// the country of purchase, since Klarna refuses it otherwise.
+    /// The Source's amount is the sum of the item totals. Billing data is sent only when it is complete and for the
+    /// country of purchase, because Klarna rejects it otherwise.
     /// *Source*: `klarnaParams` of stripe-ios.
     public static func klarna(returnURL: String, _ klarna: KlarnaParams) -> SourceParams {
         var details = fields([

@@ -1,9 +1,9 @@
-// Methods without a redirect: cards and wallets, debits, and payments the customer pushes.
+// Payment methods without a redirect: cards and wallets, debits, and transfers made by the customer.
 
 extension SourceParams {
-    /// A card; chargeable at once, to be charged within minutes.
+    /// Creates the parameters of a card Source, which is chargeable immediately and should be charged within minutes.
     ///
-    /// Card numbers on a server are in scope of PCI DSS; use a ``token`` where you can.
+    /// Handling card numbers on a server is in scope of PCI DSS; use a ``token`` if possible.
     /// *Source*: <https://docs.stripe.com/sources/cards>.
     public static func card(_ card: CardParams) -> SourceParams {
         SourceParams(
@@ -16,9 +16,10 @@ extension SourceParams {
         )
     }
 
-    /// SEPA direct debit, in euros; reusable, chargeable at once, may fail up to 14 business days later.
+    /// Creates the parameters of a SEPA direct debit in euros.
     ///
-    /// The customer must have agreed to a mandate; see ``SourceMandate``.
+    /// The Source is reusable and chargeable immediately, but a debit may fail up to 14 business days later. The
+    /// customer must have accepted a mandate; see ``SourceMandate``.
     /// *Source*: <https://docs.stripe.com/sources/sepa-debit>.
     public static func sepaDebit(
         name: String,
@@ -44,12 +45,12 @@ extension SourceParams {
         )
     }
 
-    /// Visa Checkout: a card by the wallet's call id.
+    /// Creates the parameters of a card from Visa Checkout, by the wallet's call ID.
     public static func visaCheckout(callID: String) -> SourceParams {
         SourceParams(type: .card, details: ["visa_checkout": ["callid": .string(callID)]])
     }
 
-    /// Masterpass: a card by the wallet's cart and transaction.
+    /// Creates the parameters of a card from Masterpass, by the wallet's cart and transaction IDs.
     public static func masterpass(cartID: String, transactionID: String) -> SourceParams {
         SourceParams(
             type: .card,
@@ -61,7 +62,8 @@ extension SourceParams {
         )
     }
 
-    /// Multibanco, Portugal, in euros; the customer pays at an ATM within seven days.
+    /// Creates the parameters of a Multibanco payment (Portugal, euros), which the customer makes at an ATM within
+    /// seven days.
     ///
     /// *Source*: <https://docs.stripe.com/sources/multibanco>.
     public static func multibanco(
@@ -78,7 +80,7 @@ extension SourceParams {
         )
     }
 
-    /// An American credit transfer the customer sends, in dollars; reusable, no amount.
+    /// Creates the parameters for receiving US credit transfers in dollars; reusable, without an amount.
     ///
     /// *Source*: <https://docs.stripe.com/sources/ach-credit-transfer>.
     public static func achCreditTransfer(
@@ -93,7 +95,7 @@ extension SourceParams {
         )
     }
 
-    /// A European credit transfer the customer sends, in euros; reusable, no amount.
+    /// Creates the parameters for receiving European credit transfers in euros; reusable, without an amount.
     ///
     /// *Source*: <https://docs.stripe.com/sources/sepa-credit-transfer>.
     public static func sepaCreditTransfer(
@@ -109,7 +111,9 @@ extension SourceParams {
         )
     }
 
-    /// WeChat Pay; the customer scans a code or opens the app with the given id.
+    /// Creates the parameters of a WeChat Pay payment.
+    ///
+    /// The customer scans a QR code or opens the app with the given ID.
     ///
     /// *Source*: <https://docs.stripe.com/sources/wechat-pay>.
     public static func weChatPay(
@@ -129,7 +133,9 @@ extension SourceParams {
         )
     }
 
-    /// Bitcoin, which Stripe stopped taking in 2018; kept because old integrations name it.
+    /// Creates the parameters of a Bitcoin Source.
+    ///
+    /// Stripe ended Bitcoin in 2018; old integrations still use the name.
     public static func bitcoin(amount: Int, currency: String, email: String) -> SourceParams {
         SourceParams(
             type: SourceType(rawValue: "bitcoin"),
@@ -140,22 +146,22 @@ extension SourceParams {
     }
 }
 
-/// A card as its holder reads it out; printed as nothing but its type's name.
+/// The card data entered by the customer; it prints only its type's name.
 public struct CardParams: Hashable, Sendable, RedactedValue {
-    /// Digits without spaces.
+    /// The card number without spaces.
     public var number: String?
-    /// Three digits, or four.
+    /// The security code: three or four digits.
     public var cvc: String?
-    /// 1 to 12.
+    /// The expiry month, 1 to 12.
     public var expMonth: Int?
-    /// Two digits or four.
+    /// The expiry year, two or four digits.
     public var expYear: Int?
-    /// The holder's name, sent as the owner's.
+    /// The cardholder's name, sent as the owner's.
     public var name: String?
-    /// The holder's address, sent as the owner's.
+    /// The cardholder's address, sent as the owner's.
     public var address: StripeAddress?
 
-    /// Describes a card.
+    /// Creates card parameters.
     public init(
         number: String? = nil,
         cvc: String? = nil,

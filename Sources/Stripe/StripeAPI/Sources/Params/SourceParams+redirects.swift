@@ -1,8 +1,8 @@
-// Methods whose customer is sent to a bank's page and comes back. The Source is pending for an hour, then
-// chargeable for six.
+// Payment methods with a redirect to a bank's page. The Source is pending for up to one hour, and then chargeable for
+// six hours.
 
 extension SourceParams {
-    /// Bancontact, Belgium, in euros.
+    /// Creates the parameters of a Bancontact payment (Belgium, euros).
     ///
     /// *Source*: <https://docs.stripe.com/sources/bancontact>.
     public static func bancontact(
@@ -21,7 +21,7 @@ extension SourceParams {
         )
     }
 
-    /// Giropay, Germany, in euros.
+    /// Creates the parameters of a Giropay payment (Germany, euros).
     ///
     /// *Source*: <https://docs.stripe.com/sources/giropay>.
     public static func giropay(
@@ -40,7 +40,9 @@ extension SourceParams {
         )
     }
 
-    /// iDEAL, Netherlands, in euros; the customer chooses the bank when it is nil.
+    /// Creates the parameters of an iDEAL payment (Netherlands, euros).
+    ///
+    /// Without a bank the customer chooses one.
     ///
     /// *Source*: <https://docs.stripe.com/sources/ideal>.
     public static func ideal(
@@ -62,9 +64,9 @@ extension SourceParams {
         )
     }
 
-    /// Sofort, in euros, at least one.
+    /// Creates the parameters of a Sofort payment of at least one euro.
     ///
-    /// The charge stays pending for days. `country` is that of the customer's bank: AT, BE, DE, ES, IT or NL.
+    /// The charge stays pending for days. `country` is the country of the customer's bank: AT, BE, DE, ES, IT or NL.
     /// *Source*: <https://docs.stripe.com/sources/sofort>.
     public static func sofort(
         amount: Int,
@@ -84,7 +86,9 @@ extension SourceParams {
         )
     }
 
-    /// EPS, Austria, in euros; its statement descriptor is a field of the Source, not of its hash.
+    /// Creates the parameters of an EPS payment (Austria, euros).
+    ///
+    /// The descriptor is a field of the Source, not of its hash.
     ///
     /// *Source*: <https://docs.stripe.com/sources/eps>.
     public static func eps(
@@ -103,7 +107,7 @@ extension SourceParams {
         )
     }
 
-    /// Przelewy24, Poland, in `eur` or `pln`.
+    /// Creates the parameters of a Przelewy24 payment (Poland, `eur` or `pln`).
     ///
     /// *Source*: <https://docs.stripe.com/sources/p24>.
     public static func p24(
@@ -122,7 +126,9 @@ extension SourceParams {
         )
     }
 
-    /// Alipay, once; with an app's bundle id Stripe adds a link that opens the Alipay app.
+    /// Creates the parameters of a single Alipay payment.
+    ///
+    /// With an app bundle ID, Stripe adds a link to the Alipay app.
     ///
     /// *Source*: <https://docs.stripe.com/sources/alipay>.
     public static func alipay(
@@ -144,16 +150,16 @@ extension SourceParams {
         )
     }
 
-    /// Alipay, for any number of charges; without an amount.
+    /// Creates the parameters of a reusable Alipay Source without an amount.
     ///
     /// *Source*: <https://docs.stripe.com/sources/alipay>.
     public static func alipayReusable(currency: String, returnURL: String) -> SourceParams {
         SourceParams(type: .alipay, currency: currency, usage: .reusable, returnURL: returnURL)
     }
 
-    /// 3D Secure for a card Source, `src_…`.
+    /// Creates the parameters of a 3D Secure authentication for a card Source, `src_…`.
     ///
-    /// Chargeable at once when ``SourceRedirect/status`` is `not_required`.
+    /// The Source is chargeable immediately when ``SourceRedirect/status`` is `not_required`.
     /// *Source*: <https://docs.stripe.com/sources/three-d-secure>.
     public static func threeDSecure(
         amount: Int,
@@ -170,7 +176,7 @@ extension SourceParams {
         )
     }
 
-    /// The members that have a value.
+    /// Returns the members that have a value.
     static func fields(_ members: [String: JSONValue?]) -> [String: JSONValue] {
         members.compactMapValues { $0 }
     }

@@ -4,50 +4,52 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a Source is to be: generic fields, fields of its type, and whatever else the API takes.
+/// The parameters of a new Source: generic fields, type-specific fields and additional API parameters.
 ///
-/// There is a constructor for every payment method (`.ideal(amount:…)`, `.sepaDebit(name:…)`), each of which sets
-/// exactly the fields of its documentation; any field may be changed afterwards. A value: a copy keeps all of it,
-/// ``additionalAPIParameters`` included (the SDK's `copy()` loses those).
+/// Each payment method has a constructor (`.ideal(amount:…)`, `.sepaDebit(name:…)`), which sets exactly the
+/// documented fields. Every field can be changed afterwards. A copy keeps all fields including
+/// ``additionalAPIParameters``, which the SDK's `copy()` loses.
 ///
 /// *Shape*: a form, `type=ideal&amount=1099&owner[name]=Jenny&redirect[return_url]=…`. *Units*: amounts in the
-/// currency's smallest unit. *Errors*: none here; the API answers 400 and names the parameter at fault.
+/// currency's smallest unit. *Errors*: none here; the API returns 400 and names the invalid parameter.
 /// *Source*: <https://docs.stripe.com/api/sources/create>, `STPSourceParams` of stripe-ios.
 public struct SourceParams: Hashable, Sendable {
     /// The payment method.
     public var type: SourceType?
-    /// What to collect; left out for reusable sources.
+    /// The amount to collect; `nil` for reusable Sources.
     public var amount: Int?
-    /// Three letters, lower case.
+    /// The ISO 4217 currency code: three letters, lower case.
     public var currency: String?
-    /// What the customer must do; the type's usual way when nil.
+    /// The flow; `nil` for the default of the type.
     public var flow: SourceFlow?
-    /// Whether it may be charged once or again.
+    /// Whether the Source is single-use or reusable.
     public var usage: SourceUsage?
-    /// Who pays.
+    /// The owner: the person who pays.
     public var owner: SourceOwner?
-    /// `redirect[return_url]`: where the customer comes back to.
+    /// `redirect[return_url]`: the URL the customer returns to.
     public var returnURL: String?
-    /// A token of Stripe.js or an SDK, `tok_…`, instead of the method's own data.
+    /// A token of Stripe.js or an SDK, `tok_…`, which replaces the payment data.
     public var token: String?
-    /// Whose it will be at once, `cus_…`; for reusable sources.
+    /// The customer to attach the Source to, `cus_…`; for reusable Sources.
     public var customer: String?
-    /// The Source this one is made from, `src_…`: of the platform's (Connect).
+    /// The platform's Source to copy, `src_…` (Connect).
     public var originalSource: String?
-    /// The customer's consent to be debited, for direct debits.
+    /// The mandate, for direct debits.
     public var mandate: SourceMandate?
-    /// `receiver[refund_attributes_method]`: who asks a receiver's customer where a refund goes; Stripe by mail when nil.
+    /// `receiver[refund_attributes_method]`: how refund details are requested; `nil` for Stripe's email.
     public var refundAttributesMethod: RefundAttributesMethod?
-    /// The text on the customer's statement: at most 35 characters, 32 for WeChat; sofort takes none of `/(){}`.
+    /// The text on the customer's bank statement: at most 35 characters, 32 for WeChat.
+    ///
+    /// Sofort forbids `/(){}`.
     public var statementDescriptor: String?
-    /// Free key-value pairs.
+    /// The caller's key-value pairs.
     public var metadata: [String: String]
-    /// The hash named after the type, as `["bank": "ing"]` for iDEAL; ignored without a type.
+    /// The hash named after the type, for example `["bank": "ing"]` for iDEAL; ignored without a type.
     public var details: [String: JSONValue]
-    /// Any other parameter; laid over the fields above, member by member.
+    /// Additional API parameters, which are merged over the fields above member by member.
     public var additionalAPIParameters: [String: JSONValue]
 
-    /// Describes a Source of any type.
+    /// Creates the parameters of a Source of any type.
     public init(
         type: SourceType? = nil,
         amount: Int? = nil,
@@ -84,7 +86,7 @@ public struct SourceParams: Hashable, Sendable {
         self.additionalAPIParameters = additionalAPIParameters
     }
 
-    /// The form's fields, sorted by name.
+    /// The form parameters, sorted by name.
     public var form: [(String, String)] {
         var fields = JSONValue.fields([
             "type": .optional(type), "amount": .optional(amount), "currency": .optional(currency),
@@ -105,16 +107,16 @@ public struct SourceParams: Hashable, Sendable {
 }
 
 extension SourceParams: RedactedValue {
-    /// The type alone: the rest may be card numbers and customers' data.
+    /// The type only, because other fields may contain card numbers and customer data.
     public var description: String { "source params \(type?.rawValue ?? "without type")" }
 }
 
 extension SourceParams {
-    /// The same with the merchant's name in the return URL, where Stripe's redirect pages look for it.
+    /// Returns a copy whose return URL includes the merchant's name for Stripe's redirect pages.
     ///
-    /// The SDKs append `redirect_merchant_name` to the query of every return URL that has none; here it is asked
-    /// for. A return URL that cannot be read stays as it is.
-    /// - Parameter name: The merchant as customers know it.
+    /// The SDKs always append `redirect_merchant_name` unless the return URL has it; here the caller decides. A
+    /// return URL that cannot be parsed stays unchanged.
+    /// - Parameter name: The merchant's name as known to customers.
     /// - Returns: The copy.
     public func addingMerchantName(_ name: String) -> SourceParams {
         guard let returnURL, var components = URLComponents(string: returnURL) else { return self }
