@@ -21,7 +21,7 @@ import Testing
     }
 
     /// What a client makes of a fault, and of the request after it.
-    private func strike(
+    private func requestWithFault(
         _ fault: String,
         timeout: Duration = .seconds(10)
     ) async throws
@@ -39,7 +39,7 @@ import Testing
 
     @Test("a status fault answers what it was given, once")
     func statusFault() async throws {
-        let error = try await strike(
+        let error = try await requestWithFault(
             #""mode":"status","status":429,"headers":{"Stripe-Rate-Limited-Reason":"global-rate","Retry-After":"2"}"#
         )
         guard case .api(let failure) = error else {
@@ -54,7 +54,7 @@ import Testing
 
     @Test("a body given for a status fault is sent as it is")
     func statusBody() async throws {
-        let error = try await strike(
+        let error = try await requestWithFault(
             #""mode":"status","status":429,"body":{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
         )
         guard case .api(let failure) = error else { return }
@@ -66,8 +66,8 @@ import Testing
         "cut connections are resets for the client",
         arguments: [#""mode":"reset""#, #""mode":"truncated""#]
     )
-    func cut(fault: String) async throws {
-        guard case .transport(let failure) = try await strike(fault) else {
+    func closedConnection(fault: String) async throws {
+        guard case .transport(let failure) = try await requestWithFault(fault) else {
             Issue.record("the request went through")
             return
         }
@@ -82,7 +82,7 @@ import Testing
         ] as [(String, String?)]
     )
     func malformed(fault: String, field: String?) async throws {
-        let error = try await strike(fault)
+        let error = try await requestWithFault(fault)
         guard case .malformed(let body) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -98,7 +98,7 @@ import Testing
         ]
     )
     func limiters(reason: StripeLimitReason) async throws {
-        let error = try await strike(#""mode":"rate_limit","reason":"\#(reason)""#)
+        let error = try await requestWithFault(#""mode":"rate_limit","reason":"\#(reason)""#)
         guard case .api(let failure) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -145,8 +145,10 @@ import Testing
 
     @Test("a 1 GiB body ends at the client's bound, a slow one at its deadline")
     func bodies() async throws {
-        #expect(try await strike(#""mode":"huge_body""#) == .bodyTooLarge(limitBytes: 1 << 20))
-        let slow = try await strike(
+        #expect(
+            try await requestWithFault(#""mode":"huge_body""#) == .bodyTooLarge(limitBytes: 1 << 20)
+        )
+        let slow = try await requestWithFault(
             #""mode":"slow_body","delay_ms":50"#,
             timeout: .milliseconds(250)
         )
@@ -204,7 +206,7 @@ import Testing
     }
 
     @Test("a fault that strikes after the request leaves its effect behind")
-    func lostAnswer() async throws {
+    func lostResponse() async throws {
         try await SandboxProbe.run { probe in
             let body =
                 #"{"match":"/v1/sources","method":"POST","mode":"reset","after":true,"times":1}"#
@@ -250,7 +252,7 @@ import Testing
     }
 
     @Test("a window beyond the newest entry is empty, however far", arguments: [1, 99, Int.max])
-    func farWindow(since: Int) async throws {
+    func emptyWindow(since: Int) async throws {
         try await SandboxProbe.run { probe in
             let (status, body) = try await probe.control(.GET, "requests?since=\(since)")
             #expect(status == 200)
@@ -286,7 +288,7 @@ import Testing
             ("faults", #"{"match":"/","mode":"status","times":-1}"#, 400), ("nothing", "{}", 404),
         ]
     )
-    func badControls(path: String, body: String, expected: Int) async throws {
+    func invalidControls(path: String, body: String, expected: Int) async throws {
         try await SandboxProbe.run { probe in
             let answer = try await probe.control(.POST, path, body)
             #expect(answer.status == expected)

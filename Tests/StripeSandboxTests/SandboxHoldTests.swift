@@ -6,7 +6,7 @@ import Testing
 /// Holds as Stripe has had them since 2025-03-31.basil, and as a request with an older version still gets them.
 @Suite("Sandbox, money that is held")
 struct SandboxHoldTests {
-    private struct Held {
+    private struct HeldRequest {
         let probe: SandboxProbe
         let client: StripeClient
         let intent: String
@@ -18,11 +18,11 @@ struct SandboxHoldTests {
             var client = probe.client()
             if let version { client.configuration.version = version }
             self.client = client
-            let wish = isRepeatable ? "if_available" : "never"
+            let value = isRepeatable ? "if_available" : "never"
             let form = [
                 ("amount", "1000"), ("currency", "eur"), ("payment_method", "pm_card_visa"),
                 ("confirm", "true"), ("capture_method", "manual"),
-                ("payment_method_options[card][request_multicapture]", wish),
+                ("payment_method_options[card][request_multicapture]", value),
             ]
             let made = try await client.post("/v1/payment_intents", form: form)
                 .decode(PaymentIntent.self)
@@ -36,9 +36,9 @@ struct SandboxHoldTests {
                 .decode(PaymentIntent.self)
         }
 
-        func seen() async throws -> Charge { try await client.retrieveCharge(charge) }
+        func currentCharge() async throws -> Charge { try await client.retrieveCharge(charge) }
 
-        func seenIntent() async throws -> PaymentIntent {
+        func currentIntent() async throws -> PaymentIntent {
             try await client.get("/v1/payment_intents/\(intent)").decode(PaymentIntent.self)
         }
 
@@ -75,21 +75,21 @@ struct SandboxHoldTests {
     }
 
     @Test("a capture of less makes no refund, and what went back is of the captured sum")
-    func less() async throws {
+    func partialCapture() async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe)
+            let held = try await HeldRequest(probe)
             let captured = try await held.capture([("amount_to_capture", "600")])
             #expect(captured.status == .succeeded && captured.amountReceived == 600)
-            var charge = try await held.seen()
+            var charge = try await held.currentCharge()
             #expect(charge.amountCaptured == 600 && charge.captured == true)
             #expect(charge.amountRefunded == 0 && charge.refunded == false)
             try await held.refund(500)
-            charge = try await held.seen()
+            charge = try await held.currentCharge()
             #expect(charge.amountRefunded == 500 && charge.refunded == false)
             let more = await code { try await held.refund(101) }
             #expect(more == "amount_too_large")
             try await held.refund(100)
-            charge = try await held.seen()
+            charge = try await held.currentCharge()
             #expect(charge.amountRefunded == 600 && charge.refunded == true)
             #expect(try await held.balance() == [600, -500, -100])
             #expect(
@@ -101,19 +101,19 @@ struct SandboxHoldTests {
     }
 
     @Test("a request with an older version still refunds what it leaves, or lets go")
-    func older() async throws {
+    func olderVersion() async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe, version: "2025-02-24.acacia")
+            let held = try await HeldRequest(probe, version: "2025-02-24.acacia")
             _ = try await held.capture([("amount_to_capture", "600")])
-            var charge = try await held.seen()
+            var charge = try await held.currentCharge()
             #expect(charge.amountRefunded == 400 && charge.refunded == false)
             #expect(try await held.balance() == [1000, -400])
             try await held.refund(600)
-            charge = try await held.seen()
+            charge = try await held.currentCharge()
             #expect(charge.amountRefunded == 1000 && charge.refunded == true)
-            let other = try await Held(probe, version: "2025-02-24.acacia")
+            let other = try await HeldRequest(probe, version: "2025-02-24.acacia")
             _ = try await other.client.post("/v1/payment_intents/\(other.intent)/cancel", form: [])
-            charge = try await other.seen()
+            charge = try await other.currentCharge()
             #expect(charge.amountRefunded == 1000 && charge.refunded == true)
         }
     }
@@ -122,10 +122,10 @@ struct SandboxHoldTests {
         "a hold that ends leaves its charge as it was, and its intent says why",
         arguments: [true, false]
     )
-    func ended(isExpired: Bool) async throws {
+    func releasedHold(isExpired: Bool) async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe)
-            let before = try await held.seen()
+            let held = try await HeldRequest(probe)
+            let before = try await held.currentCharge()
             if isExpired {
                 _ = try await probe.control(.POST, "charges/\(held.charge)/expire", "{}")
             } else {
@@ -134,8 +134,8 @@ struct SandboxHoldTests {
                     form: []
                 )
             }
-            #expect(try await held.seen().allResponseFields == before.allResponseFields)
-            let intent = try await held.seenIntent()
+            #expect(try await held.currentCharge().allResponseFields == before.allResponseFields)
+            let intent = try await held.currentIntent()
             #expect(intent.status == .canceled && intent.amountReceived == 0)
             #expect(intent.cancellationReason == (isExpired ? "expired" : nil))
             let ends = ["charge.expired", "payment_intent.canceled"]
@@ -145,7 +145,7 @@ struct SandboxHoldTests {
     }
 
     @Test("a hold of a charge that has no intent ends, and cannot be captured any more")
-    func endedCharge() async throws {
+    func expiredCharge() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
             let source = try await probe.makeSource()
@@ -172,18 +172,18 @@ struct SandboxHoldTests {
     }
 
     @Test("several captures take a part each; the last one releases the rest")
-    func several() async throws {
+    func multicapture() async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe, isRepeatable: true)
+            let held = try await HeldRequest(probe, isRepeatable: true)
             let first = try await held.capture([
                 ("amount_to_capture", "700"), ("final_capture", "false"),
             ])
             #expect(first.status == .requiresCapture)
             #expect(first.amountReceived == 700 && first.amountCapturable == 300)
-            var charge = try await held.seen()
+            var charge = try await held.currentCharge()
             #expect(charge.amountCaptured == 700 && charge.captured == false)
             try await held.refund(700)
-            charge = try await held.seen()
+            charge = try await held.currentCharge()
             #expect(
                 charge.amountRefunded == 700 && charge.refunded == false,
                 "more may be captured"
@@ -205,7 +205,7 @@ struct SandboxHoldTests {
             ])
             #expect(last.status == .succeeded)
             #expect(last.amountReceived == 900 && last.amountCapturable == 0)
-            charge = try await held.seen()
+            charge = try await held.currentCharge()
             #expect(charge.amountCaptured == 900 && charge.captured == true)
             #expect(charge.amountRefunded == 700 && charge.refunded == false)
             #expect(try await held.balance() == [700, -700, 200])
@@ -224,18 +224,18 @@ struct SandboxHoldTests {
         "a last capture of nothing releases the rest; so does the end of the hold",
         arguments: [true, false]
     )
-    func rest(isExpired: Bool) async throws {
+    func releasedRest(isExpired: Bool) async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe, isRepeatable: true)
+            let held = try await HeldRequest(probe, isRepeatable: true)
             _ = try await held.capture([("amount_to_capture", "700"), ("final_capture", "false")])
             if isExpired {
                 _ = try await probe.control(.POST, "charges/\(held.charge)/expire", "{}")
             } else {
                 _ = try await held.capture([("amount_to_capture", "0"), ("final_capture", "true")])
             }
-            let intent = try await held.seenIntent()
+            let intent = try await held.currentIntent()
             #expect(intent.status == .succeeded && intent.amountReceived == 700)
-            let charge = try await held.seen()
+            let charge = try await held.currentCharge()
             #expect(charge.captured == true && charge.amountCaptured == 700)
             #expect(try await held.balance() == [700])
             #expect(try await held.events().contains("charge.captured"))
@@ -244,9 +244,9 @@ struct SandboxHoldTests {
     }
 
     @Test("without multicapture the first capture is the last")
-    func single() async throws {
+    func singleCapture() async throws {
         try await SandboxProbe.run { probe in
-            let held = try await Held(probe)
+            let held = try await HeldRequest(probe)
             let refused = await code {
                 _ = try await held.capture([
                     ("amount_to_capture", "700"), ("final_capture", "false"),

@@ -79,15 +79,15 @@ struct SandboxProbe {
     /// Asks until the answer is there; gives up after thirty seconds, which no busy machine takes.
     ///
     /// - Returns: The answer.
-    func eventually<Value>(_ ask: () async throws -> Value?) async throws -> Value {
+    func eventually<Value>(_ read: () async throws -> Value?) async throws -> Value {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(30)
         while clock.now < end {
-            if let value = try await ask() { return value }
+            if let value = try await read() { return value }
             try await clock.sleep(for: .milliseconds(5))
         }
-        throw NeverHappened()
+        throw TimedOut()
     }
 
-    struct NeverHappened: Error {}
+    struct TimedOut: Error {}
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SandboxSourceTests {
     @Test("a source is created pending, read, modified and read again")
-    func life() async throws {
+    func lifecycle() async throws {
         try await SandboxProbe.run { probe in
             let made = try await probe.makeSource([
                 ("metadata[order]", "6"), ("owner[name]", "Zoë"),
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test("a page of nobody, or with a wrong secret, is not found")
-    func noPage() async throws {
+    func unknownPage() async throws {
         try await SandboxProbe.run { probe in
             let source = try await probe.makeSource()
             #expect(try await probe.send(.GET, "/redirect/src_nobody").status == 404)
@@ -132,7 +132,8 @@ import Testing
             ("colour", "red", "parameter_unknown", "colour"),
         ] as [(String, String?, String?, String)]
     )
-    func badParameters(name: String, value: String?, code: String?, param: String) async throws {
+    func invalidParameters(name: String, value: String?, code: String?, param: String) async throws
+    {
         try await SandboxProbe.run { probe in
             var form = [
                 ("type", "ideal"), ("amount", "1099"), ("currency", "eur"),

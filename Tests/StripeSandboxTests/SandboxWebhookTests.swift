@@ -7,7 +7,7 @@ import Testing
 @Suite struct SandboxWebhookTests {
     /// A second sandbox is the receiver: its request log shows what arrives, its faults make it refuse.
     @Test("an event is posted to a registered endpoint and tried three times")
-    func tries() async throws {
+    func attempts() async throws {
         let configuration = SandboxConfiguration(webhookRetryDelay: .milliseconds(10))
         try await SandboxProbe.run { receiver in
             try await SandboxProbe.run(configuration) { probe in

@@ -60,9 +60,9 @@ struct APIRequest {
     /// `2026-10-28.endive`: a date, and since 2024 the name of a release.
     private static func requireVersion(_ version: String?) throws(APIError) {
         guard let version else { return }
-        let isDate = zip(version.utf8, "0000-00-00".utf8).allSatisfy { given, wanted in
-            wanted == UInt8(ascii: "-")
-                ? given == wanted : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(given)
+        let isDate = zip(version.utf8, "0000-00-00".utf8).allSatisfy { byte, pattern in
+            pattern == UInt8(ascii: "-")
+                ? byte == pattern : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         }
         guard isDate, version.utf8.count >= 10 else {
             throw APIError.invalid(

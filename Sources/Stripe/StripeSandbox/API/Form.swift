@@ -11,7 +11,7 @@ struct Form: Sendable {
     /// The deepest documented parameter has five levels.
     static let depthMax = 8
     /// Stripe's limit: eight digits for nearly every currency; twelve covers the rest.
-    static let sums = 1...999_999_999_999
+    static let amountRange = 1...999_999_999_999
     /// As far ahead as Stripe takes an instant: twice what 31 bits of seconds hold.
     private static let secondsMax = 4_294_967_294
 
@@ -107,7 +107,7 @@ struct Form: Sendable {
                 param: name
             )
         }
-        guard Self.sums.contains(number) else {
+        guard Self.amountRange.contains(number) else {
             throw APIError.invalid(
                 "This value must be greater than or equal to 1.",
                 code: "parameter_invalid_integer",
@@ -210,7 +210,7 @@ struct Form: Sendable {
     /// Refuses every parameter below a path that is not among `names`: without a path, of the request.
     func allow(_ names: Set<String>, below path: [String] = []) throws(APIError) {
         for name in self.names(below: path) where !names.contains(name) {
-            let full = Self.spelled(path + [name])
+            let full = Self.parameterName(path + [name])
             throw APIError.invalid(
                 "Received unknown parameter: \(full)",
                 code: "parameter_unknown",
@@ -220,7 +220,7 @@ struct Form: Sendable {
     }
 
     /// `["card", "token"]` as `card[token]`.
-    static func spelled(_ path: [String]) -> String {
+    static func parameterName(_ path: [String]) -> String {
         (path.first ?? "") + path.dropFirst().map { "[\($0)]" }.joined()
     }
 
@@ -248,7 +248,7 @@ struct Form: Sendable {
     ) -> Bool {
         guard let head = path.first else { return false }
         let rest = path.dropFirst()
-        let name = head.isEmpty ? place(of: rest.first, in: fields) : String(head)
+        let name = head.isEmpty ? listIndex(for: rest.first, in: fields) : String(head)
         if rest.isEmpty {
             if case .fields = fields[name] { return false }
             fields[name] = .text(value)
@@ -257,7 +257,7 @@ struct Form: Sendable {
         var inner: [String: FormNode] = [:]
         switch fields[name] {
         case .text: return false
-        case .fields(let present): inner = present
+        case .fields(let existing): inner = existing
         case nil: break
         }
         guard insert(value, at: rest, into: &inner) else { return false }
@@ -266,7 +266,7 @@ struct Form: Sendable {
     }
 
     /// Where `[]` puts the next value: `items[][a]=1&items[][b]=2` fills one item until a name repeats.
-    private static func place(of member: Substring?, in fields: [String: FormNode]) -> String {
+    private static func listIndex(for member: Substring?, in fields: [String: FormNode]) -> String {
         let last = String(fields.count - 1)
         if let member, case .fields(let item) = fields[last], item[String(member)] == nil {
             return last

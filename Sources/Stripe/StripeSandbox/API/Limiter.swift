@@ -36,23 +36,23 @@ struct Limiter {
         guard !limits.isEmpty else { return nil }
         let account = call.account ?? ""
         let endpoint = "\(account) \(call.endpoint)"
-        if let most = limits.globalConcurrency, inFlight[account] ?? 0 >= most {
+        if let limit = limits.globalConcurrency, inFlight[account] ?? 0 >= limit {
             return "global-concurrency"
         }
-        if let most = limits.endpointConcurrency, inFlight[endpoint] ?? 0 >= most {
+        if let limit = limits.endpointConcurrency, inFlight[endpoint] ?? 0 >= limit {
             return "endpoint-concurrency"
         }
         if let rate = limits.globalRate, !take(account, rate, machineMs) { return "global-rate" }
         if let rate = limits.endpointRate, !take(endpoint, rate, machineMs) {
             return "endpoint-rate"
         }
-        if let most = limits.intentUpdatesPerHour, call.method == .post,
+        if let limit = limits.intentUpdatesPerHour, call.method == .post,
             call.segments.first == "payment_intents", call.segments.count > 1
         {
             let hour = machineMs / 3_600_000
             let id = call.segment(1)
             let count = updates[id].map { $0.hour == hour ? $0.count : 0 } ?? 0
-            guard count < most else { return "resource-specific" }
+            guard count < limit else { return "resource-specific" }
             updates[id] = (hour, count + 1)
         }
         return nil

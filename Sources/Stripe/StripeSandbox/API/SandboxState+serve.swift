@@ -3,15 +3,15 @@ import NIOCore
 
 extension SandboxState {
     /// What becomes of a request.
-    enum Served: Sendable {
+    enum ServeResult: Sendable {
         case answered(APIReply)
         /// A fault struck: the request is held until ``SandboxState/leave(_:)``.
-        case struck(Held)
+        case faulted(HeldRequest)
     }
 
     /// A request a fault struck.
-    struct Held: Sendable {
-        let strike: FaultStrike
+    struct HeldRequest: Sendable {
+        let fault: AppliedFault
         /// The request's number in the log.
         let number: Int
         let requestID: String
@@ -23,7 +23,7 @@ extension SandboxState {
     /// In this order, which is what a client can tell from outside: logged; refused for its key, a limit, a lock or an
     /// idempotency key in use (``admit(_:)``, nothing is kept); struck by a fault; answered again for a known
     /// idempotency key; routed, and the answer kept if execution began.
-    mutating func serve(_ request: APIRequest) -> Served {
+    mutating func serve(_ request: APIRequest) -> ServeResult {
         let requestID = ids.make("req_", length: 14)
         let number = requests.append(
             RecordedRequest(
@@ -41,28 +41,28 @@ extension SandboxState {
                 try admit(&admitted)
                 call = .success(admitted)
             } catch {
-                return answered(error.reply, number, requestID)
+                return finish(error.reply, number, requestID)
             }
         }
         if !faults.isEmpty,
-            let strike = strike(path: request.path, method: request.method.rawValue)
+            let fault = takeFault(path: request.path, method: request.method.rawValue)
         {
             if case .success(let call) = call { enter(call) }
-            return .struck(
-                Held(strike: strike, number: number, requestID: requestID, call: call)
+            return .faulted(
+                HeldRequest(fault: fault, number: number, requestID: requestID, call: call)
             )
         }
-        return answered(answer(call, requestID: requestID), number, requestID)
+        return finish(answer(call, requestID: requestID), number, requestID)
     }
 
-    private mutating func answered(
+    private mutating func finish(
         _ reply: APIReply,
         _ number: Int,
         _ requestID: String
-    ) -> Served {
+    ) -> ServeResult {
         var reply = reply
         reply.requestID = requestID
-        answered(number, status: reply.status)
+        recordResponse(number, status: reply.status)
         return .answered(reply)
     }
 
@@ -94,7 +94,7 @@ extension SandboxState {
     }
 
     /// Notes what a request was answered with.
-    mutating func answered(_ number: Int, status: Int) {
+    mutating func recordResponse(_ number: Int, status: Int) {
         requests[number]?.status = status
     }
 }

@@ -74,7 +74,7 @@ extension SandboxState {
         charge.changed()
         charges[id] = charge
         // The older versions book the whole sum, and the rest as a refund.
-        moneyTaken(by: id, amount: captured + hold.refundedRest)
+        recordCapture(of: id, amount: captured + hold.refundedRest)
         if isOld { refundHold(id, hold.refundedRest) }
         if isLast {
             emit("charge.captured", chargeJSON(id), account: charge.account)
@@ -132,7 +132,7 @@ extension SandboxState {
             metadata: [:],
             status: "succeeded",
             balanceTransaction: charge.isTaken
-                ? book(.refund, amount, about: id, of: charge) : nil
+                ? recordTransaction(.refund, amount, about: id, of: charge) : nil
         )
         refunds[refund.id] = refund
         charge.refundedAmount += amount

@@ -135,7 +135,7 @@ extension SandboxState {
     ///   - id: Its id where that is known already; a new one unless given.
     /// - Returns: The line's id.
     @discardableResult
-    mutating func book(
+    mutating func recordTransaction(
         _ movement: SandboxBalanceTransaction.Movement,
         _ amount: Int,
         about source: String,
@@ -161,14 +161,14 @@ extension SandboxState {
     /// - Parameters:
     ///   - id: The charge.
     ///   - amount: What was taken now, where several captures take it; all of it once unless given.
-    mutating func moneyTaken(by id: String, amount: Int? = nil) {
+    mutating func recordCapture(of id: String, amount: Int? = nil) {
         guard let charge = charges[id], charge.isTaken, amount ?? 1 > 0 else { return }
         guard ledger[charge.balanceTransaction] == nil else {
-            if let amount { book(.charge, amount, about: id, of: charge) }
+            if let amount { recordTransaction(.charge, amount, about: id, of: charge) }
             return
         }
         let line = charge.balanceTransaction
-        book(.charge, amount ?? charge.taken, about: id, of: charge, id: line)
-        if case .isDisputed = charge.outcome { soon(.dispute(id)) }
+        recordTransaction(.charge, amount ?? charge.taken, about: id, of: charge, id: line)
+        if case .isDisputed = charge.outcome { scheduleAutomatic(.dispute(id)) }
     }
 }

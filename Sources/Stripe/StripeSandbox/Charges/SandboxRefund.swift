@@ -250,7 +250,7 @@ extension SandboxState {
             refund.pendingReason = start?.pendingReason ?? "processing"
         }
         if isSent, isTaken {
-            refund.balanceTransaction = book(
+            refund.balanceTransaction = recordTransaction(
                 .refund,
                 amount,
                 about: refund.id,
@@ -266,8 +266,8 @@ extension SandboxState {
         emit("refund.created", refund.json(), account: charge.account)
         emit("charge.refunded", chargeJSON(charge.id), account: charge.account)
         if let waitsFor { requestRefundAttributes(waitsFor) }
-        if case .failsLater = charge.card?.refund { soon(.failRefund(refund.id)) }
-        if isLater { soon(.settleRefund(refund.id)) }
+        if case .failsLater = charge.card?.refund { scheduleAutomatic(.failRefund(refund.id)) }
+        if isLater { scheduleAutomatic(.settleRefund(refund.id)) }
         closeInquiries(of: charge.id)
         return refund
     }

@@ -141,8 +141,8 @@ extension SandboxState {
         }
         charge.changed()
         charges[id] = charge
-        note(id, from: "pending", to: charge.status)
-        moneyTaken(by: id)
+        recordStatus(id, from: "pending", to: charge.status)
+        recordCapture(of: id)
         emit("charge.\(charge.status)", chargeJSON(id), account: charge.account)
         // A debit that bounced ends its mandate.
         if !succeeds, let sourceID, sources[sourceID]?.type == "sepa_debit",

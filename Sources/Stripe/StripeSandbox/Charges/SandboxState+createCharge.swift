@@ -60,8 +60,8 @@ extension SandboxState {
         charge.source = .init(id: source.id, json: sourceJSON(source.id))
         hold(&charge)
         charges[charge.id] = charge
-        note(charge.id, from: nil, to: charge.status)
-        moneyTaken(by: charge.id)
+        recordStatus(charge.id, from: nil, to: charge.status)
+        recordCapture(of: charge.id)
         emit("charge.\(charge.status)", chargeJSON(charge.id), account: call.account)
         if isAsynchronous { awaitBank(charge.id, source.outcome) }
         if source.notifiesManually { notifyMandate(source.id, amount: amount) }
@@ -79,7 +79,7 @@ extension SandboxState {
         charge.failure = failure
         charge.source = .init(id: source, json: sourceJSON(source))
         charges[charge.id] = charge
-        note(charge.id, from: nil, to: "failed")
+        recordStatus(charge.id, from: nil, to: "failed")
         emit("charge.failed", chargeJSON(charge.id), account: charge.account)
         throw APIError.declined(failure, charge: charge.id)
     }
@@ -88,9 +88,9 @@ extension SandboxState {
     private mutating func awaitBank(_ charge: String, _ outcome: ChargeOutcome) {
         switch outcome {
         case .staysPending: break
-        case .failsLater: soon(.settleCharge(charge, succeeds: false))
+        case .failsLater: scheduleAutomatic(.settleCharge(charge, succeeds: false))
         case .succeeds, .declined, .refused, .isDisputed:
-            soon(.settleCharge(charge, succeeds: true))
+            scheduleAutomatic(.settleCharge(charge, succeeds: true))
         }
     }
 
@@ -124,7 +124,7 @@ extension SandboxState {
             }
             throw APIError.missing("source")
         }
-        guard let source = sources[try givenSource(id, call.account)] else {
+        guard let source = sources[try resolveSource(id, call.account)] else {
             throw APIError.noSuch("source", id, param: "source", inPath: false)
         }
         if let owner = source.customer, owner != customer?.id {

@@ -46,22 +46,24 @@ extension SandboxState {
         )
         let hasTaken = !dispute.isInquiry
         if hasTaken {
-            dispute.transactions = [book(.dispute, dispute.amount, about: dispute.id, of: charge)]
+            dispute.transactions = [
+                recordTransaction(.dispute, dispute.amount, about: dispute.id, of: charge)
+            ]
         }
         disputes[dispute.id] = dispute
         charges[id]?.isDisputed = true
         charges[id]?.changed()
-        note(dispute.id, from: nil, to: dispute.status)
+        recordStatus(dispute.id, from: nil, to: dispute.status)
         announce(dispute.id, "created")
         if hasTaken { announce(dispute.id, "funds_withdrawn") }
-        if dispute.status == "won" { giveBack(dispute.id) }
+        if dispute.status == "won" { reinstateFunds(dispute.id) }
         if dispute.isClosed { announce(dispute.id, "closed") }
         setEnd(of: dispute)
         return dispute.id
     }
 
     /// A test number objects to what was taken from it.
-    mutating func disputeByItself(_ id: String) {
+    mutating func disputeAutomatically(_ id: String) {
         guard case .isDisputed(let reason, let isInquiry) = charges[id]?.outcome else { return }
         _ = dispute(id, reason: reason, status: isInquiry ? "warning_needs_response" : nil)
     }
@@ -78,15 +80,17 @@ extension SandboxState {
         // The money goes when an inquiry becomes a dispute, and again when a won one is lost after all.
         let isTaken = !dispute.isInquiry && status != "won" && (wasInquiry || wasWon)
         if isTaken {
-            dispute.transactions.append(book(.dispute, dispute.amount, about: id, of: charge))
+            dispute.transactions.append(
+                recordTransaction(.dispute, dispute.amount, about: id, of: charge)
+            )
         }
         if wasInquiry, !dispute.isInquiry {
             dispute.due = SandboxDispute.due(from: nowSeconds, isInquiry: false)
         }
         disputes[id] = dispute
-        note(id, from: previous, to: status)
+        recordStatus(id, from: previous, to: status)
         if isTaken { announce(id, "funds_withdrawn") }
-        if status == "won", !wasInquiry { giveBack(id) }
+        if status == "won", !wasInquiry { reinstateFunds(id) }
         let before = JSONWriter.object { $0.field("status", previous) }
         announce(id, dispute.isClosed ? "closed" : "updated", previous: before)
         if wasInquiry, !dispute.isInquiry { setEnd(of: dispute) }
@@ -109,13 +113,13 @@ extension SandboxState {
         guard var charge = charges[id], charge.status == "succeeded" else { return }
         if charge.isTaken {
             let left = max(0, charge.refundable - charge.refundedAmount)
-            if left > 0 { book(.chargeFailure, left, about: id, of: charge) }
+            if left > 0 { recordTransaction(.chargeFailure, left, about: id, of: charge) }
         }
         charge.status = "failed"
         charge.failure = .bankDeclined
         charge.changed()
         charges[id] = charge
-        note(id, from: "succeeded", to: "failed")
+        recordStatus(id, from: "succeeded", to: "failed")
         emit("charge.failed", chargeJSON(id), account: charge.account)
     }
 
@@ -128,9 +132,9 @@ extension SandboxState {
     }
 
     /// The network gives the money of a dispute that was won back.
-    private mutating func giveBack(_ id: String) {
+    private mutating func reinstateFunds(_ id: String) {
         guard let dispute = disputes[id], let charge = charges[dispute.charge] else { return }
-        let line = book(.disputeReversal, dispute.amount, about: id, of: charge)
+        let line = recordTransaction(.disputeReversal, dispute.amount, about: id, of: charge)
         disputes[id]?.transactions.append(line)
         announce(id, "funds_reinstated")
     }

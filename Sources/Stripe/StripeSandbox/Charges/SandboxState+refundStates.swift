@@ -65,7 +65,7 @@ extension SandboxState {
         refund.status = "succeeded"
         refund.pendingReason = nil
         refund.failure = nil
-        refund.balanceTransaction = book(
+        refund.balanceTransaction = recordTransaction(
             .refund,
             refund.amount,
             about: id,
@@ -89,7 +89,7 @@ extension SandboxState {
         else { return }
         var line: String?
         if refund.balanceTransaction != nil {
-            line = book(.refundFailure, refund.amount, about: id, of: charge)
+            line = recordTransaction(.refundFailure, refund.amount, about: id, of: charge)
         }
         refund.failure = .init(reason: reason, line: line)
         refunds[id] = refund

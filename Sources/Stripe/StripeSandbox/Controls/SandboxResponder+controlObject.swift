@@ -19,49 +19,49 @@ extension SandboxResponder {
             let isSetup = kind == "setup_intents"
             return try setIntent(id, try await decode(StatusRequest.self, request), isSetup)
         case ("charges", "status"):
-            let wanted = try await decode(ChargeStatusRequest.self, request)
-            guard ["succeeded", "failed"].contains(wanted.status) else {
+            let input = try await decode(ChargeStatusRequest.self, request)
+            guard ["succeeded", "failed"].contains(input.status) else {
                 throw APIError.invalid("A charge ends succeeded or failed.", param: "status")
             }
             return try change(id, "charge") { state in
                 guard state.charges[id] != nil else { return nil }
-                state.decideCharge(id, succeeds: wanted.status == "succeeded")
+                state.decideCharge(id, succeeds: input.status == "succeeded")
                 return state.chargeJSON(id)
             }
         case ("charges", "disputes"), ("charges", "expire"), ("disputes", "status"),
             ("refunds", "status"):
             return try await controlMoney(id, segments, request)
         case ("sources", "payments"):
-            let wanted = try await decode(PaymentRequest.self, request)
-            try Self.requireAmount(wanted)
+            let input = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(input)
             return try change(id, "receiver source") { state in
                 guard state.sources[id]?.receiver != nil else { return nil }
-                state.pay(id, amount: wanted.amount, isPending: wanted.pending == true)
+                state.pay(id, amount: input.amount, isPending: input.pending == true)
                 return state.sourceJSON(id)
             }
         case ("payment_intents", "payments"):
-            let wanted = try await decode(PaymentRequest.self, request)
-            try Self.requireAmount(wanted)
+            let input = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(input)
             return try change(id, "payment_intent") { state in
                 guard state.intents[id] != nil else { return nil }
-                state.fundIntent(id, amount: wanted.amount)
+                state.fundIntent(id, amount: input.amount)
                 return state.json(\.intents, id)
             }
         case ("payment_intents", "presentment"):
-            let wanted = try await decode(PresentmentRequest.self, request)
+            let input = try await decode(PresentmentRequest.self, request)
             return try change(id, "payment_intent") { state in
                 guard state.intents[id] != nil else { return nil }
                 state.present(
                     id,
-                    SandboxPresentment(amount: wanted.amount, currency: wanted.currency)
+                    SandboxPresentment(amount: input.amount, currency: input.currency)
                 )
                 return state.json(\.intents, id)
             }
         case ("customers", "payments"):
-            let wanted = try await decode(PaymentRequest.self, request)
-            try Self.requireAmount(wanted)
+            let input = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(input)
             return try change(id, "intent of a customer that waits for a bank transfer") { state in
-                state.fundCustomer(id, amount: wanted.amount, currency: wanted.currency)
+                state.fundCustomer(id, amount: input.amount, currency: input.currency)
                     .map { state.json(\.intents, $0) }
             }
         case ("sources", "refund_attributes"):
@@ -83,16 +83,16 @@ extension SandboxResponder {
         // Safe: the caller has counted three.
         switch (segments[0], segments[2]) {
         case ("charges", "disputes"):
-            let wanted = try await decode(DisputeRequest.self, request)
-            guard SandboxDispute.statuses.contains(wanted.status ?? "lost"),
-                Form.sums.contains(wanted.amount ?? 1)
+            let input = try await decode(DisputeRequest.self, request)
+            guard SandboxDispute.statuses.contains(input.status ?? "lost"),
+                Form.amountRange.contains(input.amount ?? 1)
             else { throw APIError.invalid("A dispute has an amount, and a status of Stripe's.") }
             return try change(id, "charge that took as much") { state in
                 state.dispute(
                     id,
-                    amount: wanted.amount,
-                    reason: wanted.reason,
-                    status: wanted.status
+                    amount: input.amount,
+                    reason: input.reason,
+                    status: input.status
                 ).map { state.disputeJSON($0) }
             }
         case ("charges", _):
@@ -102,44 +102,44 @@ extension SandboxResponder {
                 return state.chargeJSON(id)
             }
         case ("disputes", _):
-            let wanted = try await decode(StatusRequest.self, request)
-            guard SandboxDispute.statuses.contains(wanted.status) else {
-                throw APIError.invalid("A dispute cannot be \(wanted.status).", param: "status")
+            let input = try await decode(StatusRequest.self, request)
+            guard SandboxDispute.statuses.contains(input.status) else {
+                throw APIError.invalid("A dispute cannot be \(input.status).", param: "status")
             }
             return try change(id, "dispute") { state in
                 guard state.disputes[id] != nil else { return nil }
-                state.moveDispute(id, to: wanted.status)
+                state.moveDispute(id, to: input.status)
                 return state.disputeJSON(id)
             }
         default:
-            let wanted = try await decode(RefundStatusRequest.self, request)
-            guard SandboxState.refundStatuses.contains(wanted.status) else {
-                throw APIError.invalid("A refund cannot be \(wanted.status).", param: "status")
+            let input = try await decode(RefundStatusRequest.self, request)
+            guard SandboxState.refundStatuses.contains(input.status) else {
+                throw APIError.invalid("A refund cannot be \(input.status).", param: "status")
             }
-            return try setRefund(id, wanted)
+            return try setRefund(id, input)
         }
     }
 
     private func setRefund(
         _ id: String,
-        _ wanted: RefundStatusRequest
+        _ input: RefundStatusRequest
     ) throws(APIError) -> Response {
-        guard id != "next" || ["pending", "requires_action"].contains(wanted.status) else {
+        guard id != "next" || ["pending", "requires_action"].contains(input.status) else {
             throw APIError.invalid("A refund begins pending or requires_action.", param: "status")
         }
         var refusal: APIError?
         let answer = try change(id, "refund") { state in
             if id == "next" {
                 state.nextRefund = RefundStart(
-                    status: wanted.status,
-                    pendingReason: wanted.pendingReason
+                    status: input.status,
+                    pendingReason: input.pendingReason
                 )
                 return ByteBuffer(string: "{}")
             }
             guard state.refunds[id] != nil else { return nil }
             do throws(APIError) {
-                let reason = wanted.failureReason ?? wanted.pendingReason
-                try state.moveRefund(id, to: wanted.status, reason: reason)
+                let reason = input.failureReason ?? input.pendingReason
+                try state.moveRefund(id, to: input.status, reason: reason)
             } catch {
                 refusal = error
             }
@@ -159,37 +159,37 @@ extension SandboxResponder {
         return Self.json(json)
     }
 
-    private static func requireAmount(_ wanted: PaymentRequest) throws(APIError) {
-        guard Form.sums.contains(wanted.amount) else {
+    private static func requireAmount(_ input: PaymentRequest) throws(APIError) {
+        guard Form.amountRange.contains(input.amount) else {
             throw APIError.invalid("amount is 1 to 999999999999", param: "amount")
         }
     }
 
     /// From any status to any other: tests need what a bank would never do.
-    private func setSource(_ id: String, _ wanted: StatusRequest) throws(APIError) -> Response {
-        guard StatusRequest.sourceStatuses.contains(wanted.status) else {
-            throw APIError.invalid("A source cannot be \(wanted.status).", param: "status")
+    private func setSource(_ id: String, _ input: StatusRequest) throws(APIError) -> Response {
+        guard StatusRequest.sourceStatuses.contains(input.status) else {
+            throw APIError.invalid("A source cannot be \(input.status).", param: "status")
         }
         return try change(id, "source") { state in
             guard state.sources[id] != nil else { return nil }
-            state.settleSource(id, to: wanted.status, failureReason: wanted.failureReason)
+            state.settleSource(id, to: input.status, failureReason: input.failureReason)
             return state.sourceJSON(id)
         }
     }
 
     private func setIntent(
         _ id: String,
-        _ wanted: StatusRequest,
+        _ input: StatusRequest,
         _ isSetup: Bool
     ) throws(APIError) -> Response {
-        guard StatusRequest.intentStatuses.contains(wanted.status),
-            !isSetup || wanted.status != "requires_capture"
+        guard StatusRequest.intentStatuses.contains(input.status),
+            !isSetup || input.status != "requires_capture"
         else {
-            throw APIError.invalid("An intent cannot be \(wanted.status).", param: "status")
+            throw APIError.invalid("An intent cannot be \(input.status).", param: "status")
         }
         return isSetup
-            ? try move(\.setups, id, to: wanted.status)
-            : try move(\.intents, id, to: wanted.status)
+            ? try move(\.setups, id, to: input.status)
+            : try move(\.intents, id, to: input.status)
     }
 
     private func move<Object: ConfirmableObject>(
@@ -205,31 +205,31 @@ extension SandboxResponder {
     }
 
     /// Makes many pending sources at once.
-    func makeBulk(_ wanted: BulkRequest, _ request: Request) throws(APIError) -> Response {
-        let type = wanted.type ?? "ideal"
+    func makeBulk(_ input: BulkRequest, _ request: Request) throws(APIError) -> Response {
+        let type = input.type ?? "ideal"
         guard let kind = SourceKind.all[type] else {
             throw APIError.invalid("Invalid type: \(type)", param: "type")
         }
-        guard (1...Self.bulkMax).contains(wanted.count) else {
+        guard (1...Self.bulkMax).contains(input.count) else {
             throw APIError.invalid("count is 1 to \(Self.bulkMax)", param: "count")
         }
         let base = base(of: request)
-        let made: [String]? = store.step { state in
-            guard state.sources.count + wanted.count <= SandboxState.sourcesMax else { return nil }
+        let created: [String]? = store.step { state in
+            guard state.sources.count + input.count <= SandboxState.sourcesMax else { return nil }
             return state.bulkSources(
-                count: wanted.count,
+                count: input.count,
                 type: type,
                 kind: kind,
-                amount: wanted.amount ?? 1099,
-                account: wanted.account,
+                amount: input.amount ?? 1099,
+                account: input.account,
                 base: base
             )
         }
-        guard let made else {
+        guard let created else {
             throw APIError.invalid(
                 "The sandbox holds \(SandboxState.sourcesMax) sources; restart it."
             )
         }
-        return Self.json(status: 201, JSONWriter.object { $0.field("ids", made) })
+        return Self.json(status: 201, JSONWriter.object { $0.field("ids", created) })
     }
 }

@@ -14,30 +14,30 @@ extension SandboxResponder {
         case (.delete, "faults", 2), (.delete, "faults", 3):
             return Self.deleted(store.step { $0.removeWebhookFaults(id) })
         case (.post, "destinations", 2):
-            let wanted = try await decode(DestinationRequest.self, request)
-            let made = store.step { $0.addDestination(wanted.url) }
+            let input = try await decode(DestinationRequest.self, request)
+            let created = store.step { $0.addDestination(input.url) }
             return Self.json(
                 status: 201,
                 JSONWriter.object { writer in
-                    writer.field("id", made.id)
-                    writer.field("secret", made.secret)
+                    writer.field("id", created.id)
+                    writer.field("secret", created.secret)
                 }
             )
         case (.post, "resend", 2):
-            let wanted = try await decode(ResendRequest.self, request)
-            let count = store.step { $0.resend(wanted.event, to: wanted.endpoint) }
-            guard let count else { throw APIError.noSuch("event", wanted.event) }
+            let input = try await decode(ResendRequest.self, request)
+            let count = store.step { $0.resend(input.event, to: input.endpoint) }
+            guard let count else { throw APIError.noSuch("event", input.event) }
             return Self.json(JSONWriter.object { $0.field("deliveries", count) })
         case (.post, "roll", 2):
-            let wanted = try await decode(RollRequest.self, request)
-            let overlap = wanted.overlapSeconds ?? 86_400
+            let input = try await decode(RollRequest.self, request)
+            let overlap = input.overlapSeconds ?? 86_400
             guard (0...86_400).contains(overlap) else {
                 throw APIError.invalid("overlap_seconds is 0 to 86400", param: "overlap_seconds")
             }
             let secret = store.step {
-                $0.rollSecret(of: wanted.endpoint, overlapMs: overlap * 1000)
+                $0.rollSecret(of: input.endpoint, overlapMs: overlap * 1000)
             }
-            guard let secret else { throw APIError.noSuch("webhook endpoint", wanted.endpoint) }
+            guard let secret else { throw APIError.noSuch("webhook endpoint", input.endpoint) }
             return Self.json(JSONWriter.object { $0.field("secret", secret) })
         case (.get, "attempts", 2):
             return try listAttempts(try Form(parsing: (request.uri.query ?? "").utf8))
@@ -46,15 +46,15 @@ extension SandboxResponder {
     }
 
     /// Puts a webhook fault in force; the oldest that applies to an event strikes.
-    private func addWebhookFault(_ wanted: WebhookFault) throws(APIError) -> Response {
-        guard wanted.isValid else {
+    private func addWebhookFault(_ input: WebhookFault) throws(APIError) -> Response {
+        guard input.isValid else {
             throw APIError.invalid(
                 "A webhook fault has times from 1, delay_ms and list_delay_ms up to 86400000."
             )
         }
         let id: String? = store.step { state in
             guard state.webhookFaults.count < SandboxState.webhookFaultsMax else { return nil }
-            var fault = wanted
+            var fault = input
             fault.id = state.ids.make("fault_", length: 8)
             state.webhookFaults.append(fault)
             return fault.id
@@ -67,7 +67,7 @@ extension SandboxResponder {
 
     private func listAttempts(_ form: Form) throws(APIError) -> Response {
         let event = form["event"]
-        let (since, limit) = try Self.window(form, most: SandboxState.attemptsMax)
+        let (since, limit) = try Self.pageBounds(form, max: SandboxState.attemptsMax)
         return Self.json(
             store.read { state in
                 Self.list(state.attempts, since: since, limit: limit) { attempt in
@@ -89,7 +89,7 @@ extension SandboxResponder {
     /// `?path=` is a whole path, or a beginning followed by `*`; `?since=` a number; `?limit=`.
     func listRequests(_ form: Form) throws(APIError) -> Response {
         let pattern = form["path"] ?? "*"
-        let (since, limit) = try Self.window(form, most: SandboxState.requestsMax)
+        let (since, limit) = try Self.pageBounds(form, max: SandboxState.requestsMax)
         return Self.json(
             store.read { state in
                 Self.list(state.requests, since: since, limit: limit) { request in
@@ -113,7 +113,7 @@ extension SandboxResponder {
     func listAnnounced(_ form: Form) throws(APIError) -> Response {
         let pattern = form["type"] ?? "*"
         // Objects are a few kilobytes.
-        let (since, limit) = try Self.window(form, most: 2000)
+        let (since, limit) = try Self.pageBounds(form, max: 2000)
         return Self.json(
             store.read { state in
                 Self.list(state.events.ring, since: since, limit: limit) { event in
@@ -131,7 +131,7 @@ extension SandboxResponder {
     /// Every status that ever held, which is what a checker of histories compares with.
     func listHistory(_ form: Form) throws(APIError) -> Response {
         let source = form["source"]
-        let (since, limit) = try Self.window(form, most: SandboxState.historyMax)
+        let (since, limit) = try Self.pageBounds(form, max: SandboxState.historyMax)
         return Self.json(
             store.read { state in
                 Self.list(state.history, since: since, limit: limit) { change in
@@ -147,10 +147,10 @@ extension SandboxResponder {
     }
 
     /// `since` and `limit` of a log; `most` is what it keeps.
-    static func window(_ form: Form, most: Int) throws(APIError) -> (Int, Int) {
+    static func pageBounds(_ form: Form, max sizeMax: Int) throws(APIError) -> (Int, Int) {
         let since = form["since"].map { Int(decimal: $0) ?? -1 } ?? 0
         guard since >= 0 else { throw APIError.invalid("since is a number", param: "since") }
-        return (since, min(try form.positive("limit") ?? most, most))
+        return (since, min(try form.positive("limit") ?? sizeMax, sizeMax))
     }
 
     /// Elements after `since`, oldest first; `next` is what to give as `since` to go on.

@@ -123,12 +123,12 @@ extension SandboxResponder {
         )
     }
 
-    private func advance(_ wanted: AdvanceRequest) throws(APIError) -> Response {
+    private func advance(_ input: AdvanceRequest) throws(APIError) -> Response {
         // Ten years: longer than anything the sandbox waits for.
-        guard (0...315_360_000).contains(wanted.seconds) else {
+        guard (0...315_360_000).contains(input.seconds) else {
             throw APIError.invalid("seconds is 0 to 315360000", param: "seconds")
         }
-        store.step { $0.skip(Int64(saturating: wanted.seconds * 1000)) }
+        store.step { $0.skip(Int64(saturating: input.seconds * 1000)) }
         return clock()
     }
 
@@ -150,8 +150,8 @@ extension SandboxResponder {
         return Self.json(status: 201, JSONWriter.object { $0.field("id", id) })
     }
 
-    private func addKey(_ wanted: KeyRequest) throws(APIError) -> Response {
-        guard APIKey.kind(of: wanted.key) != nil else {
+    private func addKey(_ input: KeyRequest) throws(APIError) -> Response {
+        guard APIKey.kind(of: input.key) != nil else {
             throw APIError.invalid(
                 "A key starts with sk_test_, rk_test_ or pk_test_.",
                 param: "key"
@@ -159,33 +159,33 @@ extension SandboxResponder {
         }
         let isKept = store.step { state in
             guard state.grants.count < SandboxState.grantsMax else { return false }
-            state.grants[wanted.key] = KeyGrant(
-                account: wanted.account,
-                permissions: wanted.permissions,
-                isExpired: wanted.expired == true
+            state.grants[input.key] = KeyGrant(
+                account: input.account,
+                permissions: input.permissions,
+                isExpired: input.expired == true
             )
             return true
         }
         guard isKept else { throw APIError.invalid("There are too many keys; delete some first.") }
-        return Self.json(status: 201, JSONWriter.object { $0.field("key", wanted.key) })
+        return Self.json(status: 201, JSONWriter.object { $0.field("key", input.key) })
     }
 
-    private func addLock(_ wanted: LockRequest) throws(APIError) -> Response {
-        guard (1...86_400_000).contains(wanted.ms ?? 1) else {
+    private func addLock(_ input: LockRequest) throws(APIError) -> Response {
+        guard (1...86_400_000).contains(input.ms ?? 1) else {
             throw APIError.invalid("ms is 1 to 86400000", param: "ms")
         }
         let isLocked = store.step { state in
             guard !state.locks.isFull else { return false }
             state.locks.lock(
-                wanted.id,
-                untilMs: wanted.ms.map { state.machineMs + $0 },
-                blocksReads: wanted.reads == true
+                input.id,
+                untilMs: input.ms.map { state.machineMs + $0 },
+                blocksReads: input.reads == true
             )
             return true
         }
         guard isLocked else {
             throw APIError.invalid("There are too many locks; delete some first.")
         }
-        return Self.json(status: 201, JSONWriter.object { $0.field("id", wanted.id) })
+        return Self.json(status: 201, JSONWriter.object { $0.field("id", input.id) })
     }
 }

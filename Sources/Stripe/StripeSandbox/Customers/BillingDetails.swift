@@ -38,7 +38,7 @@ struct BillingDetails: Codable, Equatable {
             throw APIError.invalid(
                 "Invalid email address: \(email)",
                 code: "email_invalid",
-                param: Form.spelled(path + ["email"])
+                param: Form.parameterName(path + ["email"])
             )
         }
         try address.update(from: form, at: path + ["address"])

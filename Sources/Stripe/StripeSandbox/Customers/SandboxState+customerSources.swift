@@ -65,7 +65,7 @@ extension SandboxState {
     }
 
     /// The source of a parameter that names one, or the card of a token.
-    mutating func givenSource(_ name: String, _ account: String?) throws(APIError) -> String {
+    mutating func resolveSource(_ name: String, _ account: String?) throws(APIError) -> String {
         if let card = cardOfToken(name, account) { return card }
         guard let source = sources[name], source.account == account else {
             let kind = name.hasPrefix("tok_") ? "token" : "source"
@@ -76,9 +76,9 @@ extension SandboxState {
 
     /// The source of a parameter, which a customer can keep: a refusal must not leave anything half done.
     mutating func attachableSource(_ name: String, _ call: APICall) throws(APIError) -> String {
-        let id = try givenSource(name, call.account)
+        let id = try resolveSource(name, call.account)
         guard let source = sources[id] else { return id }
-        if source.isCard, source.card?.isRefusedToKeep == true,
+        if source.isCard, source.card?.isRejectedOnAttach == true,
             case .declined(let failure) = source.outcome
         {
             throw APIError.declined(failure)

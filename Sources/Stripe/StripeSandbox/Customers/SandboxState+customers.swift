@@ -33,17 +33,17 @@ extension SandboxState {
             return try listMethods(call, of: id)
         case (.get, 4, "payment_methods"):
             let name = call.segment(3)
-            let kept = keptMethods(of: customer).first { $0.id == name }
-            guard let kept else {
+            let method = savedMethods(of: customer).first { $0.id == name }
+            guard let method else {
                 throw APIError.noSuch("PaymentMethod", name, param: "payment_method")
             }
-            return APIReply(body: methodJSON(kept, call))
+            return APIReply(body: methodJSON(method, call))
         default: throw Self.unrecognized(call)
         }
     }
 
     /// The customer of an id that is given as a parameter.
-    func givenCustomer(_ id: String, _ call: APICall) throws(APIError) -> SandboxCustomer {
+    func resolveCustomer(_ id: String, _ call: APICall) throws(APIError) -> SandboxCustomer {
         guard let customer = customers[id], customer.account == call.account, !customer.isDeleted
         else { throw APIError.noSuch("customer", id, param: "customer", inPath: false) }
         return customer
@@ -97,7 +97,7 @@ extension SandboxState {
             account: call.account,
             created: nowSeconds
         )
-        let wanted = try read(form, into: &customer)
+        let defaultMethodID = try read(form, into: &customer)
         // What can be refused is refused before there is a customer.
         let source = try form["source"].map { name throws(APIError) in
             try attachableSource(name, call)
@@ -105,15 +105,15 @@ extension SandboxState {
         let method = try form["payment_method"].map { name throws(APIError) in
             try attachableMethod(name, call)
         }
-        if let wanted, wanted != form["payment_method"] {
-            throw Self.notKept(wanted, by: customer.id)
+        if let defaultMethodID, defaultMethodID != form["payment_method"] {
+            throw Self.notAttached(defaultMethodID, by: customer.id)
         }
         customers[customer.id] = customer
         emit("customer.created", customer.json(), account: call.account)
         if let source { attach(source, to: customer.id, isAnnounced: false) }
         if let method {
             try attach(method, to: customer.id, call)
-            if wanted != nil { customers[customer.id]?.defaultMethod = method.id }
+            if defaultMethodID != nil { customers[customer.id]?.defaultMethod = method.id }
         }
         return reply(customers[customer.id] ?? customer, call)
     }
@@ -123,7 +123,7 @@ extension SandboxState {
         _ name: String,
         _ call: APICall
     ) throws(APIError) -> SandboxMethod {
-        guard let method = givenMethod(name, call.account) else {
+        guard let method = resolveMethod(name, call.account) else {
             throw APIError.noSuch("PaymentMethod", name, param: "payment_method", inPath: false)
         }
         try requireAttachable(method)
@@ -139,8 +139,8 @@ extension SandboxState {
         var customer = found
         if let method = try read(form, into: &customer) {
             customer.defaultMethod = method.isEmpty ? nil : method
-            let isKept = keptMethods(of: found).contains { $0.id == method }
-            guard method.isEmpty || isKept else { throw Self.notKept(method, by: found.id) }
+            let isKept = savedMethods(of: found).contains { $0.id == method }
+            guard method.isEmpty || isKept else { throw Self.notAttached(method, by: found.id) }
         }
         if let source = form["default_source"] {
             customer.defaultSource = try attached(source, customer)
@@ -168,7 +168,7 @@ extension SandboxState {
         return reply(changed, call)
     }
 
-    private static func notKept(_ method: String, by customer: String) -> APIError {
+    private static func notAttached(_ method: String, by customer: String) -> APIError {
         .invalid(
             "The customer does not have a payment method with the ID \(method). The payment method "
                 + "must be attached to the customer.",

@@ -64,7 +64,7 @@ enum FaultMode: String, Decodable {
 }
 
 /// A fault that struck one request.
-struct FaultStrike: Sendable {
+struct AppliedFault: Sendable {
     let plan: FaultRequest
     /// Ends when the fault is deleted; waited for by `hang` alone.
     let release: AsyncStream<Void>
@@ -106,7 +106,7 @@ extension SandboxState {
     /// The fault that strikes a request, if any; it counts as used.
     ///
     /// One that is for so many requests goes before one that stands until it is deleted.
-    mutating func strike(path: String, method: String) -> FaultStrike? {
+    mutating func takeFault(path: String, method: String) -> AppliedFault? {
         let fitting = faults.indices.filter { faults[$0].applies(to: path, method: method) }
         guard let index = fitting.first(where: { faults[$0].timesLeft != nil }) ?? fitting.first
         else { return nil }
@@ -123,7 +123,7 @@ extension SandboxState {
             // A spent fault holds no request and can go.
             if faults[index].timesLeft == 0 { faults.remove(at: index) }
         }
-        return FaultStrike(plan: plan, release: release)
+        return AppliedFault(plan: plan, release: release)
     }
 
     /// Puts a fault in force.

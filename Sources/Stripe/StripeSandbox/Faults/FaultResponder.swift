@@ -31,26 +31,26 @@ struct FaultResponder {
     static let hugeBytes = 1 << 30
 
     let store: SandboxStore
-    let held: SandboxState.Held
+    let held: SandboxState.HeldRequest
     let request: APIRequest
     let context: SandboxContext
 
-    private var plan: FaultRequest { held.strike.plan }
+    private var plan: FaultRequest { held.fault.plan }
 
     func respond() async throws -> Response {
         if plan.after == true { _ = answer() }
         switch plan.mode {
         case .hang:
-            await hold(held.strike.release)
+            await hold(held.fault.release)
             return normal()
         case .delay:
             try await Task.sleep(for: .milliseconds(plan.delayMs ?? 1000))
             return normal()
         case .reset:
-            note(0)
+            recordResponse(0)
             return try await reset()
         case .status:
-            return given()
+            return configuredResponse()
         case .slowBody:
             return slow(pause: .milliseconds(plan.delayMs ?? 1000))
         case .halfJSON:
@@ -92,27 +92,27 @@ struct FaultResponder {
     }
 
     /// Writes what was answered into the request log.
-    private func note(_ status: Int) {
-        store.step { $0.answered(held.number, status: status) }
+    private func recordResponse(_ status: Int) {
+        store.step { $0.recordResponse(held.number, status: status) }
     }
 
     private func normal() -> Response {
         let reply = answer()
-        note(reply.status)
+        recordResponse(reply.status)
         return SandboxResponder.response(reply, for: request)
     }
 
     /// The true answer with another body.
     private func changed(_ change: (ByteBuffer) -> ByteBuffer?) -> Response {
         var reply = answer()
-        note(reply.status)
+        recordResponse(reply.status)
         reply.body = change(reply.body) ?? reply.body
         return SandboxResponder.response(reply, for: request)
     }
 
     /// An error in the place of the answer.
     private func refused(_ error: APIError) -> Response {
-        note(error.status)
+        recordResponse(error.status)
         var reply = error.reply
         reply.requestID = held.requestID
         return SandboxResponder.response(reply, for: request)
@@ -143,9 +143,9 @@ struct FaultResponder {
     }
 
     /// The status, headers and body that the fault names; no change takes effect unless `after` says so.
-    private func given() -> Response {
+    private func configuredResponse() -> Response {
         let status = plan.status ?? 500
-        note(status)
+        recordResponse(status)
         var headers = HTTPFields()
         for (name, value) in plan.headers ?? [:] {
             if let name = HTTPField.Name(name) { headers[name] = value }
@@ -187,7 +187,7 @@ struct FaultResponder {
     /// Each byte comes in time for a timeout between bytes; only a deadline over the body ends it.
     private func slow(pause: Duration) -> Response {
         let reply = answer()
-        note(reply.status)
+        recordResponse(reply.status)
         let clock = ContinuousClock()
         let end = clock.now + Self.holdMax
         return stream(reply, length: reply.body.readableBytes) { @concurrent writer in
@@ -201,7 +201,7 @@ struct FaultResponder {
     /// Announces all and sends half: a client that trusts the end of the connection is caught.
     private func truncated() -> Response {
         let reply = answer()
-        note(reply.status)
+        recordResponse(reply.status)
         let channel = context.channel
         return stream(reply, length: reply.body.readableBytes) { @concurrent writer in
             let half = reply.body.getSlice(
@@ -215,7 +215,7 @@ struct FaultResponder {
 
     private func page() -> Response {
         let status = plan.status ?? 200
-        note(status)
+        recordResponse(status)
         return Response(
             status: HTTPResponse.Status(code: status),
             headers: [.contentType: "text/html; charset=utf-8"],
@@ -229,7 +229,7 @@ struct FaultResponder {
 
     /// Spaces, which are JSON so far: a client that parses first and counts later runs out of memory.
     private func huge(_ bytes: Int) -> Response {
-        note(200)
+        recordResponse(200)
         return stream(APIReply(body: ByteBuffer()), length: nil) { @concurrent writer in
             let chunk = ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 16)
             var left = bytes

@@ -35,9 +35,9 @@ protocol ConfirmableObject: RenderedObject {
     var latestCharge: String? { get }
 
     /// Continues with a method that the customer has authorised.
-    func goOn(with method: SandboxMethod, in state: inout SandboxState)
+    func proceed(with method: SandboxMethod, in state: inout SandboxState)
     /// Moves the money and updates the method after the status has changed.
-    func follow(from previous: String, in state: inout SandboxState)
+    func applyStatusChange(from previous: String, in state: inout SandboxState)
     /// Makes or settles the charge of a failed attempt.
     func failCharge(_ failure: PaymentFailure, in state: inout SandboxState)
 }
@@ -61,7 +61,7 @@ extension ConfirmableObject {
     }
 
     /// The customer has to do this next, until `endMs` if that is set.
-    mutating func ask(for action: SandboxNextAction, endMs: Int64?) {
+    mutating func require(_ action: SandboxNextAction, endMs: Int64?) {
         nextAction = action
         attemptsRemaining = Microdeposits.attemptsMax
         if case .redirect(let redirect) = action { lastRedirect = redirect }
@@ -110,7 +110,7 @@ extension SandboxState {
         if status != "requires_action" { object.actionEndMs = nil }
         object.changed()
         self[keyPath: table][id] = object
-        object.follow(from: previous, in: &self)
+        object.applyStatusChange(from: previous, in: &self)
         announce(table, object, from: previous)
     }
 
@@ -119,7 +119,7 @@ extension SandboxState {
         _ object: Object,
         from previous: String
     ) {
-        if previous != object.status { note(object.id, from: previous, to: object.status) }
+        if previous != object.status { recordStatus(object.id, from: previous, to: object.status) }
         if let event = Object.events[object.status] {
             emit(event, json(table, object.id), account: object.account)
         }
@@ -157,7 +157,7 @@ extension SandboxState {
     mutating func authorise<Object: ConfirmableObject>(_ table: Table<Object>, _ id: String) {
         guard let object = self[keyPath: table][id], let method = object.method else { return }
         self[keyPath: table][id]?.lastRedirect?.status = "succeeded"
-        object.goOn(with: method, in: &self)
+        object.proceed(with: method, in: &self)
     }
 
     /// Requests an action of the customer, declines the method, or continues with it.
@@ -174,7 +174,7 @@ extension SandboxState {
                 throw APIError.declined(.actionRequired, of: (Object.parameter, json(table, id)))
             }
             let endMs = action.lifeMs.map { nowMs + $0 }
-            self[keyPath: table][id]?.ask(for: action, endMs: endMs)
+            self[keyPath: table][id]?.require(action, endMs: endMs)
             if let endMs { timers.set(Object.expiry(of: id), atMs: endMs) }
             settle(table, id, to: "requires_action")
         } else if case .declined(let failure) = method.outcome {

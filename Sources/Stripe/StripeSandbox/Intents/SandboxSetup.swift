@@ -54,16 +54,16 @@ struct SandboxSetup: ConfirmableObject, Codable {
     /// Always `nil`: no money is moved.
     var latestCharge: String? { nil }
 
-    func follow(from _: String, in state: inout SandboxState) {
+    func applyStatusChange(from _: String, in state: inout SandboxState) {
         guard status == "succeeded", let method else { return }
-        state.used(method, by: customer, isSetUp: usage == "off_session")
+        state.recordUse(of: method, by: customer, isSetUp: usage == "off_session")
     }
 
-    func goOn(with method: SandboxMethod, in state: inout SandboxState) {
+    func proceed(with method: SandboxMethod, in state: inout SandboxState) {
         switch method.outcome {
         case .failsLater:
             state.settle(\.setups, id, to: "processing")
-            state.soon(.settleSetup(id))
+            state.scheduleAutomatic(.settleSetup(id))
         case .staysPending: state.settle(\.setups, id, to: "processing")
         default: state.settle(\.setups, id, to: "succeeded")
         }
@@ -190,7 +190,7 @@ extension SandboxState {
         )
         try read(call, into: &setup)
         setups[id] = setup
-        note(id, from: nil, to: setup.status)
+        recordStatus(id, from: nil, to: setup.status)
         emit("setup_intent.created", json(\.setups, id), account: call.account)
         if mayConfirm { try confirmSetup(call, setup) }
         return setupReply(call, id)
@@ -198,7 +198,7 @@ extension SandboxState {
 
     private mutating func read(_ call: APICall, into setup: inout SandboxSetup) throws(APIError) {
         if let customer = call.form["customer"] {
-            setup.customer = try givenCustomer(customer, call).id
+            setup.customer = try resolveCustomer(customer, call).id
         }
         if let text = call.form["description"] { setup.description = text }
         setup.metadata = try call.form.updated(metadata: setup.metadata)

@@ -147,14 +147,14 @@ extension SandboxState {
         charges[charge.id] = charge
         intents[id]?.latestCharge = charge.id
         intents[id]?.changed()
-        moneyTaken(by: charge.id)
+        recordCapture(of: charge.id)
         emit("charge.\(status)", chargeJSON(charge.id), account: intent.account)
     }
 }
 
 extension SandboxIntent {
     /// Reserves, takes or releases the money, as the status requires.
-    func follow(from previous: String, in state: inout SandboxState) {
+    func applyStatusChange(from previous: String, in state: inout SandboxState) {
         switch status {
         case "processing", "requires_capture":
             state.makeCharge(for: id, status: status == "processing" ? "pending" : "succeeded")
@@ -182,15 +182,19 @@ extension SandboxIntent {
         }
     }
 
-    func goOn(with method: SandboxMethod, in state: inout SandboxState) {
+    func proceed(with method: SandboxMethod, in state: inout SandboxState) {
         if case .declined(let failure) = method.outcome {
             return state.fail(\.intents, id, failure)
         }
-        state.used(method, by: customer, isSetUp: setupFutureUsage.map { $0 == "off_session" })
+        state.recordUse(
+            of: method,
+            by: customer,
+            isSetUp: setupFutureUsage.map { $0 == "off_session" }
+        )
         if method.isAsynchronous {
             state.settle(\.intents, id, to: "processing")
             if case .staysPending = method.outcome { return }
-            state.soon(.settleIntent(id))
+            state.scheduleAutomatic(.settleIntent(id))
         } else {
             state.settle(\.intents, id, to: isManualCapture ? "requires_capture" : "succeeded")
         }

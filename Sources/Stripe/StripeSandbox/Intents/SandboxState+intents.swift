@@ -191,7 +191,7 @@ extension SandboxState {
         try read(call, into: &intent)
         if intent.method != nil { intent.status = "requires_confirmation" }
         intents[id] = intent
-        note(id, from: nil, to: intent.status)
+        recordStatus(id, from: nil, to: intent.status)
         emit("payment_intent.created", json(\.intents, id), account: intent.account)
         if mayConfirm { try confirmIntent(call, intent) }
         return intentReply(call, id)
@@ -215,7 +215,7 @@ extension SandboxState {
         }
         intent.changed()
         intents[intent.id] = intent
-        if intent.status != previous { note(intent.id, from: previous, to: intent.status) }
+        if intent.status != previous { recordStatus(intent.id, from: previous, to: intent.status) }
     }
 
     /// Takes over the parameters that creation and update share.
@@ -225,12 +225,12 @@ extension SandboxState {
     ) throws(APIError) {
         let form = call.form
         if let customer = form["customer"] {
-            intent.customer = try givenCustomer(customer, call).id
+            intent.customer = try resolveCustomer(customer, call).id
         }
         let capture = try form.choice("capture_method", ["automatic", "automatic_async", "manual"])
         if let capture { intent.isManualCapture = capture == "manual" }
-        if let wish = form["payment_method_options", "card", "request_multicapture"] {
-            intent.multicapture = wish
+        if let value = form["payment_method_options", "card", "request_multicapture"] {
+            intent.multicapture = value
         }
         if let text = form["description"] { intent.description = text }
         if let text = form["receipt_email"] { intent.receiptEmail = text }

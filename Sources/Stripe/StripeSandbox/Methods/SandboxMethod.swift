@@ -89,7 +89,7 @@ struct SandboxMethod: Codable {
     private mutating func take(_ card: SandboxCard) {
         self.card = card
         outcome = ChargeOutcome(cardNumber: card.number)
-        if card.asksOnSession { asks = .redirect }
+        if card.needsActionOnSession { asks = .redirect }
     }
 
     /// Reads `type`, `billing_details`, `card[number]`, `card[token]`, `sepa_debit[iban]` and the like.
@@ -105,7 +105,7 @@ struct SandboxMethod: Codable {
             throw APIError.invalid(
                 type.isEmpty ? "Missing required param: type." : "Invalid type: \(type)",
                 code: type.isEmpty ? "parameter_missing" : "payment_method_unsupported_type",
-                param: Form.spelled(prefix + ["type"])
+                param: Form.parameterName(prefix + ["type"])
             )
         }
         self.init(id: id, account: account, type: type, created: created)
@@ -134,7 +134,7 @@ struct SandboxMethod: Codable {
             throw APIError.noSuch(
                 "token",
                 token,
-                param: Form.spelled(path + ["token"]),
+                param: Form.parameterName(path + ["token"]),
                 inPath: false
             )
         }
@@ -150,7 +150,7 @@ struct SandboxMethod: Codable {
             guard ["always", "limited", "unspecified"].contains(text) else {
                 throw APIError.invalid(
                     "Invalid allow_redisplay: must be one of always, limited, or unspecified",
-                    param: Form.spelled(prefix + ["allow_redisplay"])
+                    param: Form.parameterName(prefix + ["allow_redisplay"])
                 )
             }
             allowRedisplay = text
@@ -171,7 +171,7 @@ struct SandboxMethod: Codable {
         switch asks {
         case .redirect:
             guard offSession else { return asks }
-            let isNeeded = card?.asksOffSession(isSetUp: isSetUp) ?? !isSetUp
+            let isNeeded = card?.needsActionOffSession(isSetUp: isSetUp) ?? !isSetUp
             return isNeeded ? asks : .nothing
         case .microdeposits: return isSetUp ? .nothing : asks
         case .nothing, .bankTransfer, .scan: return asks

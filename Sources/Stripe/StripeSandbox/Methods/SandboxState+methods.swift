@@ -40,7 +40,7 @@ extension SandboxState {
         }
         guard call.segments.count > 1 else { throw Self.unrecognized(call) }
         let id = call.segment(1)
-        guard let method = givenMethod(id, call.account) else {
+        guard let method = resolveMethod(id, call.account) else {
             throw APIError.noSuch("PaymentMethod", id, param: "payment_method")
         }
         switch (call.method, call.segments.count, call.segment(2)) {
@@ -67,7 +67,7 @@ extension SandboxState {
 
     /// The method of an id: a PaymentMethod, a card or source in its place, or a new one for a name of
     /// Stripe's test data; nil for an id of nothing that the account has.
-    mutating func givenMethod(_ id: String, _ account: String?) -> SandboxMethod? {
+    mutating func resolveMethod(_ id: String, _ account: String?) -> SandboxMethod? {
         if let method = methods[id] { return method.account == account ? method : nil }
         if let source = sources[id], source.account == account { return SandboxMethod(source) }
         let made = SandboxMethod(
@@ -86,7 +86,7 @@ extension SandboxState {
     private mutating func cloneMethod(_ call: APICall) throws(APIError) -> APIReply {
         try call.form.allow(["customer", "expand", "payment_method"])
         let id = try call.form.required("payment_method")
-        guard call.account != nil, let method = givenMethod(id, nil) else {
+        guard call.account != nil, let method = resolveMethod(id, nil) else {
             throw APIError.noSuch("PaymentMethod", id, param: "payment_method", inPath: false)
         }
         guard method.customer == call.form["customer"] else {

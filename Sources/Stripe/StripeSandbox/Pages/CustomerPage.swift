@@ -11,17 +11,19 @@ extension SandboxResponder {
         }
         switch (request.method, page.kind, page.button) {
         case (.get, _, nil), (.head, _, nil):
-            let visit = store.step { $0.visit(page.id, clientSecret: query["client_secret"]) }
-            guard let visit else { break }
-            return Self.html(CustomerPageHTML.render(visit, page.kind))
+            let content = store.step {
+                $0.pageContent(page.id, clientSecret: query["client_secret"])
+            }
+            guard let content else { break }
+            return Self.html(CustomerPageHTML.render(content, page.kind))
         case (.post, .redirect, "authorize"), (.post, .redirect, "fail"):
             let authorised = page.button == "authorize"
             let reason = query["reason"]
-            let visit = store.step { state in
+            let content = store.step { state in
                 state.decide(page.id, authorised: authorised, reason: reason)
             }
-            guard let visit else { break }
-            return Self.seeOther(visit.returnURL ?? "/redirect/\(page.id)")
+            guard let content else { break }
+            return Self.seeOther(content.returnURL ?? "/redirect/\(page.id)")
         case (.post, .pay, nil):
             let form = try? Form(parsing: try await collect(request).readableBytesView)
             let amount = form.flatMap { try? $0.positive("amount") } ?? nil
@@ -62,11 +64,11 @@ extension SandboxResponder {
             body: ByteBuffer(string: fields),
             base: base
         )
-        let visit = store.step { state in
+        let content = store.step { state in
             _ = state.answer(call.call.map { state.owned($0, page.id) }, requestID: "req_page")
-            return state.visit(page.id, clientSecret: nil)
+            return state.pageContent(page.id, clientSecret: nil)
         }
-        guard visit != nil else { return Self.html(status: .notFound, CustomerPageHTML.notFound) }
+        guard content != nil else { return Self.html(status: .notFound, CustomerPageHTML.notFound) }
         return Self.seeOther("/verify/\(page.id)")
     }
 
@@ -119,19 +121,19 @@ struct CustomerPage {
 
 /// The pages that stand for a bank: plain forms, no script, nothing loaded from elsewhere.
 enum CustomerPageHTML {
-    static func render(_ visit: CustomerVisit, _ kind: CustomerPage.Kind) -> String {
-        let id = escape(visit.id)
-        let facts = visit.facts.map { fact in
+    static func render(_ content: CustomerPageContent, _ kind: CustomerPage.Kind) -> String {
+        let id = escape(content.id)
+        let facts = content.facts.map { fact in
             "<dt>\(escape(fact.label))</dt><dd>\(escape(fact.text))</dd>"
         }
         return page(
-            title: "\(visit.title) test payment",
+            title: "\(content.title) test payment",
             """
-            <p class="kind">\(escape(visit.title)) test payment</p>
-            <h1>\(escape(visit.amount))</h1>
+            <p class="kind">\(escape(content.title)) test payment</p>
+            <h1>\(escape(content.amount))</h1>
             <p class="id">\(id)</p>
             \(facts.isEmpty ? "" : "<dl>\(facts.joined())</dl>")
-            \(visit.isOpen ? form(visit, kind) : ending(visit))
+            \(content.isOpen ? form(content, kind) : ending(content))
             """
         )
     }
@@ -143,8 +145,8 @@ enum CustomerPageHTML {
         )
     }
 
-    private static func form(_ visit: CustomerVisit, _ kind: CustomerPage.Kind) -> String {
-        let id = escape(visit.id)
+    private static func form(_ content: CustomerPageContent, _ kind: CustomerPage.Kind) -> String {
+        let id = escape(content.id)
         switch kind {
         case .redirect:
             return """
@@ -157,7 +159,7 @@ enum CustomerPageHTML {
             return """
                 <form method="post" action="/pay/\(id)">
                 <label>Amount in the smallest unit
-                <input name="amount" inputmode="numeric" required value="\(visit.missing ?? 1)">
+                <input name="amount" inputmode="numeric" required value="\(content.missing ?? 1)">
                 </label><button class="yes">Send test transfer</button></form>
                 """
         case .verify:
@@ -172,9 +174,9 @@ enum CustomerPageHTML {
         }
     }
 
-    private static func ending(_ visit: CustomerVisit) -> String {
-        let back = visit.returnURL.map { "<p><a href=\"\(escape($0))\">Back to the shop</a></p>" }
-        return "<p>Nothing left to do: its status is <b>\(escape(visit.status))</b>.</p>"
+    private static func ending(_ content: CustomerPageContent) -> String {
+        let back = content.returnURL.map { "<p><a href=\"\(escape($0))\">Back to the shop</a></p>" }
+        return "<p>Nothing left to do: its status is <b>\(escape(content.status))</b>.</p>"
             + (back ?? "")
     }
 

@@ -59,9 +59,9 @@ struct SearchQuery {
         while true {
             rest = rest.drop { $0.isWhitespace }
             guard !rest.isEmpty else { break }
-            if !clauses.isEmpty, let joint = Self.joint(&rest) {
-                guard isAny == nil || isAny == joint else { throw Self.unreadable }
-                isAny = joint
+            if !clauses.isEmpty, let conjunction = Self.conjunction(&rest) {
+                guard isAny == nil || isAny == conjunction else { throw Self.unreadable }
+                isAny = conjunction
             }
             let clause = try Self.clause(&rest)
             try Self.check(clause, fields)
@@ -79,29 +79,29 @@ struct SearchQuery {
     /// Whether an object is found, of which `value` tells the value of a field.
     func matches(_ value: (Clause) -> Value?) -> Bool {
         isAny == true
-            ? clauses.contains { holds($0, value($0)) }
-            : clauses.allSatisfy { holds($0, value($0)) }
+            ? clauses.contains { satisfies($0, value($0)) }
+            : clauses.allSatisfy { satisfies($0, value($0)) }
     }
 
-    private func holds(_ clause: Clause, _ value: Value?) -> Bool {
+    private func satisfies(_ clause: Clause, _ value: Value?) -> Bool {
         Self.compare(clause, value) != clause.isNegated
     }
 
     private static func compare(_ clause: Clause, _ value: Value?) -> Bool {
-        guard let wanted = clause.value else { return value == nil }
+        guard let expected = clause.value else { return value == nil }
         switch value {
         case nil: return false
         case .text(let text):
-            let (text, wanted) = (text.lowercased(), wanted.lowercased())
-            return clause.comparison == "~" ? text.contains(wanted) : text == wanted
+            let (text, expected) = (text.lowercased(), expected.lowercased())
+            return clause.comparison == "~" ? text.contains(expected) : text == expected
         case .number(let number):
-            guard let wanted = Int(decimal: wanted) else { return false }
+            guard let expected = Int(decimal: expected) else { return false }
             switch clause.comparison {
-            case ">": return number > wanted
-            case "<": return number < wanted
-            case ">=": return number >= wanted
-            case "<=": return number <= wanted
-            default: return number == wanted
+            case ">": return number > expected
+            case "<": return number < expected
+            case ">=": return number >= expected
+            case "<=": return number <= expected
+            default: return number == expected
             }
         }
     }
@@ -115,7 +115,7 @@ extension SearchQuery {
     )
 
     /// `AND` or `OR` before the next clause; true for `OR`.
-    private static func joint(_ rest: inout Substring) -> Bool? {
+    private static func conjunction(_ rest: inout Substring) -> Bool? {
         let word = rest.prefix { $0.isLetter }
         guard ["and", "or"].contains(word.lowercased()),
             rest.dropFirst(word.count).first?.isWhitespace == true
@@ -185,13 +185,13 @@ extension SearchQuery {
             )
         }
         let isEqual = [":", "="].contains(clause.comparison)
-        let isTaken =
+        let isSupported =
             switch kind {
             case .token: isEqual
             case .string: isEqual || clause.comparison == "~" && clause.value != nil
             case .number: clause.comparison != "~" && (clause.value != nil || isEqual)
             }
-        guard isTaken else {
+        guard isSupported else {
             throw APIError.invalid(
                 "Field `\(clause.field)` does not support the operator `\(clause.comparison)`.",
                 param: "query"

@@ -38,7 +38,7 @@ package struct Sandbox: Service {
     private let configuration: SandboxConfiguration
     private let store: SandboxStore
     private let posts: AsyncStream<WebhookPost>
-    private let keeper: StateKeeper?
+    private let stateWriter: StateWriter?
     private let logger: Logger
     private let onListening: @Sendable (Int) -> Void
 
@@ -62,16 +62,16 @@ package struct Sandbox: Service {
             of: Void.self,
             bufferingPolicy: .bufferingNewest(1)
         )
-        var chance = SystemRandomNumberGenerator()
+        var random = SystemRandomNumberGenerator()
         let store = SandboxStore(
             configuration: configuration,
-            kept: try configuration.state?.read(),
-            seed: configuration.seed ?? chance.next(),
+            savedState: try configuration.state?.read(),
+            seed: configuration.seed ?? random.next(),
             posts: continuation,
             changed: changed
         )
-        keeper = configuration.state.map { file in
-            StateKeeper(store: store, file: file, changes: changes, logger: logger)
+        stateWriter = configuration.state.map { file in
+            StateWriter(store: store, file: file, changes: changes, logger: logger)
         }
         self.store = store
         self.configuration = configuration
@@ -83,7 +83,7 @@ package struct Sandbox: Service {
     package func run() async throws {
         defer { store.close() }
         // The last of them ends first: what has changed until then is kept.
-        var services: [any Service] = keeper.map { [$0] } ?? []
+        var services: [any Service] = stateWriter.map { [$0] } ?? []
         services.append(WebhookSender(store: store, posts: posts, logger: logger))
         let application = Application(
             responder: SandboxResponder(

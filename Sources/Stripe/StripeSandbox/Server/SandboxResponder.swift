@@ -69,11 +69,11 @@ struct SandboxResponder: HTTPResponder {
             base: base(of: request)
         )
         if let refusal { return Self.response(refusal.reply, for: incoming) }
-        let held: SandboxState.Held
+        let held: SandboxState.HeldRequest
         let isReading = request.method == .get
         switch store.step(isReading: isReading, { $0.serve(incoming) }) {
         case .answered(let reply): return Self.response(reply, for: incoming)
-        case .struck(let struck): held = struck
+        case .faulted(let faulted): held = faulted
         }
         defer {
             if case .success(let call) = held.call { store.step { $0.leave(call) } }

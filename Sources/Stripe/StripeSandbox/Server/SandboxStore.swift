@@ -29,16 +29,17 @@ final class SandboxStore: Sendable {
 
     init(
         configuration: SandboxConfiguration,
-        kept: SandboxState?,
+        savedState: SandboxState?,
         seed: UInt64,
         posts: AsyncStream<WebhookPost>.Continuation,
         changed: AsyncStream<Void>.Continuation
     ) {
         let machineMs = configuration.nowMs()
         var state =
-            kept ?? SandboxState(configuration: configuration, seed: seed, machineMs: machineMs)
-        state.give(configuration.webhook)
-        if kept != nil {
+            savedState
+            ?? SandboxState(configuration: configuration, seed: seed, machineMs: machineMs)
+        state.setConfiguredWebhook(configuration.webhook)
+        if savedState != nil {
             // A kill loses what was made last: its ids must not be given out again.
             state.ids.skip(UInt64(bitPattern: machineMs))
             state.start(configuration, machineMs: machineMs)
@@ -49,7 +50,7 @@ final class SandboxStore: Sendable {
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.configuration = configuration
         // What fell due meanwhile goes out without anybody asking.
-        if kept != nil { step(isReading: true) { _ in } }
+        if savedState != nil { step(isReading: true) { _ in } }
     }
 
     /// Everything, as it is now.
@@ -68,18 +69,18 @@ final class SandboxStore: Sendable {
         _ body: (inout SandboxState) -> Value
     ) -> Value {
         let machineMs = configuration.nowMs()
-        let (value, wanted, isChanged) = guarded.withLock { guarded in
+        let (value, newPosts, isChanged) = guarded.withLock { guarded in
             let before = guarded.state.changes
-            guarded.state.arrive(atMachineMs: machineMs)
+            guarded.state.advance(toMachineMs: machineMs)
             let value = body(&guarded.state)
             if !isReading { guarded.state.changes += 1 }
-            var wanted: [WebhookPost] = []
-            swap(&wanted, &guarded.state.posts)
+            var newPosts: [WebhookPost] = []
+            swap(&newPosts, &guarded.state.posts)
             setWakeup(&guarded)
-            return (value, wanted, guarded.state.changes != before)
+            return (value, newPosts, guarded.state.changes != before)
         }
         if isChanged { changed.yield() }
-        for post in wanted { posts.yield(post) }
+        for post in newPosts { posts.yield(post) }
         return value
     }
 
@@ -113,11 +114,11 @@ final class SandboxStore: Sendable {
 }
 
 extension SandboxState {
-    private static let given = "given on the command line"
+    private static let configuredDescription = "given on the command line"
 
     /// The endpoint that a sandbox is started with, in the place of that of the start before; nil is none.
-    fileprivate mutating func give(_ webhook: SandboxConfiguration.Webhook?) {
-        let index = webhooks.firstIndex { $0.description == Self.given }
+    fileprivate mutating func setConfiguredWebhook(_ webhook: SandboxConfiguration.Webhook?) {
+        let index = webhooks.firstIndex { $0.description == Self.configuredDescription }
         switch (index, webhook) {
         case (nil, nil): break
         case (let index?, nil): webhooks.remove(at: index)
@@ -133,7 +134,7 @@ extension SandboxState {
                     url: webhook.url,
                     secret: webhook.secret,
                     events: ["*"],
-                    description: Self.given,
+                    description: Self.configuredDescription,
                     reach: .everything
                 )
             )

@@ -134,12 +134,12 @@ struct SandboxCard: Codable {
     /// Whether the customer has to authenticate a payment while they are there.
     ///
     /// …0446 asks then, although it needs nobody later.
-    var asksOnSession: Bool { needsAuthentication || last4 == "0446" }
+    var needsActionOnSession: Bool { needsAuthentication || last4 == "0446" }
 
     /// Whether it can be charged without the customer, once it `isSetUp` for that.
     ///
     /// *Source*: <https://docs.stripe.com/testing#authentication-and-setup>.
-    func asksOffSession(isSetUp: Bool) -> Bool {
+    func needsActionOffSession(isSetUp: Bool) -> Bool {
         switch last4 {
         case "3155", "3178": !isSetUp
         default: needsAuthentication
@@ -147,9 +147,9 @@ struct SandboxCard: Codable {
     }
 
     /// Whether a customer cannot keep it: a declined card, but for the one that is declined later.
-    var isRefusedToKeep: Bool {
+    var isRejectedOnAttach: Bool {
         if case .declined = ChargeOutcome(cardNumber: number) {
-            return last4 != "0341" && !asksOnSession
+            return last4 != "0341" && !needsActionOnSession
         }
         return false
     }

@@ -98,7 +98,7 @@ extension SandboxState {
         transactions[id, default: []].append(transaction)
         emit("source.transaction.created", transaction.json(), account: source.account)
         if isPending {
-            soon(.settleTransaction(transaction.id, source: id))
+            scheduleAutomatic(.settleTransaction(transaction.id, source: id))
         } else {
             receive(amount, for: id)
         }
@@ -155,7 +155,7 @@ extension SandboxState {
         sources[id]?.changed()
         for number in refunds.all
         where refunds[number].status == "pending" && refunds[number].waitsForSource == id {
-            soon(.settleRefund(refunds[number].id))
+            scheduleAutomatic(.settleRefund(refunds[number].id))
         }
     }
 }
@@ -186,7 +186,7 @@ enum Microdeposits {
 
     /// Judges values on which one of the tries `left` is spent; nil when they are right.
     static func refusal(of values: [String], left: Int) -> Refusal? {
-        let outcome = judge(values)
+        let outcome = Self.outcome(of: values)
         if outcome == .verified { return nil }
         let left = outcome == .mismatch ? left - 1 : 0
         let isLast = outcome == .mismatch && left == 0
@@ -194,7 +194,7 @@ enum Microdeposits {
     }
 
     /// Judges the amounts in cents, in either order, or the six characters of a descriptor code.
-    private static func judge(_ values: [String]) -> Outcome {
+    private static func outcome(of values: [String]) -> Outcome {
         switch Set(values) {
         case ["32", "45"], ["SM11AA"]: .verified
         case ["10", "11"], ["SM33CC"]: .attemptsExceeded

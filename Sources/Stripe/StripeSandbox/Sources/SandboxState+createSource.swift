@@ -46,7 +46,7 @@ extension SandboxState {
             ChargeOutcome(ownerName: request.owner.name)
             ?? card.map { ChargeOutcome(cardNumber: $0.number) }
             ?? ChargeOutcome(iban: form[request.type, "iban"] ?? "")
-        if let customer = form["customer"] { _ = try givenCustomer(customer, call) }
+        if let customer = form["customer"] { _ = try resolveCustomer(customer, call) }
         begin(
             &source,
             returnURL: request.returnURL,
@@ -54,7 +54,7 @@ extension SandboxState {
             pageURL: pageURL
         )
         sources[id] = source
-        note(id, from: nil, to: source.status)
+        recordStatus(id, from: nil, to: source.status)
         if source.status == "chargeable" {
             emit("source.chargeable", sourceJSON(id), account: call.account)
         }
@@ -106,17 +106,17 @@ extension SandboxState {
         if source.type == "multibanco", local.hasSuffix("_chargeable") || local.contains("fill_now")
         {
             // Stripe's test mode takes three seconds.
-            later(3000, .paySource(source.id, amount: source.amount ?? 1))
+            schedule(after: 3000, .paySource(source.id, amount: source.amount ?? 1))
         } else if source.receiver != nil, local.hasPrefix("amount_"),
             let amount = Int(decimal: local.dropFirst("amount_".count)),
-            Form.sums.contains(amount)
+            Form.amountRange.contains(amount)
         {
-            soon(.paySource(source.id, amount: amount))
+            scheduleAutomatic(.paySource(source.id, amount: amount))
         } else {
             for (suffix, status) in [
                 ("_chargeable", "chargeable"), ("_failed", "failed"), ("_canceled", "canceled"),
             ] where email.hasSuffix("\(suffix)@example.com") {
-                soon(.settleSource(source.id, status: status))
+                scheduleAutomatic(.settleSource(source.id, status: status))
             }
         }
     }
@@ -218,7 +218,7 @@ extension SandboxState {
                 pageURL: "\(base)/redirect/\(source.id)?client_secret=\(source.clientSecret)"
             )
             made.append(source.id)
-            note(source.id, from: nil, to: source.status)
+            recordStatus(source.id, from: nil, to: source.status)
             sources[source.id] = source
         }
         return made

@@ -179,7 +179,7 @@ extension SandboxState {
         setEnd(of: &source)
         source.changed()
         sources[id] = source
-        note(id, from: previous, to: status)
+        recordStatus(id, from: previous, to: status)
         // There is no event for pending or consumed.
         if ["chargeable", "failed", "canceled"].contains(status) {
             emit("source.\(status)", sourceJSON(id), account: source.account)

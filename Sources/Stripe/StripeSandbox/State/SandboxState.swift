@@ -96,15 +96,15 @@ struct SandboxState: Sendable {
             firstPauseMs: configuration.webhookRetryDelay.milliseconds
         )
         limiter.limits = configuration.limits
-        arrive(atMachineMs: machineMs)
+        advance(toMachineMs: machineMs)
         // Those that were on their way when it ended, or held by a fault.
         for number in Set(deliveries.keys).subtracting(timers.attempts).sorted() {
-            later(0, .attempt(number))
+            schedule(after: 0, .attempt(number))
         }
     }
 
     /// Notes a status for the independent checker.
-    mutating func note(_ object: String, from previous: String?, to status: String) {
+    mutating func recordStatus(_ object: String, from previous: String?, to status: String) {
         history.append(
             StatusChange(source: object, previous: previous, status: status, atMs: machineMs)
         )

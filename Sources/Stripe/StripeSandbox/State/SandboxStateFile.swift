@@ -113,7 +113,7 @@ package struct SandboxStateFile: Sendable {
 /// writing took, whichever is longer, so that keeping takes a tenth of a core at most, however much there is.
 ///
 /// *A crash* loses what has changed in that pause; a shutdown nothing.
-struct StateKeeper: Service {
+struct StateWriter: Service {
     /// What a kill may lose while there is little to write.
     static let pauseMin = Duration.milliseconds(200)
     private static let pauseFactor = 10
@@ -126,14 +126,14 @@ struct StateKeeper: Service {
     func run() async throws {
         var written = 0
         for await _ in changes.cancelOnGracefulShutdown() {
-            var isKept = false
-            while !isKept, !Task.isShuttingDownGracefully, !Task.isCancelled {
-                let began = store.configuration.nowMs()
-                isKept = write(&written)
-                let took = Duration.milliseconds(store.configuration.nowMs() - began)
+            var isSaved = false
+            while !isSaved, !Task.isShuttingDownGracefully, !Task.isCancelled {
+                let startMs = store.configuration.nowMs()
+                isSaved = write(&written)
+                let duration = Duration.milliseconds(store.configuration.nowMs() - startMs)
                 await cancelWhenGracefulShutdown {
                     // Cancelled: what is left is written at once.
-                    try? await Task.sleep(for: max(Self.pauseMin, took * Self.pauseFactor))
+                    try? await Task.sleep(for: max(Self.pauseMin, duration * Self.pauseFactor))
                 }
             }
         }

@@ -84,12 +84,12 @@ struct TimerQueue: Codable {
         if !heap.isEmpty {
             // Safe: the heap is not empty.
             heap[0] = last
-            sink()
+            siftDown()
         }
         return (first.timer, first.dueMs)
     }
 
-    private mutating func sink() {
+    private mutating func siftDown() {
         var parent = 0
         while true {
             let left = 2 * parent + 1
@@ -105,17 +105,17 @@ struct TimerQueue: Codable {
 
 extension SandboxState {
     /// Sets a timer a span of sandbox time from now.
-    mutating func later(_ delayMs: Int64, _ timer: SandboxTimer) {
+    mutating func schedule(after delayMs: Int64, _ timer: SandboxTimer) {
         timers.set(timer, atMs: nowMs + max(0, delayMs))
     }
 
     /// Sets a timer after the automatic delay.
-    mutating func soon(_ timer: SandboxTimer) {
-        later(autoDelayMs, timer)
+    mutating func scheduleAutomatic(_ timer: SandboxTimer) {
+        schedule(after: autoDelayMs, timer)
     }
 
     /// Brings the state to a time of the machine's: everything due until then happens, each at its own time.
-    mutating func arrive(atMachineMs machineMs: Int64) {
+    mutating func advance(toMachineMs machineMs: Int64) {
         self.machineMs = machineMs
         fire(until: time.nowMs(machineMs: machineMs))
     }
@@ -149,7 +149,7 @@ extension SandboxState {
         case .expireCharge(let id): expireCharge(id)
         case .settleRefund(let id): settleRefund(id)
         case .failRefund(let id): failRefund(id, reason: "unknown")
-        case .dispute(let charge): disputeByItself(charge)
+        case .dispute(let charge): disputeAutomatically(charge)
         case .endDispute(let id): endDispute(id)
         case .settleIntent(let id): settleProcessing(\.intents, id)
         case .expireIntent(let id): expire(\.intents, id)

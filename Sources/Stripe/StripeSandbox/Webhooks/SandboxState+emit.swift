@@ -20,7 +20,7 @@ extension SandboxState {
         account: String?,
         previous: [UInt8]? = nil
     ) {
-        let fault = strike(type)
+        let fault = takeWebhookFault(for: type)
         for _ in 0..<(fault?.mode == .twin ? 2 : 1) {
             let endpoints = webhooks.filter { $0.accepts(type, from: account) }
             let event = SandboxEvent(
@@ -66,7 +66,7 @@ extension SandboxState {
                 if let index = webhookFaults.firstIndex(where: { $0.id == fault?.id }) {
                     webhookFaults[index].held.append(number)
                 }
-            case .delay: later(fault?.delayMs ?? 1000, .attempt(number))
+            case .delay: schedule(after: fault?.delayMs ?? 1000, .attempt(number))
             default: attempt(number)
             }
         }
@@ -99,14 +99,14 @@ extension SandboxState {
     /// - Parameters:
     ///   - number: The delivery.
     ///   - status: The HTTP status; 0 when there was no answer.
-    mutating func answered(delivery number: Int, status: Int) {
+    mutating func recordAttempt(_ number: Int, status: Int) {
         guard let delivery = deliveries[number] else { return }
         log(delivery, status: status)
         if (200..<300).contains(status) {
             deliveries.removeValue(forKey: number)
             events.delivered(delivery.event, to: delivery.endpoint)
         } else if let pauseMs = webhookPlan.pauseMs(after: delivery.attempts) {
-            later(pauseMs, .attempt(number))
+            schedule(after: pauseMs, .attempt(number))
         } else {
             deliveries.removeValue(forKey: number)
         }
@@ -132,7 +132,7 @@ extension SandboxState {
     }
 
     /// The oldest fault that applies to the type, used once more.
-    private mutating func strike(_ type: String) -> WebhookFault? {
+    private mutating func takeWebhookFault(for type: String) -> WebhookFault? {
         guard let index = webhookFaults.firstIndex(where: { $0.applies(to: type) }) else {
             return nil
         }
@@ -150,9 +150,9 @@ extension SandboxState {
         let removed = webhookFaults.filter { id == nil || $0.id == id }
         webhookFaults.removeAll { id == nil || $0.id == id }
         // 20 ms of the machine's apart, so that they arrive in that order.
-        let apartMs = time.sandboxMs(for: 20)
-        for (place, number) in removed.flatMap(\.held).reversed().enumerated() {
-            later(Int64(clamping: place) * apartMs, .attempt(number))
+        let intervalMs = time.sandboxMs(for: 20)
+        for (offset, number) in removed.flatMap(\.held).reversed().enumerated() {
+            schedule(after: Int64(clamping: offset) * intervalMs, .attempt(number))
         }
         return removed.count
     }

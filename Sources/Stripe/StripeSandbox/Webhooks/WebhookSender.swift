@@ -8,7 +8,7 @@ import StripeAPI
 /// Posts webhooks; when to try again is the state's decision.
 struct WebhookSender: Service {
     /// Posts at a time: enough that a slow endpoint does not hold up the others in a test.
-    static let atOnceMax = 128
+    static let concurrencyMax = 128
 
     /// How long an endpoint may take to answer.
     static let timeout = TimeAmount.seconds(10)
@@ -24,7 +24,7 @@ struct WebhookSender: Service {
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
                 for await post in posts.cancelOnGracefulShutdown() {
-                    if running == Self.atOnceMax {
+                    if running == Self.concurrencyMax {
                         await group.next()
                         running -= 1
                     }
@@ -44,7 +44,7 @@ struct WebhookSender: Service {
         if !(200..<300).contains(status) {
             logger.debug("webhook not taken", metadata: ["status": "\(status)"])
         }
-        store.step { $0.answered(delivery: post.delivery, status: status) }
+        store.step { $0.recordAttempt(post.delivery, status: status) }
     }
 
     /// The endpoint's status, 0 without an answer; every attempt is signed anew, as Stripe's are.
@@ -72,10 +72,10 @@ struct WebhookSender: Service {
         let headers = post.secrets.map { secret in
             WebhookSignature.header(payload: post.body, secret: secret, timestamp: now)
         }
-        let more = headers.dropFirst().compactMap { header in
+        let further = headers.dropFirst().compactMap { header in
             header.split(separator: ",").first { $0.hasPrefix("v1=") }.map(String.init)
         }
-        return ([headers.first ?? ""] + more).joined(separator: ",")
+        return ([headers.first ?? ""] + further).joined(separator: ",")
     }
 }
 

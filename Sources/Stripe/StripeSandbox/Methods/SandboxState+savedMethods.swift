@@ -26,7 +26,7 @@ extension SandboxState {
                     inPath: call.segments.first == "customers"
                 )
             }
-            listed = keptMethods(of: found)
+            listed = savedMethods(of: found)
         } else {
             listed = methods.all.map { methods[$0] }.filter { $0.account == call.account }
         }
@@ -41,7 +41,7 @@ extension SandboxState {
     }
 
     /// What a customer keeps, oldest first.
-    func keptMethods(of customer: SandboxCustomer) -> [SandboxMethod] {
+    func savedMethods(of customer: SandboxCustomer) -> [SandboxMethod] {
         let cards = customer.sources.compactMap { sources[$0].flatMap { SandboxMethod($0) } }
         let kept = customer.methods.compactMap { methods[$0] }
         return (cards.filter { $0.type == "card" } + kept).enumerated()
@@ -63,7 +63,7 @@ extension SandboxState {
             throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
         }
         try requireAttachable(method)
-        keep(method.id, for: customer)
+        save(method.id, for: customer)
     }
 
     /// Refuses what ``attach(_:to:_:)-(SandboxMethod,_,_)`` does not take, whoever the customer is.
@@ -81,7 +81,7 @@ extension SandboxState {
                 code: "payment_method_unexpected_state"
             )
         }
-        if method.card?.isRefusedToKeep == true, case .declined(let failure) = method.outcome {
+        if method.card?.isRejectedOnAttach == true, case .declined(let failure) = method.outcome {
             throw APIError.declined(failure)
         }
     }
@@ -93,7 +93,7 @@ extension SandboxState {
     )
 
     /// Notes that a customer keeps a method, and announces it.
-    private mutating func keep(_ id: String, for customer: String) {
+    private mutating func save(_ id: String, for customer: String) {
         guard var method = methods[id], customers[customer] != nil else { return }
         method.customer = customer
         methods[id] = method
@@ -107,11 +107,11 @@ extension SandboxState {
     ///   - method: The intent's.
     ///   - customer: The intent's.
     ///   - isSetUp: Whether the customer agreed to further payments; nil where it was no question.
-    mutating func used(_ method: SandboxMethod, by customer: String?, isSetUp: Bool?) {
+    mutating func recordUse(of method: SandboxMethod, by customer: String?, isSetUp: Bool?) {
         guard let found = methods[method.id], !found.isSpent else { return }
         if found.customer != nil || (isSetUp != nil && customer != nil && found.isReusable) {
             methods[method.id]?.isSetUp = found.isSetUp || isSetUp == true
-            if found.customer == nil, let customer { keep(method.id, for: customer) }
+            if found.customer == nil, let customer { save(method.id, for: customer) }
             return
         }
         // A setup without a customer is for a later attach.
@@ -190,7 +190,7 @@ extension SandboxState {
             return method
         }
         guard let name = form["payment_method"], !name.isEmpty else { return nil }
-        guard let method = givenMethod(name, call.account) else {
+        guard let method = resolveMethod(name, call.account) else {
             throw APIError.noSuch("PaymentMethod", name, param: "payment_method", inPath: false)
         }
         try requireUsable(method, for: object)

@@ -3,7 +3,7 @@
 /// Pages are for people with a browser and for tests that click: `GET` shows, `POST` decides and sends back to the
 /// shop, with the parameters Stripe adds to the return URL. They ask for no key, only for the client secret in their
 /// address. Pressing twice, or too late, changes nothing and leads back all the same.
-struct CustomerVisit {
+struct CustomerPageContent {
     let id: String
     let title: String
     let amount: String
@@ -20,24 +20,24 @@ struct CustomerVisit {
 
 extension SandboxState {
     /// The page of a source or intent; nil when there is none, or the secret given is wrong.
-    func visit(_ id: String, clientSecret: String?) -> CustomerVisit? {
+    func pageContent(_ id: String, clientSecret: String?) -> CustomerPageContent? {
         if let source = sources[id] {
             return clientSecret ?? source.clientSecret == source.clientSecret
-                ? Self.visit(source) : nil
+                ? Self.pageContent(source) : nil
         }
         if let intent = intents[id] {
             return clientSecret ?? intent.clientSecret == intent.clientSecret
-                ? Self.visit(intent) : nil
+                ? Self.pageContent(intent) : nil
         }
         guard let setup = setups[id],
             clientSecret ?? setup.clientSecret == setup.clientSecret
         else { return nil }
-        return Self.visit(setup, title: "setup", amount: "Save for later")
+        return Self.pageContent(setup, title: "setup", amount: "Save for later")
     }
 
-    private static func visit(_ source: SandboxSource) -> CustomerVisit {
+    private static func pageContent(_ source: SandboxSource) -> CustomerPageContent {
         let state = source.redirect?.status == "failed" ? "failed" : "succeeded"
-        var visit = CustomerVisit(
+        var content = CustomerPageContent(
             id: source.id,
             title: source.type,
             amount: display(source.amount, source.currency),
@@ -55,38 +55,38 @@ extension SandboxState {
             }
         )
         if let receiver = source.receiver {
-            visit.missing = max(1, (source.amount ?? 1000) - receiver.available)
-            visit.facts = [
+            content.missing = max(1, (source.amount ?? 1000) - receiver.available)
+            content.facts = [
                 ("Pay to", receiver.address), ("Received", String(receiver.received)),
             ]
         }
         if let verification = source.verification {
-            visit.facts = [("Attempts left", String(verification.attemptsRemaining))]
+            content.facts = [("Attempts left", String(verification.attemptsRemaining))]
         }
-        return visit
+        return content
     }
 
-    private static func visit(_ intent: SandboxIntent) -> CustomerVisit? {
+    private static func pageContent(_ intent: SandboxIntent) -> CustomerPageContent? {
         let amount = display(intent.amount, intent.currency)
-        var visit = visit(intent, title: "payment", amount: amount)
+        var content = pageContent(intent, title: "payment", amount: amount)
         if case .bankTransfer = intent.nextAction {
-            visit?.missing = max(1, intent.amount - intent.fundedAmount)
-            visit?.facts = [
+            content?.missing = max(1, intent.amount - intent.fundedAmount)
+            content?.facts = [
                 ("Pay to", "DE89370400440532013000"), ("Reference", String(intent.id.suffix(12))),
                 ("Received", String(intent.fundedAmount)),
             ]
         }
-        return visit
+        return content
     }
 
     /// An intent of either kind; nil while its customer has nothing to do and has done nothing.
-    private static func visit<Object: ConfirmableObject>(
+    private static func pageContent<Object: ConfirmableObject>(
         _ object: Object,
         title: String,
         amount: String
-    ) -> CustomerVisit? {
+    ) -> CustomerPageContent? {
         guard object.nextAction != nil || object.lastRedirect != nil else { return nil }
-        var visit = CustomerVisit(
+        var content = CustomerPageContent(
             id: object.id,
             title: object.method?.type ?? title,
             amount: amount,
@@ -107,9 +107,9 @@ extension SandboxState {
             }
         )
         if case .microdeposits = object.nextAction {
-            visit.facts = [("Attempts left", String(object.attemptsRemaining))]
+            content.facts = [("Attempts left", String(object.attemptsRemaining))]
         }
-        return visit
+        return content
     }
 
     /// `10.99 EUR`; currencies without a smaller unit are left alone.
@@ -128,7 +128,7 @@ extension SandboxState {
     /// The customer pressed a button of a redirect page; pressing again changes nothing.
     ///
     /// - Returns: What the page shows now.
-    mutating func decide(_ id: String, authorised: Bool, reason: String?) -> CustomerVisit? {
+    mutating func decide(_ id: String, authorised: Bool, reason: String?) -> CustomerPageContent? {
         if let source = sources[id], source.status == "pending" {
             if let receiver = source.receiver {
                 // Nobody refuses a transfer: the customer just leaves without paying.
@@ -148,13 +148,13 @@ extension SandboxState {
             decide(\.intents, id, authorised: authorised)
             decide(\.setups, id, authorised: authorised)
         }
-        return visit(id, clientSecret: nil)
+        return pageContent(id, clientSecret: nil)
     }
 
     /// The customer sent money from a page.
     ///
     /// - Returns: What the page shows now; nil when nothing takes money there.
-    mutating func transfer(_ id: String, amount: Int) -> CustomerVisit? {
+    mutating func transfer(_ id: String, amount: Int) -> CustomerPageContent? {
         if sources[id]?.receiver != nil {
             pay(id, amount: amount, isPending: false)
         } else if case .bankTransfer = intents[id]?.nextAction {
@@ -162,7 +162,7 @@ extension SandboxState {
         } else {
             return nil
         }
-        return visit(id, clientSecret: nil)
+        return pageContent(id, clientSecret: nil)
     }
 }
 
