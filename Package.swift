@@ -253,7 +253,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // A stateful Stripe look-alike, to run everything offline.
+        // A stateful imitation of Stripe for running everything offline.
         .target(
             name: "StripeSandbox",
             dependencies: [

@@ -24,7 +24,7 @@ import Testing
         return call
     }
 
-    @Test("a rate allows one second's worth at once and refills with time")
+    @Test("a rate allows one second's requests at once and refills over time")
     func rate() throws {
         var limiter = Limiter()
         limiter.limits = SandboxLimits(globalRate: 25)
@@ -33,13 +33,13 @@ import Testing
         #expect(limiter.refusal(call, machineMs: 0) == "global-rate")
         #expect(limiter.refusal(call, machineMs: 39) == "global-rate")
         #expect(limiter.refusal(call, machineMs: 80) == nil)
-        // However long nobody asks, one second's worth is all there is.
+        // After any idle time, only one second's requests are available.
         var allowed = 0
         while limiter.refusal(call, machineMs: 1_000_000) == nil { allowed += 1 }
         #expect(allowed == 25)
     }
 
-    @Test("an endpoint is an operation whatever the id, and each account counts alone")
+    @Test("an endpoint is an operation regardless of the ID, and accounts are counted separately")
     func endpoints() throws {
         var limiter = Limiter()
         limiter.limits = SandboxLimits(endpointRate: 1)
@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test("requests in flight count until they leave")
+    @Test("requests in flight count until they end")
     func concurrency() throws {
         var limiter = Limiter()
         limiter.limits = SandboxLimits(globalConcurrency: 3, endpointConcurrency: 2)

@@ -10,7 +10,7 @@ import Testing
         return failure.status
     }
 
-    @Test("no key and one that is not of test mode are refused with 401, an unknown id with 404")
+    @Test("a missing or live key is rejected with 401, an unknown ID with 404")
     func refusals() async throws {
         try await SandboxProbe.run { probe in
             let keyless = try await probe.send(.GET, "/v1/sources/src_1")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a publishable key reads with the client secret alone and never sees metadata")
+    @Test("a publishable key needs the client secret and does not receive metadata")
     func publishable() async throws {
         try await SandboxProbe.run { probe in
             let source = try await probe.makeSource([("metadata[a]", "b")])
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a charge consumes a chargeable source once; a pending one is refused")
+    @Test("a charge consumes a chargeable source once, and a pending source is rejected")
     func charge() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
@@ -64,7 +64,7 @@ import Testing
             let early = await #expect(throws: StripeError.self) { try await charge("order-6") }
             #expect(status(early) == 400)
             _ = try await probe.send(.POST, "/redirect/\(source.id)/authorize")
-            // The refusal was not stored: the same key works now, and then repeats its answer.
+            // The rejection was not stored: the same key works now, and then replays its response.
             let made = try await charge("order-6")
             #expect(made.status == .succeeded)
             #expect(made.source?.status == .consumed)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("an idempotency key repeats the first answer and refuses other parameters")
+    @Test("an idempotency key replays the first response and rejects other parameters")
     func idempotency() async throws {
         try await SandboxProbe.run { probe in
             let form = [("type", "card")]
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("sofort charges stay pending, then succeed or fail by the owner's name")
+    @Test("sofort charges stay pending, then succeed or fail according to the owner's name")
     func asynchronousCharge() async throws {
         try await SandboxProbe.run { probe in
             for (name, expected) in [
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("a declined card is a 402 with the failed charge")
+    @Test("a declined card returns 402 with the failed charge")
     func declined() async throws {
         try await SandboxProbe.run { probe in
             let card = try await probe.client()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("an intent with a redirect method goes through requires_action to succeeded or back")
+    @Test("an intent with a redirect method moves to requires_action, then to succeeded or back")
     func intents() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("cards confirm at once, a cancelled intent stays cancelled")
+    @Test("a card intent succeeds immediately, and a cancelled intent stays cancelled")
     func cardIntent() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("events page in both directions and filter by type")
+    @Test("events are paged in both directions and filtered by type")
     func events() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
@@ -221,7 +221,7 @@ import Testing
             let older = try await list([("starting_after", all[4].id)])
             #expect(older.data.map(\.id) == all[5...].map(\.id))
             #expect(!older.hasMore)
-            // The oldest of the newer ones, newest first: following them forward misses none.
+            // The oldest of the newer events, newest first, so that following them forward misses none.
             let newer = try await list([("ending_before", all[6].id), ("limit", "2")])
             #expect(newer.data.map(\.id) == all[4..<6].map(\.id))
             #expect(newer.hasMore)
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("one seed gives the same ids again")
+    @Test("the same seed produces the same IDs")
     func seeded() async throws {
         let configuration = SandboxConfiguration(seed: 7)
         let first = try await SandboxProbe.run(configuration) { try await $0.makeSource().id }

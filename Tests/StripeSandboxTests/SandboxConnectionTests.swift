@@ -8,7 +8,7 @@ import Testing
 struct SandboxConnectionTests {
     private static let short = SandboxConfiguration(bodyTimeout: .milliseconds(200))
 
-    @Test("HTTP/1.1 without a Host, or with two, is answered 400 and closed")
+    @Test("an HTTP/1.1 request without a Host, or with two, gets 400 and is closed")
     func hosts() async throws {
         try await SandboxProbe.run { probe in
             for hosts in ["", "Host: 127.0.0.1\r\nHost: localhost\r\n", "Host: a/b\r\n"] {
@@ -27,7 +27,7 @@ struct SandboxConnectionTests {
     }
 
     @Test(
-        "a body that does not arrive in time ends the request with 408, and the connection",
+        "a body that does not arrive in time gets 408, and the connection is closed",
         arguments: ["/v1/sources", "/_sandbox/clock/advance"]
     )
     func slowBody(path: String) async throws {
@@ -42,7 +42,7 @@ struct SandboxConnectionTests {
         }
     }
 
-    @Test("a body that nobody reads ends its connection too")
+    @Test("an unread body also closes its connection")
     func unreadBody() async throws {
         try await SandboxProbe.run(Self.short) { probe in
             let answer = try await Self.talk(
@@ -55,9 +55,9 @@ struct SandboxConnectionTests {
         }
     }
 
-    /// What the server says until it closes the connection; `dripping` is sent ten times a second.
+    /// Returns the server's output until it closes the connection; `dripping` is sent ten times a second.
     ///
-    /// A server that does not close it is a test that does not end: the caller's time limit says so.
+    /// If the server does not close it, the test does not end; the caller's time limit reports that.
     private static func talk(
         to base: String,
         _ request: String,
@@ -87,7 +87,7 @@ struct SandboxConnectionTests {
                 do {
                     for try await part in inbound { said.writeImmutableBuffer(part) }
                 } catch {
-                    // A connection that was cut is closed as well.
+                    // A reset connection also counts as closed.
                 }
                 group.cancelAll()
                 return String(buffer: said)

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// What a client makes of a fault, and of the request after it.
+    /// Sends a request to which a fault applies and a second one, and returns the client's result of the first.
     private func requestWithFault(
         _ fault: String,
         timeout: Duration = .seconds(10)
@@ -32,12 +32,12 @@ import Testing
             let body = #"{"match":"/v1/sources/\#(id)","times":1,\#(fault)}"#
             #expect(try await probe.control(.POST, "faults", body).status == 201)
             let error = await get(probe, id, timeout: timeout)
-            #expect(await get(probe, id) == nil, "the fault must be spent")
+            #expect(await get(probe, id) == nil, "the fault must be used up")
             return error
         }
     }
 
-    @Test("a status fault answers what it was given, once")
+    @Test("a status fault returns its status once")
     func statusFault() async throws {
         let error = try await requestWithFault(
             #""mode":"status","status":429,"headers":{"Stripe-Rate-Limited-Reason":"global-rate","Retry-After":"2"}"#
@@ -52,7 +52,7 @@ import Testing
         #expect(failure.headers.retryAfter == "2")
     }
 
-    @Test("a body given for a status fault is sent as it is")
+    @Test("the body of a status fault is sent unchanged")
     func statusBody() async throws {
         let error = try await requestWithFault(
             #""mode":"status","status":429,"body":{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "cut connections are resets for the client",
+        "closed connections are resets for the client",
         arguments: [#""mode":"reset""#, #""mode":"truncated""#]
     )
     func closedConnection(fault: String) async throws {
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "half JSON, HTML, wrong types and wrong labels are malformed",
+        "half JSON, HTML, wrong types and wrong content types are malformed",
         arguments: [
             (#""mode":"half_json""#, nil), (#""mode":"html""#, nil),
             (#""mode":"wrong_type""#, "id"), (#""mode":"wrong_content_type""#, nil),
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "a limiter answers with its reason",
+        "a limiter responds with its reason",
         arguments: [
             StripeLimitReason.globalRate, .globalConcurrency, .endpointRate, .endpointConcurrency,
             .resourceSpecific,
@@ -107,7 +107,7 @@ import Testing
         #expect(failure.headers.limitReason == reason && reason.isKnown)
     }
 
-    @Test("a compressed body is what it was, once it is unpacked")
+    @Test("a compressed body is unchanged after decompression")
     func gzip() async throws {
         try await SandboxProbe.run { probe in
             let id = try await probe.makeSource().id
@@ -118,20 +118,20 @@ import Testing
             let plain = try await probe.send(.GET, "/v1/sources/\(id)", headers: key)
             #expect(packed.headers.first(name: "content-encoding") == "gzip")
             #expect(plain.headers.first(name: "content-encoding") == nil)
-            // A member of one stored block: ten bytes, five, the body, a checksum and a length.
+            // A member with one stored block: ten bytes, five, the body, a checksum and a length.
             #expect(packed.body.prefix(3) == Data([0x1f, 0x8b, 8]))
             #expect(packed.body.dropFirst(15).dropLast(8) == plain.body)
         }
     }
 
-    @Test("an object is not there until some time after it was read first")
+    @Test("an object is missing until some time after its first read")
     func notYet() async throws {
         try await SandboxProbe.run { probe in
             let id = try await probe.makeSource().id
             let fault = #"{"match":"/v1/sources/","mode":"not_yet","delay_ms":300}"#
             #expect(try await probe.control(.POST, "faults", fault).status == 201)
             guard case .api(let failure)? = await get(probe, id) else {
-                Issue.record("it was there at once")
+                Issue.record("the object was available immediately")
                 return
             }
             #expect(failure.status == 404 && failure.error?.code == "resource_missing")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("a 1 GiB body ends at the client's bound, a slow one at its deadline")
+    @Test("a 1 GiB body ends at the client's limit, a slow body at its deadline")
     func bodies() async throws {
         #expect(
             try await requestWithFault(#""mode":"huge_body""#) == .bodyTooLarge(limitBytes: 1 << 20)
@@ -159,7 +159,7 @@ import Testing
         #expect(failure.kind == .timeout)
     }
 
-    @Test("a held request is seen at once and answered with the truth of its release")
+    @Test("a held request is logged at once and answered with the state at its release")
     func hang() async throws {
         try await SandboxProbe.run { probe in
             let id = try await probe.makeSource().id
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("a fault for some requests goes before one that stands")
+    @Test("a fault with limited uses takes precedence over an unlimited one")
     func precedence() async throws {
         try await SandboxProbe.run { probe in
             let id = try await probe.makeSource().id
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("a fault that strikes after the request leaves its effect behind")
+    @Test("a fault with `after` keeps the effect of the request")
     func lostResponse() async throws {
         try await SandboxProbe.run { probe in
             let body =
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("history lists every status change in order, with its time")
+    @Test("the history lists every status change in order, with its time")
     func history() async throws {
         try await SandboxProbe.run(SandboxConfiguration(nowMs: { 1_700_000_000_123 })) { probe in
             let id = try await probe.makeSource().id
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test("a window beyond the newest entry is empty, however far", arguments: [1, 99, Int.max])
+    @Test("a page beyond the newest entry is empty", arguments: [1, 99, Int.max])
     func emptyWindow(since: Int) async throws {
         try await SandboxProbe.run { probe in
             let (status, body) = try await probe.control(.GET, "requests?since=\(since)")
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test("bulk makes pending sources that read like any other")
+    @Test("bulk creates pending sources that can be read normally")
     func bulk() async throws {
         try await SandboxProbe.run { probe in
             let (status, body) = try await probe.control(
@@ -279,7 +279,7 @@ import Testing
     }
 
     @Test(
-        "bad controls are refused and change nothing",
+        "invalid controls are rejected and change nothing",
         arguments: [
             ("sources/src_none/status", #"{"status":"chargeable"}"#, 404),
             ("sources/src_none/status", #"{"status":"perfect"}"#, 400),

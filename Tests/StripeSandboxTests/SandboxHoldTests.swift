@@ -3,8 +3,8 @@ import StripeAPI
 import StripeSandbox
 import Testing
 
-/// Holds as Stripe has had them since 2025-03-31.basil, and as a request with an older version still gets them.
-@Suite("Sandbox, money that is held")
+/// Holds since 2025-03-31.basil, and with older request versions.
+@Suite("Sandbox holds")
 struct SandboxHoldTests {
     private struct HeldRequest {
         let probe: SandboxProbe
@@ -47,7 +47,7 @@ struct SandboxHoldTests {
             _ = try await client.post("/v1/refunds", form: form).decode(Refund.self)
         }
 
-        /// The types of what happened, oldest first, from the first capture or end on.
+        /// Returns the types of the events from the first capture or release on, oldest first.
         func events() async throws -> [String] {
             let all = try await client.listEvents().data.reversed().map(\.type)
             let before = ["payment_intent.created", "charge.succeeded"]
@@ -74,7 +74,7 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("a capture of less makes no refund, and what went back is of the captured sum")
+    @Test("a partial capture creates no refund, and refunds are limited to the captured amount")
     func partialCapture() async throws {
         try await SandboxProbe.run { probe in
             let held = try await HeldRequest(probe)
@@ -100,7 +100,7 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("a request with an older version still refunds what it leaves, or lets go")
+    @Test("a request with an older version still refunds the released amount")
     func olderVersion() async throws {
         try await SandboxProbe.run { probe in
             let held = try await HeldRequest(probe, version: "2025-02-24.acacia")
@@ -119,7 +119,7 @@ struct SandboxHoldTests {
     }
 
     @Test(
-        "a hold that ends leaves its charge as it was, and its intent says why",
+        "a released hold leaves its charge unchanged, and its intent has the reason",
         arguments: [true, false]
     )
     func releasedHold(isExpired: Bool) async throws {
@@ -144,7 +144,7 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("a hold of a charge that has no intent ends, and cannot be captured any more")
+    @Test("an expired hold of a charge without an intent can no longer be captured")
     func expiredCharge() async throws {
         try await SandboxProbe.run { probe in
             let client = probe.client()
@@ -171,7 +171,7 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("several captures take a part each; the last one releases the rest")
+    @Test("several captures take parts, and the last one releases the rest")
     func multicapture() async throws {
         try await SandboxProbe.run { probe in
             let held = try await HeldRequest(probe, isRepeatable: true)
@@ -186,7 +186,7 @@ struct SandboxHoldTests {
             charge = try await held.currentCharge()
             #expect(
                 charge.amountRefunded == 700 && charge.refunded == false,
-                "more may be captured"
+                "more can be captured"
             )
             let again = await code { try await held.refund(1) }
             #expect(again == "charge_already_refunded")
@@ -221,7 +221,7 @@ struct SandboxHoldTests {
     }
 
     @Test(
-        "a last capture of nothing releases the rest; so does the end of the hold",
+        "a final capture of zero or the expiry of the hold releases the rest",
         arguments: [true, false]
     )
     func releasedRest(isExpired: Bool) async throws {
@@ -243,7 +243,7 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("without multicapture the first capture is the last")
+    @Test("without multicapture the first capture is final")
     func singleCapture() async throws {
         try await SandboxProbe.run { probe in
             let held = try await HeldRequest(probe)

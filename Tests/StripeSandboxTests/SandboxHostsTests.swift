@@ -4,7 +4,7 @@ import Testing
 
 @testable import StripeSandbox
 
-@Suite("The hosts of a sandbox")
+@Suite("Sandbox hosts")
 struct SandboxHostsTests {
     private func serves(
         _ host: String,
@@ -16,7 +16,7 @@ struct SandboxHostsTests {
     }
 
     @Test(
-        "the names of this machine are served everywhere",
+        "the names of this machine are always served",
         arguments: [
             "localhost", "LOCALHOST:12111", "127.0.0.1:12111", "127.9.9.9", "[::1]:1",
             "shop.localhost:12111",
@@ -28,7 +28,7 @@ struct SandboxHostsTests {
     }
 
     @Test(
-        "names of networks are served where the sandbox is bound to one",
+        "names of private networks are served by a public sandbox",
         arguments: [
             "sandbox:12111", "sandbox.demo.svc:12111", "sandbox.demo.svc.cluster.local.",
             "host.docker.internal:12111", "172.18.0.4:12111", "[fd00::4]:12111",
@@ -40,7 +40,7 @@ struct SandboxHostsTests {
     }
 
     @Test(
-        "a name of the public DNS is refused",
+        "a name of the public DNS is rejected",
         arguments: [
             "evil.example", "evil.example:12111", "127.0.0.1.evil.example",
             "localhost.evil.example",
@@ -52,14 +52,14 @@ struct SandboxHostsTests {
         #expect(!serves(host, bind: "0.0.0.0"))
     }
 
-    @Test("the hosts that an option names are served")
+    @Test("hosts named by options are served")
     func named() {
         #expect(serves("sandbox.shop.example:1", allowed: ["Sandbox.shop.example"]))
         #expect(serves("pay.shop.example", publicURL: "https://pay.shop.example/x"))
         #expect(serves("box.shop.example", bind: "box.shop.example"))
     }
 
-    @Test("a request for a foreign host gets no answer of the API, the pages or the controls")
+    @Test("a request for a foreign host gets no response of the API, the pages or the controls")
     func requests() async throws {
         try await SandboxProbe.run { probe in
             let id = try await probe.makeSource().id

@@ -5,13 +5,13 @@ import NIOHTTP1
 import StripeAPI
 import StripeSandbox
 
-/// Talks to a sandbox in every way a test needs.
+/// A client of a sandbox with the requests that tests need.
 struct SandboxProbe {
     let base: String
 
-    /// Runs a sandbox and a probe of it.
+    /// Runs a sandbox with a probe.
     ///
-    /// - Returns: What the body returns.
+    /// - Returns: The result of `body`.
     @discardableResult
     static func run<Value: Sendable>(
         _ configuration: SandboxConfiguration = SandboxConfiguration(autoDelay: .milliseconds(20)),
@@ -29,13 +29,13 @@ struct SandboxProbe {
                 key: StripeKey(key),
                 baseURL: base,
                 timeout: timeout,
-                // A fault is to be seen, not waited out.
+                // A fault must be visible, not retried.
                 retry: .never
             )
         )
     }
 
-    /// A pending redirect source.
+    /// Creates a pending redirect Source.
     func makeSource(_ more: [(String, String)] = []) async throws -> Source {
         try await client().createSource(
             [
@@ -45,7 +45,7 @@ struct SandboxProbe {
         )
     }
 
-    /// A call of the controls; the answer's JSON.
+    /// Calls a control and returns the JSON of the response.
     func control(
         _ method: HTTPMethod,
         _ path: String,
@@ -55,7 +55,7 @@ struct SandboxProbe {
         return (status, try JSONDecoder().decode(JSONValue.self, from: body))
     }
 
-    /// A request of any kind, without a key, its redirects not followed.
+    /// Sends any request without a key and without following redirects.
     func send(
         _ method: HTTPMethod,
         _ path: String,
@@ -76,9 +76,9 @@ struct SandboxProbe {
         configuration: HTTPClient.Configuration(redirectConfiguration: .disallow)
     )
 
-    /// Asks until the answer is there; gives up after thirty seconds, which no busy machine takes.
+    /// Reads repeatedly until there is a value, for at most thirty seconds.
     ///
-    /// - Returns: The answer.
+    /// - Returns: The value.
     func eventually<Value>(_ read: () async throws -> Value?) async throws -> Value {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(30)

@@ -4,7 +4,7 @@ import StripeAPI
 import Testing
 
 @Suite struct SandboxSourceTests {
-    @Test("a source is created pending, read, modified and read again")
+    @Test("a source is created pending, read, updated and read again")
     func lifecycle() async throws {
         try await SandboxProbe.run { probe in
             let made = try await probe.makeSource([
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "authorising makes it chargeable and sends the customer back with the documented parameters"
+        "authorising makes it chargeable and redirects with the documented parameters"
     )
     func authorise() async throws {
         try await SandboxProbe.run { probe in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("failing tells why and says so in the return address")
+    @Test("failing sets the reason and the status in the return URL")
     func fail() async throws {
         try await SandboxProbe.run { probe in
             let source = try await probe.makeSource()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a page of nobody, or with a wrong secret, is not found")
+    @Test("the page of an unknown object or with a wrong secret is not found")
     func unknownPage() async throws {
         try await SandboxProbe.run { probe in
             let source = try await probe.makeSource()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("the documented e-mail name makes it chargeable by itself")
+    @Test("the documented email address makes it chargeable automatically")
     func autoChargeable() async throws {
         try await SandboxProbe.run { probe in
             let source = try await probe.makeSource([("owner[email]", "x_chargeable@example.com")])
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "every type starts with its own flow and status",
+        "every type starts with its flow and status",
         arguments: [
             ("bancontact", SourceFlow.redirect, SourceStatus.pending),
             ("giropay", .redirect, .pending),
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "bad parameters are refused as Stripe refuses them",
+        "invalid parameters are rejected like at Stripe",
         arguments: [
             ("type", nil, "parameter_missing", "type"),
             ("type", "bitcoin", nil, "type"),

@@ -5,8 +5,8 @@ import Testing
 @testable import StripeSandbox
 
 @Suite struct SandboxTimeTests {
-    /// Only what the clock says counts: no test here waits for an hour.
-    @Test("a skipped hour cancels what an hour cancels, each at its own time")
+    /// The test uses the sandbox clock and does not wait for an hour.
+    @Test("skipping an hour expires sources, each at its own time")
     func skipped() async throws {
         let configuration = SandboxConfiguration(nowMs: { 1_700_000_000_000 })
         try await SandboxProbe.run(configuration) { probe in
@@ -31,10 +31,10 @@ import Testing
 }
 
 @Suite struct TimerQueueTests {
-    @Test("timers come out by time, those of one millisecond in the order they were set")
+    @Test("timers fire in order of their time, those of the same millisecond in order of creation")
     func order() {
         var queue = TimerQueue()
-        // 7 and 101 have no common factor: every due time once, in a scattered order.
+        // 7 and 101 have no common factor: every due time occurs once, in a scattered order.
         for number in 0..<101 { queue.set(.attempt(number), atMs: Int64(number * 7 % 101)) }
         for number in 101..<104 { queue.set(.attempt(number), atMs: 50) }
         #expect(queue.firstDueMs == 0)
@@ -49,13 +49,13 @@ import Testing
         #expect(queue.firstDueMs == 61)
     }
 
-    @Test("time runs faster by the factor, and what was skipped stays skipped")
+    @Test("time is scaled, and skipped time stays skipped")
     func scaled() {
         var time = SandboxTime(startMs: 1_000_000, scale: 3600)
         #expect(time.nowMs(machineMs: 1_000_000) == 1_000_000)
         #expect(time.nowMs(machineMs: 1_001_000) == 1_000_000 + 3_600_000)
         #expect(time.machineMs(for: 3_600_000) == 1000)
-        #expect(time.machineMs(for: 1) == 1, "never a wait of nothing, which would spin")
+        #expect(time.machineMs(for: 1) == 1, "a zero wait would spin")
         time.skip(500)
         #expect(time.nowMs(machineMs: 1_000_000) == 1_000_500)
     }
@@ -65,7 +65,7 @@ import Testing
     private static let hourMs: Int64 = 3_600_000
 
     @Test(
-        "each type dies after its documented time, pending and chargeable",
+        "each type expires after its documented time, pending and chargeable",
         arguments: [
             ("bancontact", 1, 6), ("giropay", 1, 6), ("ideal", 1, 6), ("sofort", 1, 6),
             ("p24", 1, 6), ("eps", 1, 6), ("klarna", 1, 6), ("three_d_secure", 1, 6),
@@ -82,9 +82,9 @@ import Testing
         #expect(expiry.endMs(status: "consumed", nowMs: 5) == nil)
     }
 
-    /// 15:45 UTC is 23:45 in China, which knows no summer time.
+    /// 15:45 UTC is 23:45 in China, which has no daylight saving time.
     @Test(
-        "Alipay and WeChat Pay end with the Chinese day, or after six hours, whichever is first",
+        "Alipay and WeChat Pay expire with the Chinese day or after six hours, whichever is first",
         arguments: [(8.0, 14.0), (10.0, 15.75), (15.5, 15.75), (15.75, 21.75), (23.0, 29.0)]
     )
     func chineseDay(from: Double, to: Double) throws {
@@ -101,7 +101,7 @@ import Testing
 }
 
 @Suite struct WebhookScheduleTests {
-    @Test("pauses double up to three days, and end with the last try")
+    @Test("delays double up to three days, and end with the last attempt")
     func pauses() {
         let few = WebhookSchedule(tries: 3, firstPauseMs: 1000)
         #expect((1...3).map { few.pauseMs(after: $0) } == [1000, 2000, nil])

@@ -5,8 +5,8 @@ import StripeSandbox
 import Testing
 
 @Suite struct SandboxWebhookTests {
-    /// A second sandbox is the receiver: its request log shows what arrives, its faults make it refuse.
-    @Test("an event is posted to a registered endpoint and tried three times")
+    /// A second sandbox receives the webhooks: its request log shows them, and its faults reject them.
+    @Test("an event is sent to a registered endpoint and attempted three times")
     func attempts() async throws {
         let configuration = SandboxConfiguration(webhookRetryDelay: .milliseconds(10))
         try await SandboxProbe.run { receiver in
@@ -21,7 +21,7 @@ import Testing
                 #expect(made.status == 200)
                 let source = try await probe.makeSource()
                 _ = try await probe.send(.POST, "/redirect/\(source.id)/authorize")
-                // The receiver knows no key, so every try is refused.
+                // The receiver gets no API key, so every attempt is rejected.
                 _ = try await probe.eventually {
                     let (_, log) = try await receiver.control(.GET, "requests?path=/v1/hook")
                     guard case .array(let requests) = log["data"] else { return nil as Bool? }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("a destination gets thin events, which name objects that can be read")
+    @Test("a destination receives thin events whose objects can be read")
     func thin() async throws {
         try await SandboxProbe.run { receiver in
             try await SandboxProbe.run { probe in
@@ -64,12 +64,12 @@ import Testing
                     return requests.isEmpty ? nil : true
                 }
                 let endpoints = try await probe.client().listWebhookEndpoints()
-                #expect(endpoints.data.isEmpty, "it is none of v1's")
+                #expect(endpoints.data.isEmpty, "a destination is not a v1 endpoint")
             }
         }
     }
 
-    @Test("a late event is read by its id at once, and listed after its delay")
+    @Test("a late event can be read by its ID at once, and is listed after its delay")
     func late() async throws {
         try await SandboxProbe.run { probe in
             let fault = #"{"mode":"late","list_delay_ms":400,"match":"source.canceled"}"#
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("an organisation's key needs the account, and acts for it")
+    @Test("an organisation key needs an account and acts for it")
     func organisation() async throws {
         try await SandboxProbe.run { probe in
             let headers: HTTPHeaders = ["authorization": "Bearer sk_org_test_1"]

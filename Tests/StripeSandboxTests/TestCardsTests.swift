@@ -5,7 +5,7 @@ import Testing
 @Suite("Stripe's test cards by name")
 struct TestCardsTests {
     @Test(
-        "every number is one that a card can have",
+        "every number is a valid card number",
         arguments: TestCards.numbers.sorted { $0.key < $1.key }
     )
     func numbers(name: String, number: String) throws {
@@ -14,7 +14,7 @@ struct TestCardsTests {
         #expect(card.number == number, "\(name)")
     }
 
-    @Test("tokens and methods share names, and unknown ones are nobody's")
+    @Test("tokens and methods share names, and unknown names have no card")
     func names() {
         #expect(TestCards.card(token: "tok_visa")?.last4 == "4242")
         #expect(TestCards.card(method: "pm_card_visa")?.last4 == "4242")
@@ -24,7 +24,7 @@ struct TestCardsTests {
     }
 
     @Test(
-        "a brand is spelled as each object spells it",
+        "each object uses its spelling of the brand",
         arguments: [
             ("visa", "Visa"), ("mastercard", "MasterCard"), ("amex", "American Express"),
             ("discover", "Discover"), ("diners", "Diners Club"), ("jcb", "JCB"),

@@ -11,7 +11,7 @@ import UnixSignals
 package struct StripeSandboxCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "stripe-sandbox",
-        abstract: "A stateful look-alike of Stripe's API, to run everything offline.",
+        abstract: "A stateful imitation of Stripe's API for running everything offline.",
         discussion: "Prints `stripe-sandbox listening on http://HOST:PORT` when it is ready."
     )
 
@@ -20,63 +20,63 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("public"),
-        help: "Let --bind leave loopback: whoever reaches it may read and change everything."
+        help: "Allow a public --bind address. Every client can then read and change everything."
     )
     var isPublic = false
 
     @Option(
         name: .customLong("allow-host"),
         help: ArgumentHelp(
-            "Serve requests for this host too; may be repeated.",
+            "Also serve requests for this host; may be repeated.",
             discussion: """
-                Requests for other hosts are refused, so that no web page can reach the sandbox under \
-                a name of its own. Served are localhost, the hosts of --bind and --public-url and, with \
-                --public, IP addresses and names that are not in the public DNS: those without a dot \
-                and those in .svc, .local and .internal.
+                Requests for other hosts are rejected, so that no web page can reach the sandbox under \
+                its own name. By default the sandbox serves localhost, the hosts of --bind and --public-url \
+                and, with --public, IP addresses and names that are not in the public DNS: names without a \
+                dot and names in .svc, .local and .internal.
                 """,
             valueName: "name"
         )
     )
     var allowedHosts: [String] = []
 
-    @Option(help: "Post every event to this address; needs a webhook secret.")
+    @Option(help: "Send every event to this URL; requires a webhook secret.")
     var webhook: String?
 
-    @Option(help: "Sign webhooks with this secret; it shows in the list of processes.")
+    @Option(help: "Sign webhooks with this secret; it is visible in the list of processes.")
     var webhookSecret: String?
 
     @Option(help: "Sign webhooks with the secret in this file.")
     var webhookSecretFile: String?
 
-    @Option(help: "Make ids repeatable.")
+    @Option(help: "Make IDs repeatable.")
     var seed: UInt64?
 
-    @Option(help: "Sandbox seconds until what settles by itself does so.")
+    @Option(help: "Delay of automatic changes, in sandbox seconds.")
     var autoDelay = 1.0
 
-    @Option(help: "Sandbox seconds per second: 3600 lets an hour pass in a second.")
+    @Option(help: "Sandbox seconds per second; with 3600 an hour passes in one second.")
     var timeScale = 1.0
 
-    @Option(help: "How often a webhook is tried in all.")
+    @Option(help: "Maximum number of attempts per webhook.")
     var webhookTries = 3
 
     @Option(
-        help: "Sandbox seconds before the second try of a webhook; doubled for each further one."
+        help: "Sandbox seconds before the second attempt of a webhook; doubled for each later one."
     )
     var webhookRetryDelay = 1.0
 
     @Option(help: "Request limits: none, test (25 per second) or live (100, and 25 per endpoint).")
     var limits = LimitsChoice.none
 
-    @Option(help: "Address written into redirect URLs; by default the one the client used.")
+    @Option(help: "Address used in redirect URLs; by default the one used by the client.")
     var publicURL: String?
 
     @Option(
         help: ArgumentHelp(
-            "Keep what is known in this file or folder, and go on with it after a restart.",
+            "Save the state in this file or folder and continue with it after a restart.",
             discussion: """
-                A kill loses what has changed in the last fifth of a second, or in ten times what \
-                writing takes.
+                A kill loses the changes of the last 0.2 seconds, or of ten times the duration of a \
+                write.
                 """,
             valueName: "path"
         ),
@@ -84,7 +84,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
     )
     var state: String?
 
-    @Flag(help: "End when standard input does: for a program that starts this one for itself.")
+    @Flag(help: "Exit when standard input ends, for programs that start the sandbox as a child.")
     var untilStdinEnds = false
 
     package init() {}
@@ -96,7 +96,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
             if let sandbox = command as? Self {
                 try await sandbox.run()
             } else {
-                // Help, or a script for completions.
+                // Help, or a completion script.
                 var command = command
                 try command.run()
             }
@@ -109,28 +109,28 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
         let (host, _) = try address()
         guard isPublic || SandboxHosts.isLoopback(host) else {
             throw ValidationError(
-                "--bind \(bind) is public, and everybody may do everything there: bind 127.0.0.1, or "
-                    + "add --public where only your own programs can reach it."
+                "--bind \(bind) is public, so anyone could read and change everything: bind 127.0.0.1, or "
+                    + "add --public if only your own programs can reach it."
             )
         }
         guard webhookSecret == nil || webhookSecretFile == nil else {
-            throw ValidationError("--webhook-secret and --webhook-secret-file: give one of them.")
+            throw ValidationError("Use either --webhook-secret or --webhook-secret-file, not both.")
         }
         guard (webhook == nil) == (webhookSecret == nil && webhookSecretFile == nil) else {
             throw ValidationError(
-                "--webhook and --webhook-secret (or --webhook-secret-file) belong together; give both."
+                "--webhook needs --webhook-secret or --webhook-secret-file, and the reverse: pass both."
             )
         }
         guard (0...86_400).contains(autoDelay) else {
-            throw ValidationError("--auto-delay is 0 to 86400 seconds.")
+            throw ValidationError("--auto-delay must be 0 to 86400 seconds.")
         }
-        // A million: thirty days in less than three seconds.
+        // With a million, thirty days pass in less than three seconds.
         guard (0.001...1_000_000).contains(timeScale) else {
-            throw ValidationError("--time-scale is 0.001 to 1000000.")
+            throw ValidationError("--time-scale must be 0.001 to 1000000.")
         }
         guard (1...100).contains(webhookTries), (0...86_400).contains(webhookRetryDelay) else {
             throw ValidationError(
-                "--webhook-tries is 1 to 100, --webhook-retry-delay 0 to 86400 seconds."
+                "--webhook-tries must be 1 to 100, --webhook-retry-delay 0 to 86400 seconds."
             )
         }
     }
@@ -158,7 +158,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
         logger.logLevel = .warning
         let shown = host.contains(":") ? "[\(host)]" : host
         let sandbox = try Sandbox(configuration: configuration, logger: logger) { port in
-            // Written past any buffer: other programs wait for this line.
+            // Written unbuffered, because other programs wait for this line.
             StandardStreams.tryWrite("stripe-sandbox listening on http://\(shown):\(port)\n")
         }
         var services = ServiceGroupConfiguration(
@@ -166,13 +166,13 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
-        // A held request must not hold the exit.
+        // A held request must not delay the exit.
         services.maximumGracefulShutdownDuration = .milliseconds(300)
         services.maximumCancellationDuration = .seconds(2)
         try await ServiceGroup(configuration: services).run()
     }
 
-    /// A pipe from another program ends with that program, however it ends: this one goes with it, at once.
+    /// Exits when standard input ends: a pipe from another program ends with that program, however it ends.
     private static func endWithStandardInput() {
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}
@@ -193,7 +193,7 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
         guard let colon = bind.lastIndex(of: ":"),
             let port = Int(bind[bind.index(after: colon)...]),
             (0...65535).contains(port)
-        else { throw ValidationError("--bind is HOST:PORT, for example 127.0.0.1:12111.") }
+        else { throw ValidationError("--bind must be HOST:PORT, for example 127.0.0.1:12111.") }
         var host = bind[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else {
@@ -203,13 +203,13 @@ package struct StripeSandboxCommand: AsyncParsableCommand {
     }
 }
 
-/// The limits a sandbox can be started with.
+/// The predefined limits of a sandbox.
 enum LimitsChoice: String, ExpressibleByArgument, CaseIterable {
-    /// As fast as the machine: for benchmarks.
+    /// No limits, for benchmarks.
     case none
-    /// What Stripe allows its sandboxes.
+    /// The limits of Stripe's sandboxes.
     case test
-    /// What Stripe allows in live mode.
+    /// The limits of live mode.
     case live
 
     var limits: SandboxLimits {

@@ -31,7 +31,7 @@ struct StripeCall: Sendable {
 
 extension StripeCall {
     private static let secretMessage =
-        "this is a secret, not an ID: pass the ID, such as pi_…, and the client secret separately"
+        "this is a secret, not an id: pass the id, such as pi_…, and the client secret separately"
 
     /// Returns whether a text is a client secret, a signing secret or an API key.
     private static func isSecret(_ text: String) -> Bool {

@@ -1,7 +1,7 @@
 import JSONText
 import NIOCore
 
-/// An error answer, rendered as Stripe's `{"error": {…}}`.
+/// An error response, rendered as Stripe's `{"error": {…}}`.
 struct APIError: Error {
     let status: Int
     let type: String
@@ -10,18 +10,18 @@ struct APIError: Error {
     var param: String?
     var declineCode: String?
     var charge: String?
-    /// The intent a declined confirmation belongs to, by its parameter, and rendered.
+    /// The intent of a declined confirmation: its parameter name and its JSON.
     var intent: (name: String, json: ByteBuffer)?
-    /// The PaymentMethod that was declined, rendered.
+    /// The JSON of the declined PaymentMethod.
     var paymentMethod: ByteBuffer?
-    /// Which limit was hit, for `Stripe-Rate-Limited-Reason`.
+    /// The exceeded limit, for `Stripe-Rate-Limited-Reason`.
     var limitReason: String?
-    /// Advice for the client, for `Stripe-Should-Retry`.
+    /// The value of `Stripe-Should-Retry`.
     var shouldRetry: Bool?
-    /// Whether something happened before the error, so that an idempotency key keeps it.
+    /// Whether execution had started before the error, so that the response is stored for the idempotency key.
     var hasBegun = false
 
-    /// An `invalid_request_error`: what nearly every refusal of Stripe's is, whatever its status.
+    /// Creates an `invalid_request_error`, the type of most of Stripe's errors, regardless of status.
     static func invalid(
         _ message: String,
         status: Int = 400,
@@ -37,12 +37,12 @@ struct APIError: Error {
         )
     }
 
-    /// A required parameter is not there, or is empty.
+    /// Creates the error for a required parameter that is missing or empty.
     static func missing(_ param: String) -> APIError {
         invalid("Missing required param: \(param).", code: "parameter_missing", param: param)
     }
 
-    /// A payment that was valid and failed.
+    /// Creates the error for a valid payment that was declined.
     static func declined(
         _ failure: PaymentFailure,
         charge: String? = nil,
@@ -63,7 +63,7 @@ struct APIError: Error {
         )
     }
 
-    /// An id that names nothing: 404 when it stands in the path, 400 when in a parameter.
+    /// Creates the error for an unknown ID: 404 in the path, 400 in a parameter.
     static func noSuch(
         _ kind: String,
         _ id: String,

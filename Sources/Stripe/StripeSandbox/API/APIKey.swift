@@ -6,15 +6,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The key of a request; any test-mode key is accepted.
+/// The API key of a request; any test-mode key is accepted.
 struct APIKey: Sendable {
-    /// What a key may do by its kind.
+    /// The permissions of a key, by its kind.
     enum Kind: Sendable {
-        /// `sk_test_…`: everything; `sk_org_test_…`: everything of the account that `Stripe-Context` names.
+        /// `sk_test_…`: full access. `sk_org_test_…`: full access to the account named by `Stripe-Context`.
         case secret
-        /// `rk_test_…`: reads everything, unless `POST /_sandbox/keys` granted it otherwise.
+        /// `rk_test_…`: read access, unless `POST /_sandbox/keys` granted other permissions.
         case restricted
-        /// `pk_test_…`: needs the `client_secret` of what it reads.
+        /// `pk_test_…`: needs the `client_secret` of the object it reads.
         case publishable
     }
 
@@ -26,12 +26,12 @@ struct APIKey: Sendable {
 
     var isPublishable: Bool { kind == .publishable }
 
-    /// Whether it is an organisation's: each of its requests names an account.
+    /// Whether this is an organisation key, whose requests must name an account.
     ///
     /// *Source*: <https://docs.stripe.com/keys/organization-api-keys>.
     var isOrganization: Bool { text.hasPrefix("sk_org_") }
 
-    /// Reads `Authorization: Bearer KEY` or `Basic base64(KEY:)`.
+    /// Reads the key from `Authorization: Bearer KEY` or `Basic base64(KEY:)`.
     init(_ headers: HTTPFields) throws(APIError) {
         guard let key = Self.key(in: headers[.authorization] ?? ""), !key.isEmpty else {
             throw APIError.invalid(
@@ -53,7 +53,7 @@ struct APIKey: Sendable {
         self.kind = kind
     }
 
-    /// The kind of a test-mode key; nil for anything else.
+    /// Returns the kind of a test-mode key; `nil` for any other text.
     static func kind(of key: String) -> Kind? {
         if key.hasPrefix("sk_test_") || key.hasPrefix("sk_org_test_") { return .secret }
         if key.hasPrefix("rk_test_") { return .restricted }
@@ -61,7 +61,7 @@ struct APIKey: Sendable {
         return nil
     }
 
-    /// Both ways that Stripe documents; curl's `-u key:` is the second.
+    /// Both documented forms; curl's `-u key:` sends the second.
     private static func key(in authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let scheme = parts.first, let value = parts.last else { return nil }
@@ -79,21 +79,21 @@ struct APIKey: Sendable {
     }
 }
 
-/// What a test gave a key: an account, permissions, or an end.
+/// A test's settings for a key: account, permissions and expiry.
 struct KeyGrant {
-    /// What a restricted key may do with one resource.
+    /// The access of a restricted key to one resource.
     enum Access: String, Decodable {
         case none, read, write
     }
 
-    /// The account the key belongs to; nil is the platform's own.
+    /// The account of the key; `nil` for the platform.
     var account: String?
-    /// Access by the name in the path (`sources`, `charges`, …); `*` for all others, else none.
+    /// Access by the resource name in the path (`sources`, `charges`, …); `*` for all others, otherwise none.
     var permissions: [String: Access]?
-    /// Whether the key was rolled and no longer works.
+    /// Whether the key was rolled and is no longer valid.
     var isExpired = false
 
-    /// What the key may do there; everything when a test gave it no permissions.
+    /// Returns the access to a resource; full access unless a test set permissions.
     func access(to resource: Substring) -> Access {
         guard let permissions else { return .write }
         // Stripe has one permission for charges and refunds.
@@ -103,12 +103,12 @@ struct KeyGrant {
 }
 
 extension SandboxState {
-    /// Keys a test can register; each request looks one up.
+    /// The maximum number of keys that tests can register; every request looks one up.
     static let grantsMax = 10_000
 
-    /// Refuses an expired key, and a restricted one outside its permissions.
+    /// Rejects an expired key and a restricted key without the required permission.
     ///
-    /// - Returns: The account the call acts for.
+    /// - Returns: The account that the call acts for.
     func authorise(_ call: APICall) throws(APIError) -> String? {
         if let account = call.account, !account.hasPrefix("acct_") {
             throw APIError.invalid(
@@ -147,12 +147,12 @@ extension SandboxState {
         )
     }
 
-    /// Enough of a key to recognise it.
+    /// Returns a masked key that is still recognisable.
     private static func masked(_ key: APIKey) -> String {
         "\(key.text.prefix(8))********\(key.suffix)"
     }
 
-    /// Publishable keys may create and read what they hold the secret of, nothing else.
+    /// Rejects publishable keys, which may only create objects and read those whose secret they have.
     static func requireSecretKey(_ call: APICall) throws(APIError) {
         guard !call.key.isPublishable else {
             throw APIError.invalid(
@@ -164,7 +164,7 @@ extension SandboxState {
         }
     }
 
-    /// A publishable key needs the right `client_secret`; a secret key may send it, and then it must fit.
+    /// Requires the client secret from a publishable key; a secret key may omit it, but must not send a wrong one.
     static func requireClientSecret(
         _ expected: String,
         _ call: APICall,

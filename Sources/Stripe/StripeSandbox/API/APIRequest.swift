@@ -1,13 +1,13 @@
 import HTTPTypes
 import NIOCore
 
-/// One request to the API as it came in: a call, or the reason why it is none.
+/// An API request as received: a call, or the error that prevents one.
 struct APIRequest {
     let method: HTTPRequest.Method
     let path: String
     let keySuffix: String
     let call: Result<APICall, APIError>
-    /// Echoed in the answer.
+    /// The idempotency key, which is returned in the response.
     let idempotencyKey: String?
     let account: String?
     let version: String?
@@ -17,7 +17,7 @@ struct APIRequest {
         self.path = path
         let headers = request.headerFields
         let idempotencyKey = headers[SandboxHeaders.idempotencyKey]
-        // `acct_platform/acct_connected`: the last one is acted for.
+        // In `acct_platform/acct_connected` the last account is the one to act for.
         let context = headers[SandboxHeaders.context]?.split(separator: "/").last.map(String.init)
         let account = context ?? headers[SandboxHeaders.account]
         self.idempotencyKey = idempotencyKey
@@ -57,7 +57,7 @@ struct APIRequest {
         keySuffix = suffix
     }
 
-    /// `2026-10-28.endive`: a date, and since 2024 the name of a release.
+    /// Requires a version such as `2026-10-28.endive`: a date, and since 2024 a release name.
     private static func requireVersion(_ version: String?) throws(APIError) {
         guard let version else { return }
         let isDate = zip(version.utf8, "0000-00-00".utf8).allSatisfy { byte, pattern in
@@ -72,50 +72,50 @@ struct APIRequest {
     }
 }
 
-/// One request to the API, read but not yet answered.
+/// A parsed API request.
 struct APICall: Sendable {
     let method: HTTPRequest.Method
     let path: String
-    /// The path's segments after `/v1` or `/v2`.
+    /// The path segments after `/v1` or `/v2`.
     let segments: [Substring]
     let key: APIKey
-    /// Query parameters of a GET or DELETE, form fields of a POST.
+    /// The query parameters of a GET or DELETE, or the form of a POST.
     let form: Form
-    /// The body of a POST, what an idempotency key is tied to.
+    /// The body of a POST, to which an idempotency key is bound.
     let body: ByteBuffer
     let idempotencyKey: String?
-    /// `Stripe-Version`; nil is the account's own, today's.
+    /// `Stripe-Version`; `nil` for the account's default, which is the current version.
     let version: String?
-    /// The connected account acted for; nil is the platform's own.
+    /// The connected account to act for; `nil` for the platform.
     var account: String?
-    /// Scheme and authority for URLs that point back at the sandbox.
+    /// The scheme and authority for URLs of the sandbox.
     let base: String
 
-    /// The segment with that number; empty when the path is shorter.
+    /// Returns the segment at an index; empty when the path is shorter.
     func segment(_ number: Int) -> String {
         number < segments.count ? String(segments[number]) : ""
     }
 
-    /// The named operation, which is what Stripe's limits count: `GET sources`, whatever the id.
+    /// The operation counted by Stripe's limits, for example `GET sources`, regardless of the ID.
     var endpoint: String {
         let names = segments.enumerated().map { $0.offset % 2 == 0 ? $0.element : "*" }
         return "\(method.rawValue) \(names.joined(separator: "/"))"
     }
 }
 
-/// An answer of the API before it becomes HTTP.
+/// An API response before it is converted to HTTP.
 struct APIReply {
     var status: Int
     var body: ByteBuffer
-    /// The request this answers.
+    /// The ID of the request.
     var requestID = ""
-    /// The request whose stored answer this is, when an idempotency key was used again.
+    /// The original request of a stored response that is replayed for an idempotency key.
     var originalRequestID: String?
-    /// Which limit was hit.
+    /// The exceeded limit.
     var limitReason: String?
-    /// Advice for the client; nil lets it decide by the status.
+    /// The value of `Stripe-Should-Retry`; `nil` lets the client decide by the status.
     var shouldRetry: Bool?
-    /// Whether execution began, so that an idempotency key keeps the answer.
+    /// Whether execution started, so that the response is stored for the idempotency key.
     var hasBegun: Bool
 
     init(status: Int = 200, body: ByteBuffer) {
@@ -129,7 +129,7 @@ struct APIReply {
     }
 }
 
-/// Stripe's headers; a literal is always a valid name.
+/// Stripe's header names; every literal is a valid name.
 enum SandboxHeaders {
     static let requestID = name("Request-Id")
     static let version = name("Stripe-Version")
@@ -143,12 +143,12 @@ enum SandboxHeaders {
 
     private static func name(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else {
-            preconditionFailure("\(text) is no header name")
+            preconditionFailure("\(text) is not a valid header name")
         }
         return name
     }
 
-    /// The headers of an answer.
+    /// Returns the headers of a response.
     static func fields(_ reply: APIReply, for request: APIRequest) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(8)

@@ -1,25 +1,25 @@
 import SafeNumbers
 
-/// Form fields with brackets, as Stripe's SDKs send them: `owner[name]=A&items[0][sku]=B&types[]=C`.
+/// Form parameters with brackets, as sent by Stripe's SDKs: `owner[name]=A&items[0][sku]=B&types[]=C`.
 ///
-/// A tree of names rather than a flat list: a parameter is asked for by its path, and one that nobody knows is refused
-/// by name (``allow(_:)``), as Stripe does, which finds misspelt parameters in tests.
+/// Parameters form a tree and are accessed by their path. Unknown parameters are rejected by name (``allow(_:)``), as
+/// at Stripe, which finds misspelt parameters in tests.
 struct Form: Sendable {
-    /// As many as Stripe's largest documented requests need, with room; more is refused.
+    /// The maximum number of parameters; more than Stripe's largest documented requests need.
     static let fieldsMax = 1000
 
-    /// The deepest documented parameter has five levels.
+    /// The maximum depth; the deepest documented parameter has five levels.
     static let depthMax = 8
-    /// Stripe's limit: eight digits for nearly every currency; twelve covers the rest.
+    /// The valid amounts: Stripe's limit is eight digits for most currencies, twelve digits for all.
     static let amountRange = 1...999_999_999_999
-    /// As far ahead as Stripe takes an instant: twice what 31 bits of seconds hold.
+    /// The latest valid timestamp, as at Stripe.
     private static let secondsMax = 4_294_967_294
 
     private(set) var fields: [String: FormNode] = [:]
 
     init() {}
 
-    /// Reads `a=b&c[d]=e`.
+    /// Parses `a=b&c[d]=e`.
     init(parsing bytes: some Collection<UInt8>) throws(APIError) {
         var count = 0
         for pair in bytes.split(separator: UInt8(ascii: "&")) {
@@ -45,10 +45,10 @@ struct Form: Sendable {
         }
     }
 
-    /// The text at a path such as `["owner", "name"]`.
+    /// The value at a path such as `["owner", "name"]`.
     subscript(_ path: String...) -> String? { self[path: path] }
 
-    /// The text at a path put together at run time.
+    /// The value at a path created at run time.
     subscript(path path: [String]) -> String? {
         var current = fields
         for name in path.dropLast() {
@@ -59,7 +59,7 @@ struct Form: Sendable {
         return text
     }
 
-    /// The parameters of a list, such as `source_order[items][0][amount]`, in their order.
+    /// Returns the elements of a list parameter such as `source_order[items][0][amount]`, in order.
     func items(_ path: String...) -> [Form] {
         var current = fields
         for name in path {
@@ -75,7 +75,7 @@ struct Form: Sendable {
             }
     }
 
-    /// The texts of a list or the only text of a plain parameter.
+    /// Returns the values of a list, or the single value of a plain parameter.
     func list(_ name: String) -> [String] {
         switch fields[name] {
         case .text(let text): [text]
@@ -88,7 +88,7 @@ struct Form: Sendable {
         }
     }
 
-    /// The texts directly under a name, such as `metadata`.
+    /// Returns the values directly below a name such as `metadata`.
     func texts(_ name: String) -> [String: String] {
         guard case .fields(let items) = fields[name] else { return [:] }
         return items.compactMapValues {
@@ -97,7 +97,7 @@ struct Form: Sendable {
         }
     }
 
-    /// A positive integer, as amounts are.
+    /// Returns a positive integer, for example an amount.
     func positive(_ name: String) throws(APIError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(decimal: text) else {
@@ -117,7 +117,7 @@ struct Form: Sendable {
         return number
     }
 
-    /// `created=…` or `created[gt|gte|lt|lte]=…`, in seconds.
+    /// Reads `created=…` or `created[gt|gte|lt|lte]=…`, in seconds.
     func range(_ name: String) throws(APIError) -> ClosedRange<Int> {
         func bound(_ end: String) throws(APIError) -> Int? {
             guard let text = self[name, end] else { return nil }
@@ -138,7 +138,9 @@ struct Form: Sendable {
         return lowest...highest
     }
 
-    /// `true` or `false`; anything else is refused, so that a client which sends `1` is noticed.
+    /// Reads `true` or `false`.
+    ///
+    /// Other values such as `1` are rejected, to reveal clients that send them.
     func flag(_ name: String) throws(APIError) -> Bool? {
         switch self[name] {
         case nil: nil
@@ -148,10 +150,10 @@ struct Form: Sendable {
         }
     }
 
-    /// Whether a payment is confirmed without its customer: `off_session=true`, or why.
+    /// Whether a payment is confirmed off session: `off_session=true`, or a reason.
     var isOffSession: Bool { ["true", "one_off", "recurring"].contains(self["off_session"] ?? "") }
 
-    /// The text of a parameter that takes only certain words.
+    /// Returns the value of a parameter with a fixed set of values.
     func choice(_ name: String, _ words: [String]) throws(APIError) -> String? {
         guard let text = self[name], !text.isEmpty else { return nil }
         guard words.contains(text) else {
@@ -163,13 +165,13 @@ struct Form: Sendable {
         return text
     }
 
-    /// A text that must be there and not be empty.
+    /// Returns a required, non-empty value.
     func required(_ name: String) throws(APIError) -> String {
         guard let text = self[name], !text.isEmpty else { throw APIError.missing(name) }
         return text
     }
 
-    /// Stripe's metadata after an update: an empty text unsets a key, an empty parameter all of them.
+    /// Returns Stripe's metadata after an update: an empty value unsets a key, an empty parameter unsets all keys.
     func updated(
         metadata: [String: String],
         at path: [String] = ["metadata"]
@@ -192,7 +194,7 @@ struct Form: Sendable {
         return metadata
     }
 
-    /// The names of the parameters below a path, sorted; empty when there are none.
+    /// Returns the sorted names of the parameters below a path; empty when there are none.
     func names(below path: [String]) -> [String] {
         var current = fields
         for name in path {
@@ -202,12 +204,12 @@ struct Form: Sendable {
         return current.keys.sorted()
     }
 
-    /// Whether a parameter, or one below it, is given.
+    /// Returns whether a parameter or one below it is present.
     func has(_ path: String...) -> Bool {
         self[path: path] != nil || !names(below: path).isEmpty
     }
 
-    /// Refuses every parameter below a path that is not among `names`: without a path, of the request.
+    /// Rejects every parameter below a path that is not in `names`; without a path, of the whole request.
     func allow(_ names: Set<String>, below path: [String] = []) throws(APIError) {
         for name in self.names(below: path) where !names.contains(name) {
             let full = Self.parameterName(path + [name])
@@ -219,12 +221,12 @@ struct Form: Sendable {
         }
     }
 
-    /// `["card", "token"]` as `card[token]`.
+    /// Converts `["card", "token"]` to `card[token]`.
     static func parameterName(_ path: [String]) -> String {
         (path.first ?? "") + path.dropFirst().map { "[\($0)]" }.joined()
     }
 
-    /// `a[b][]` as `["a", "b", ""]`.
+    /// Converts `a[b][]` to `["a", "b", ""]`.
     private static func split(_ name: String) -> [Substring] {
         guard let bracket = name.firstIndex(of: "["), name.hasSuffix("]") else {
             return [name[...]]
@@ -240,7 +242,7 @@ struct Form: Sendable {
         return path
     }
 
-    /// Puts a text in its place; false when the place is taken by another shape.
+    /// Inserts a value at a path; returns `false` if a value of another shape is already there.
     private static func insert(
         _ value: String,
         at path: ArraySlice<Substring>,
@@ -265,7 +267,7 @@ struct Form: Sendable {
         return true
     }
 
-    /// Where `[]` puts the next value: `items[][a]=1&items[][b]=2` fills one item until a name repeats.
+    /// Returns the list index for `[]`: `items[][a]=1&items[][b]=2` fills one element until a name repeats.
     private static func listIndex(for member: Substring?, in fields: [String: FormNode]) -> String {
         let last = String(fields.count - 1)
         if let member, case .fields(let item) = fields[last], item[String(member)] == nil {
@@ -274,7 +276,9 @@ struct Form: Sendable {
         return String(fields.count)
     }
 
-    /// Percent-decoding of forms; a `%` without two digits stands for itself, as browsers have it.
+    /// Decodes percent-encoding of forms.
+    ///
+    /// Like browsers, it keeps a `%` that is not followed by two digits.
     private static func decode(_ bytes: some Collection<UInt8>) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -303,7 +307,7 @@ struct Form: Sendable {
     }
 }
 
-/// A parameter: a text, or more parameters in brackets; a list is an object with numbers for names.
+/// A parameter: a value, or nested parameters; a list is an object with numeric names.
 indirect enum FormNode: Sendable {
     case text(String)
     case fields([String: FormNode])

@@ -1,9 +1,9 @@
 import JSONText
 
 extension JSONWriter {
-    /// Renders one object, which is kept until it changes.
+    /// Renders one object, to be cached until it changes.
     static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        // An object of Stripe's is 0.8 to 3 kB.
+        // Stripe's objects have 0.8 to 3 kB.
         var writer = JSONWriter(capacity: 2048)
         writer.object(members)
         return writer.bytes
@@ -21,7 +21,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object as `write` renders it, and `null` where there is none.
+    /// Writes a value with `write`, or `null` without a value.
     mutating func field<Value>(
         _ name: String,
         _ value: Value?,
@@ -31,7 +31,7 @@ extension JSONWriter {
         if let value { write(value, &self) } else { null() }
     }
 
-    /// Writes `null` for each name: fields the API always sends and the sandbox never fills.
+    /// Writes `null` for each name: fields that the API always sends and the sandbox never sets.
     mutating func nulls(_ names: String...) {
         for name in names { field(name, nil as String?) }
     }

@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// Stripe's limiters: token buckets of one second per account and per endpoint, and numbers in flight.
+/// Stripe's limiters: token buckets of one second per account and per endpoint, and concurrency limits.
 struct Limiter {
-    /// A token bucket that holds one second's worth, at least one request.
+    /// A token bucket with a capacity of one second's requests, at least one.
     private struct Bucket {
         var tokens: Double
         var filledMs: Int64
@@ -25,13 +25,15 @@ struct Limiter {
         }
     }
 
-    /// By account, and by account and endpoint: as many as there are accounts times operations.
+    /// The buckets by account, and by account and endpoint.
+    ///
+    /// Their number is limited by accounts times operations.
     private var buckets: [String: Bucket] = [:]
     private var inFlight: [String: Int] = [:]
-    /// Writes to each PaymentIntent in the hour begun.
+    /// The writes to each PaymentIntent in the current hour.
     private var updates: [String: (hour: Int64, count: Int)] = [:]
 
-    /// The reason why a call is refused; nil counts it.
+    /// Returns the exceeded limit; otherwise counts the call and returns `nil`.
     mutating func refusal(_ call: APICall, machineMs: Int64) -> String? {
         guard !limits.isEmpty else { return nil }
         let account = call.account ?? ""
@@ -58,14 +60,14 @@ struct Limiter {
         return nil
     }
 
-    /// Counts a request that is held.
+    /// Counts a held request.
     mutating func enter(_ call: APICall) {
         let account = call.account ?? ""
         inFlight[account, default: 0] += 1
         inFlight["\(account) \(call.endpoint)", default: 0] += 1
     }
 
-    /// Forgets a request that was held.
+    /// Uncounts a held request.
     mutating func leave(_ call: APICall) {
         let account = call.account ?? ""
         for name in [account, "\(account) \(call.endpoint)"] {
@@ -74,48 +76,50 @@ struct Limiter {
         }
     }
 
-    /// A bucket begins full: the first second of an account may be a burst.
+    /// Takes a token.
+    ///
+    /// A bucket starts full, so the first second of an account may be a burst.
     private mutating func take(_ name: String, _ rate: Double, _ nowMs: Int64) -> Bool {
         buckets[name, default: Bucket(tokens: max(1, rate), filledMs: nowMs)]
             .take(rate: rate, nowMs: nowMs)
     }
 }
 
-/// What Stripe's limiters allow, per account; nil is no limit.
+/// The request limits per account; `nil` is no limit.
 package struct SandboxLimits: Sendable, Codable {
-    /// Requests per second over all endpoints.
+    /// The requests per second over all endpoints.
     package var globalRate: Double?
 
-    /// Requests per second for one named operation, whatever the id: GET and POST count apart.
+    /// The requests per second of one operation, regardless of the ID; GET and POST are separate operations.
     package var endpointRate: Double?
 
-    /// Requests answered at the same time.
+    /// The maximum number of concurrent requests.
     package var globalConcurrency: Int?
 
-    /// Requests to one named operation answered at the same time.
+    /// The maximum number of concurrent requests of one operation.
     package var endpointConcurrency: Int?
 
-    /// Writes to one PaymentIntent per hour.
+    /// The writes to one PaymentIntent per hour.
     package var intentUpdatesPerHour: Int?
 
-    /// No limits: the default, since benchmarks lean on the sandbox.
+    /// No limits; the default, because benchmarks use the sandbox.
     package static let none = SandboxLimits()
 
-    /// Stripe's documented limits of its sandboxes.
+    /// The documented limits of Stripe's sandboxes.
     package static let test = SandboxLimits(
         globalRate: 25,
         endpointRate: 25,
         intentUpdatesPerHour: 1000
     )
 
-    /// Stripe's documented limits of live mode.
+    /// The documented limits of live mode.
     package static let live = SandboxLimits(
         globalRate: 100,
         endpointRate: 25,
         intentUpdatesPerHour: 1000
     )
 
-    /// Sets the limits given.
+    /// Creates a set of limits.
     package init(
         globalRate: Double? = nil,
         endpointRate: Double? = nil,

@@ -1,15 +1,14 @@
 import JSONText
 import NIOCore
 
-/// One page of a list that is kept oldest first.
+/// One page of a list that is stored oldest first.
 ///
-/// Cursors are ids, which stand for places: what is added meanwhile does not move a reader's
-/// place, and a walk with either cursor sees each element once. `limit + 1` elements are looked
-/// for, which is how `has_more` is known.
+/// Cursors are IDs, so objects added in the meantime do not move a position, and iterating with either cursor returns
+/// each object once. The page looks for `limit + 1` objects to determine `has_more`.
 /// *Source*: <https://docs.stripe.com/api/pagination>.
 struct ListPage {
     private let limit: Int
-    /// The numbers of the cursors given.
+    /// The indices of the cursors.
     private let newerThan: Int?
     private let olderThan: Int?
     private let url: String
@@ -17,10 +16,10 @@ struct ListPage {
     /// Reads `limit`, `ending_before` and `starting_after`.
     ///
     /// - Parameters:
-    ///   - call: The request for the page.
-    ///   - kind: What the elements are called in errors.
-    ///   - number: The number of an id; nil when there is none.
-    /// - Throws: A bad limit, or a cursor that names nothing.
+    ///   - call: The request.
+    ///   - kind: The name of the objects in errors.
+    ///   - number: Returns the index of an ID; `nil` for an unknown ID.
+    /// - Throws: An error for an invalid limit or an unknown cursor.
     init(_ call: APICall, kind: String, number: (String) -> Int?) throws(APIError) {
         limit = try call.form.positive("limit") ?? 10
         guard limit <= 100 else {
@@ -41,13 +40,13 @@ struct ListPage {
         url = call.path
     }
 
-    /// Renders the page, newest first, as Stripe orders it.
+    /// Renders the page, newest first, in Stripe's order.
     ///
     /// - Parameters:
-    ///   - numbers: The list's numbers, oldest first.
-    ///   - matches: Whether an element belongs to the list asked for.
-    ///   - json: An element's JSON.
-    /// - Returns: The answer.
+    ///   - numbers: The indices of the list, oldest first.
+    ///   - matches: Whether an object belongs to the requested list.
+    ///   - json: Returns the JSON of an object.
+    /// - Returns: The response.
     func reply(
         _ numbers: Range<Int>,
         where matches: (Int) -> Bool = { _ in true },
@@ -55,7 +54,7 @@ struct ListPage {
     ) -> APIReply {
         var picked: [Int] = []
         if let newerThan {
-            // The oldest of the newer ones: walking on with ending_before sees every element once.
+            // The oldest of the newer objects, so that iterating with ending_before returns each object once.
             var number = max(newerThan + 1, numbers.lowerBound)
             while number < numbers.upperBound, picked.count <= limit {
                 if matches(number) { picked.append(number) }

@@ -2,27 +2,27 @@ import HTTPTypes
 import NIOCore
 
 extension SandboxState {
-    /// What becomes of a request.
+    /// The result of a request.
     enum ServeResult: Sendable {
         case answered(APIReply)
-        /// A fault struck: the request is held until ``SandboxState/leave(_:)``.
+        /// A fault applies to the request, which is held until ``SandboxState/leave(_:)``.
         case faulted(HeldRequest)
     }
 
-    /// A request a fault struck.
+    /// A request to which a fault applies.
     struct HeldRequest: Sendable {
         let fault: AppliedFault
-        /// The request's number in the log.
+        /// The index of the request in the log.
         let number: Int
         let requestID: String
         let call: Result<APICall, APIError>
     }
 
-    /// Records a request and answers it, unless a fault strikes.
+    /// Records a request and answers it, unless a fault applies.
     ///
-    /// In this order, which is what a client can tell from outside: logged; refused for its key, a limit, a lock or an
-    /// idempotency key in use (``admit(_:)``, nothing is kept); struck by a fault; answered again for a known
-    /// idempotency key; routed, and the answer kept if execution began.
+    /// The order is visible to clients: the request is logged; rejected for its key, a limit, a lock or an
+    /// idempotency key in use (``admit(_:)``, nothing is stored); handed to a fault; answered from a known
+    /// idempotency key; routed, and the response stored if execution started.
     mutating func serve(_ request: APIRequest) -> ServeResult {
         let requestID = ids.make("req_", length: 14)
         let number = requests.append(
@@ -66,7 +66,7 @@ extension SandboxState {
         return .answered(reply)
     }
 
-    /// Answers a call, or says why it is none.
+    /// Answers a call, or returns the error of an invalid request.
     mutating func answer(_ call: Result<APICall, APIError>, requestID: String) -> APIReply {
         var reply =
             switch call {
@@ -77,7 +77,7 @@ extension SandboxState {
         return reply
     }
 
-    /// Counts a held request, and keeps others from its key and its object.
+    /// Counts a held request, and locks its idempotency key and its object.
     private mutating func enter(_ call: APICall) {
         limiter.enter(call)
         guard call.method == .post else { return }
@@ -85,7 +85,7 @@ extension SandboxState {
         if call.segments.count > 1 { locks.lock(call.segment(1), untilMs: nil) }
     }
 
-    /// Lets go of what a held request kept.
+    /// Releases the locks of a held request.
     mutating func leave(_ call: APICall) {
         limiter.leave(call)
         guard call.method == .post else { return }
@@ -93,16 +93,16 @@ extension SandboxState {
         if call.segments.count > 1 { _ = locks.unlock(call.segment(1)) }
     }
 
-    /// Notes what a request was answered with.
+    /// Records the response status of a request.
     mutating func recordResponse(_ number: Int, status: Int) {
         requests[number]?.status = status
     }
 }
 
 extension SandboxState {
-    /// Refuses what never gets as far as its operation: a bad key, a limit, a lock, a key in use.
+    /// Rejects requests that never reach their operation: a bad key, a limit, a lock or a key in use.
     ///
-    /// Nothing of it is stored for an idempotency key.
+    /// These responses are not stored for an idempotency key.
     mutating func admit(_ call: inout APICall) throws(APIError) {
         call.account = try authorise(call)
         if let reason = limiter.refusal(call, machineMs: machineMs) {
@@ -140,7 +140,7 @@ extension SandboxState {
         }
     }
 
-    /// Answers one admitted call: idempotency first, then the route.
+    /// Answers an admitted call: from a stored response, or by its route.
     mutating func answer(_ call: APICall, requestID: String) -> APIReply {
         cause = (requestID, call.idempotencyKey, call.version)
         defer { cause = (nil, nil, nil) }
@@ -168,7 +168,7 @@ extension SandboxState {
         return reply
     }
 
-    /// Stores an answer for the call's idempotency key, in place of any other.
+    /// Stores a response for the call's idempotency key and replaces any earlier one.
     mutating func keep(_ status: Int, _ body: ByteBuffer, for call: APICall, requestID: String) {
         guard let name = IdempotencyTable.name(of: call) else { return }
         idempotency.store(
@@ -183,7 +183,7 @@ extension SandboxState {
         )
     }
 
-    /// By the first segment; what a resource can do is its own file's matter.
+    /// Routes by the first path segment; each resource handles the rest.
     private mutating func route(_ call: APICall) -> APIReply {
         do throws(APIError) {
             if call.path.hasPrefix("/v2/") { return try routeThinEvents(call) }
@@ -206,7 +206,7 @@ extension SandboxState {
         }
     }
 
-    /// Stripe's own words for a path it does not know.
+    /// Creates Stripe's error for an unknown path.
     static func unrecognized(_ call: APICall) -> APIError {
         .invalid(
             "Unrecognized request URL (\(call.method.rawValue): \(call.path)). "

@@ -1,34 +1,35 @@
-/// What becomes of a charge in test mode, decided by what the customer gave.
+/// The outcome of a charge in test mode, which depends on the payment data.
 ///
-/// Owner names come before card numbers, and those before IBANs: a name can be given with every method.
+/// Owner names take precedence over card numbers, and those over IBANs, because a name can be given with every
+/// method.
 ///
-/// | given | outcome |
+/// | payment data | outcome |
 /// |---|---|
-/// | card …0002, …9995, …0069, …0127, …0119 and kin | declined, with the code that Stripe documents |
+/// | card …0002, …9995, …0069, …0127, …0119 and similar | declined, with the code that Stripe documents |
 /// | IBAN …3202, …3205, DE62…3001 | pending, then failed |
-/// | IBAN …343434 | pending for good |
-/// | IBAN …473203 | pending, succeeded, then sent back: a dispute that is lost from the start |
+/// | IBAN …343434 | stays pending |
+/// | IBAN …473203 | pending, succeeded, then returned: a dispute that is lost from the start |
 /// | card …0259, …2685 | succeeds, then a dispute: fraudulent, product not received |
-/// | card …1976 | succeeds, then an inquiry, which is a dispute that took no money yet |
+/// | card …1976 | succeeds, then an inquiry, which is a dispute without a withdrawal |
 /// | card …5126, …7726 | succeeds; its refund fails later, or is pending at first |
 /// | owner `failing_charge`, `pending_charge`, `charge_exceeds_source_limit` | the same for any source |
-/// | owner `disputed_charge` | succeeds, then a dispute, as its method has them |
+/// | owner `disputed_charge` | succeeds, then a dispute of the kind usual for the method |
 ///
 /// *Source*: <https://docs.stripe.com/testing>, <https://docs.stripe.com/sources/sepa-debit>.
 enum ChargeOutcome: Codable {
     case succeeds
-    /// Fails at once, with 402 and a failed charge.
+    /// Fails immediately, with 402 and a failed charge.
     case declined(PaymentFailure)
-    /// Is refused with 400 before there is a charge; the same request may work later.
+    /// Is rejected with 400 without a charge; the same request may succeed later.
     case refused(PaymentFailure)
-    /// Is pending for a while and then fails.
+    /// Is pending for some time and then fails.
     case failsLater(PaymentFailure)
-    /// Is pending and stays so until a test settles it.
+    /// Stays pending until a test settles it.
     case staysPending
-    /// Succeeds, and the customer or the bank objects to it later; nil is the reason its method has by itself.
+    /// Succeeds and is disputed later; a `nil` reason means the default of the method.
     case isDisputed(reason: String?, isInquiry: Bool = false)
 
-    /// Whether the bank is waited for, though the method settles at once by itself.
+    /// Whether the charge waits for the bank, even for a method that settles immediately.
     var takesTime: Bool {
         switch self {
         case .failsLater, .staysPending: true
@@ -36,10 +37,10 @@ enum ChargeOutcome: Codable {
         }
     }
 
-    /// Stripe's test cards.
+    /// Creates the outcome of one of Stripe's test cards.
     init(cardNumber number: String) {
         switch number.suffix(4) {
-        // 0341 can be stored, and fails when charged.
+        // 0341 can be attached but fails when charged.
         case "0002", "0341", "1629": self = .declined(.cardDeclined)
         case "9995", "3178": self = .declined(.insufficientFunds)
         case "0019": self = .decline("fraudulent", "Your card was declined.")
@@ -72,7 +73,7 @@ enum ChargeOutcome: Codable {
         }
     }
 
-    /// Stripe's test IBANs, by the digits that tell them apart; any other succeeds.
+    /// Creates the outcome of one of Stripe's test IBANs, by its last digits; any other IBAN succeeds.
     init(iban: String) {
         let plain = iban.filter { $0 != " " }
         if plain.hasPrefix("DE62"), plain.hasSuffix("3001") {
@@ -99,7 +100,7 @@ enum ChargeOutcome: Codable {
         }
     }
 
-    /// Test-mode owner names; nil for ordinary people.
+    /// Creates the outcome of a test-mode owner name; `nil` for other names.
     init?(ownerName name: String?) {
         switch name {
         case "succeeding_charge": self = .succeeds
@@ -116,7 +117,7 @@ enum ChargeOutcome: Codable {
     }
 }
 
-/// Why a payment failed, in Stripe's words.
+/// The failure of a payment, with Stripe's codes and messages.
 struct PaymentFailure: Codable {
     let code: String
     var declineCode: String?
@@ -131,7 +132,7 @@ struct PaymentFailure: Codable {
         code: "payment_method_provider_decline",
         message: "The payment was declined by the bank."
     )
-    /// Strong Customer Authentication: the card may be charged through 3D Secure alone.
+    /// Strong Customer Authentication: the card can only be charged with 3D Secure.
     ///
     /// *Source*: <https://docs.stripe.com/declines/codes>.
     static let authenticationRequired = PaymentFailure(

@@ -1,16 +1,16 @@
 import JSONText
 import NIOCore
 
-/// A Charge as the sandbox keeps it.
+/// The sandbox's Charge.
 struct SandboxCharge: RenderedObject, Codable {
-    /// A source that was charged, as it was then.
+    /// The charged Source as it was at the time of the charge.
     struct Source: Codable {
         let id: String
         let json: ByteBuffer
     }
 
     let id: String
-    /// The connected account it belongs to; nil is the platform's own.
+    /// The connected account that owns the charge; `nil` for the platform.
     let account: String?
     let amount: Int
     let currency: String
@@ -23,30 +23,30 @@ struct SandboxCharge: RenderedObject, Codable {
     var statementDescriptor: String?
     var source: Source?
     var card: SandboxCard?
-    /// Who paid.
+    /// The payer's billing details.
     var billing = BillingDetails()
     var metadata: [String: String] = [:]
     var status: String
     var failure: PaymentFailure?
-    /// What of it goes to whom.
+    /// The distribution of the money (Connect).
     var sharing = SandboxSharing()
-    /// What becomes of it later.
+    /// The outcome of the charge.
     var outcome = ChargeOutcome.succeeds
-    /// Whether the money was taken, or is only reserved.
+    /// Whether the charge is captured; otherwise it is only authorised.
     var isCaptured = true
-    /// What was captured so far; meaningless while nothing is (``taken``).
+    /// The captured amount; only meaningful after a capture (``taken``).
     var capturedAmount: Int
-    /// When reserved money is let go, seconds since 1970; nil of what was never only reserved.
+    /// The capture deadline of an authorisation, in seconds since 1970; `nil` for a direct charge.
     var captureBefore: Int?
-    /// What became of money that was only reserved at first; nil of any other.
+    /// The state of the authorisation; `nil` for a direct charge.
     var hold: SandboxHold?
-    /// What went back.
+    /// The refunded amount.
     var refundedAmount = 0
-    /// Its refunds, oldest first.
+    /// The refunds, oldest first.
     var refunds: [String] = []
-    /// Whether there is, or was, a dispute.
+    /// Whether the charge is or was disputed.
     var isDisputed = false
-    /// What its customer was shown in another currency.
+    /// The amount shown to the customer in another currency.
     var presentment: SandboxPresentment?
     var rendered = RenderedJSON()
 
@@ -69,38 +69,37 @@ struct SandboxCharge: RenderedObject, Codable {
         capturedAmount = amount
     }
 
-    /// What was captured so far.
+    /// The total captured amount.
     var taken: Int {
         guard status == "succeeded" else { return 0 }
         return isCaptured || hold?.captures ?? 0 > 0 ? capturedAmount : 0
     }
 
-    /// Whether the money, or a part of it, is ours.
+    /// Whether any money was captured.
     var isTaken: Bool { taken > 0 }
 
-    /// Whether money is reserved that may be captured.
+    /// Whether there is an authorised amount that can be captured.
     var isHeld: Bool {
         status == "succeeded" && !isCaptured && !(hold?.isReleased ?? false) && !isRefunded
     }
 
-    /// What can be given back: what was captured; of a hold of which nothing was, all of it.
+    /// The refundable amount: the captured amount, or the whole authorisation without a capture.
     var refundable: Int { isTaken ? taken + (hold?.refundedRest ?? 0) : amount }
 
-    /// Whether all of it went back, which it has not while more may be captured.
+    /// Whether everything was refunded and nothing more can be captured.
     var isRefunded: Bool {
         amount > 0 && refundedAmount >= refundable && (isCaptured || !isTaken)
     }
 
-    /// The line of the balance that it made.
+    /// The ID of the charge's balance transaction.
     var balanceTransaction: String { "txn_\(id.dropFirst(3))" }
 
     func render() -> [UInt8] { render(refunds: nil) }
 
-    /// An expanded list has its first ten objects.
+    /// The maximum number of objects in an expanded list.
     private static let expandedMax = 10
 
-    /// With its refunds, the newest ten, and the line of the balance where they were asked for
-    /// (`expand[]=refunds`).
+    /// Renders the charge with its ten newest refunds and its balance transaction, if requested (`expand[]=refunds`).
     func render(refunds: [SandboxRefund]?, line: ByteBuffer? = nil) -> [UInt8] {
         JSONWriter.object { writer in
             render(into: &writer, line)
@@ -165,7 +164,7 @@ struct SandboxCharge: RenderedObject, Codable {
         writer.field("status", status)
     }
 
-    /// What the network is said to have answered; declines carry their code here too.
+    /// Renders the network's response, including the code of a decline.
     private func renderOutcome(into writer: inout JSONWriter) {
         let isDeclined = status == "failed"
         writer.object("outcome") { writer in
@@ -183,7 +182,7 @@ struct SandboxCharge: RenderedObject, Codable {
     }
 
     private func renderMethod(into writer: inout JSONWriter) {
-        // A charge knows 3D Secure as a property of the card.
+        // For a charge, 3D Secure is a property of the card.
         let type = methodType == "three_d_secure" ? "card" : methodType
         writer.object("payment_method_details") { writer in
             writer.object(type) { writer in

@@ -2,7 +2,7 @@ import HTTPTypes
 import JSONText
 import NIOCore
 
-/// A Dispute as the sandbox keeps it: the customer, or the bank, wants the money back.
+/// The sandbox's Dispute: the customer or the bank demands the money back.
 ///
 /// ```
 ///                             won (the money comes back)
@@ -13,11 +13,11 @@ import NIOCore
 /// warning_needs_response ──evidence──▶ warning_under_review ──▶ warning_closed
 /// ```
 ///
-/// A dispute takes the money at once; an inquiry (`warning_…`) takes none until it is escalated. A direct debit that was
-/// sent back cannot be fought: its dispute is `lost` from the start.
+/// A dispute withdraws the money immediately; an inquiry (`warning_…`) does so only when it is escalated. A returned
+/// direct debit cannot be contested: its dispute is `lost` from the start.
 /// *Source*: <https://docs.stripe.com/disputes/how-disputes-work>, <https://docs.stripe.com/api/disputes/object>.
 struct SandboxDispute: Codable {
-    /// Until when it can be answered, and when it is over by itself, seconds since 1970.
+    /// The deadline for evidence and the automatic end, in seconds since 1970.
     struct Due: Codable {
         let answer: Int
         let end: Int
@@ -28,7 +28,7 @@ struct SandboxDispute: Codable {
         "under_review", "won", "lost",
     ]
 
-    /// Everything a shop can say for itself.
+    /// The names of all evidence fields.
     static let evidenceFields = [
         "access_activity_log", "billing_address", "cancellation_policy",
         "cancellation_policy_disclosure", "cancellation_rebuttal", "customer_communication",
@@ -40,13 +40,13 @@ struct SandboxDispute: Codable {
         "uncategorized_file", "uncategorized_text",
     ]
 
-    /// Time to answer; networks give 7 to 21 days.
+    /// The time for submitting evidence; networks give 7 to 21 days.
     private static let answerSeconds = 14 * 24 * 3600
 
-    /// An inquiry that nobody escalates is over after 120 days.
+    /// An inquiry that is not escalated ends after 120 days.
     private static let inquirySeconds = 120 * 24 * 3600
 
-    /// The times of a dispute, or of an inquiry, that begins now.
+    /// Returns the deadlines of a dispute or inquiry that starts now.
     static func due(from now: Int, isInquiry: Bool) -> Due {
         Due(answer: now + answerSeconds, end: now + (isInquiry ? inquirySeconds : answerSeconds))
     }
@@ -59,7 +59,7 @@ struct SandboxDispute: Codable {
     let currency: String
     let created: Int
     let reason: String
-    /// The card's, of cards.
+    /// The card brand; `nil` for other methods.
     let brand: String?
     var status: String
     var evidence: [String: String] = [:]
@@ -67,7 +67,7 @@ struct SandboxDispute: Codable {
     var isPastDue = false
     var due: Due
     var metadata: [String: String] = [:]
-    /// The lines of the balance it made.
+    /// The dispute's balance transactions.
     var transactions: [String] = []
 
     var isInquiry: Bool { status.hasPrefix("warning_") }
@@ -160,7 +160,7 @@ extension SandboxState {
             }
     }
 
-    /// `POST /v1/disputes/{id}`: evidence, and the network decides; the test texts decide for it.
+    /// Handles `POST /v1/disputes/{id}`: submits evidence; the network decides, or a test text decides immediately.
     private mutating func answerDispute(
         _ call: APICall,
         _ found: SandboxDispute

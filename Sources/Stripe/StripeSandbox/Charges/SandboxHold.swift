@@ -1,49 +1,49 @@
 import JSONText
 import NIOCore
 
-/// Money that was only reserved at first, and what became of that.
+/// An authorisation (a hold) and its captures.
 ///
-/// | what happens | the charge | the intent | events |
+/// | event | charge | intent | webhook events |
 /// |---|---|---|---|
-/// | a capture, of all or of less | `captured`, `amount_captured` | `succeeded` | `charge.captured`, `payment_intent.succeeded` |
+/// | a full or partial capture | `captured`, `amount_captured` | `succeeded` | `charge.captured`, `payment_intent.succeeded` |
 /// | a capture with `final_capture=false` | `amount_captured` grows, `captured` stays false | stays `requires_capture` | `charge.updated`, `payment_intent.amount_capturable_updated` |
-/// | nobody captures it in time | shows nothing of that | `canceled`, `expired` | `charge.expired`, `payment_intent.canceled` |
-/// | nobody captures the rest in time | `captured` | `succeeded` | `charge.captured`, `payment_intent.succeeded` |
-/// | the intent is cancelled | shows nothing of that | `canceled` | `payment_intent.canceled` |
+/// | the hold expires without a capture | unchanged | `canceled`, `expired` | `charge.expired`, `payment_intent.canceled` |
+/// | the hold expires after a partial capture | `captured` | `succeeded` | `charge.captured`, `payment_intent.succeeded` |
+/// | the intent is cancelled | unchanged | `canceled` | `payment_intent.canceled` |
 ///
-/// None of it makes a refund. A request with a version before 2025-03-31.basil still does: then what a capture leaves,
-/// and what a cancellation lets go, counts as refunded. Of an intent that was captured in part nobody documents a
-/// cancellation; the sandbox refuses it, and takes a last capture of 0.
+/// None of these creates a refund. Requests with a version before 2025-03-31.basil still create one for the amount
+/// that a capture leaves or a cancellation releases. Cancelling a partially captured intent is not documented; the
+/// sandbox rejects it and accepts a final capture of 0.
 /// *Source*: <https://docs.stripe.com/payments/multicapture>,
 /// <https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow>.
 struct SandboxHold: Codable {
-    /// How long an authorisation can be captured, by method; a week of those that are not here.
+    /// The life of an authorisation in days, by method; seven days for methods not listed.
     ///
-    /// Only charges of cards say so themselves (`capture_before`).
-    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>; of Klarna and Afterpay
-    /// their own documentation.
+    /// Only card charges include it (`capture_before`).
+    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>; for Klarna and Afterpay their
+    /// own documentation.
     static let lifeDays: [String: Int64] = [
         "card": 7, "card_present": 2, "klarna": 28, "afterpay_clearpay": 13,
     ]
-    /// Captures of one intent.
+    /// The maximum number of captures of one intent.
     static let capturesMax = 50
 
-    /// Whether several captures were asked for, and the method allows them.
+    /// Whether several captures were requested and the method supports them.
     var mayBeCapturedAgain = false
     var captures = 0
-    /// It was cancelled or has expired.
+    /// Whether the hold was cancelled or has expired.
     var isReleased = false
-    /// What the capture gave back of the rest, by a version before 2025-03-31.basil.
+    /// The amount refunded by a capture, in versions before 2025-03-31.basil.
     var refundedRest = 0
 }
 
 extension SandboxState {
-    /// Whether the request at hand has a version in which a hold that ends is refunded.
+    /// Whether the version of the current request refunds a released hold.
     private var refundsHolds: Bool {
         (cause.version ?? Self.apiVersion).prefix(10) < "2025-03-31"
     }
 
-    /// Makes a charge one whose money is only reserved, and sets when it is let go.
+    /// Marks a charge as authorised only, and schedules the expiry of the hold.
     mutating func hold(_ charge: inout SandboxCharge, mayBeCapturedAgain: Bool = false) {
         guard charge.status == "succeeded", !charge.isCaptured else { return }
         charge.hold = SandboxHold(mayBeCapturedAgain: mayBeCapturedAgain)
@@ -52,7 +52,7 @@ extension SandboxState {
         timers.set(.expireCharge(charge.id), atMs: endMs)
     }
 
-    /// Takes reserved money, all that is left or a part; after the last capture the rest is let go.
+    /// Captures all or part of a hold; after the last capture the rest is released.
     mutating func capture(_ id: String, amount: Int?, isLast: Bool = true) throws(APIError) {
         guard var charge = charges[id] else { return }
         let (before, left) = (charge.taken, charge.amount - charge.taken)
@@ -73,7 +73,7 @@ extension SandboxState {
         charge.hold = hold
         charge.changed()
         charges[id] = charge
-        // The older versions book the whole sum, and the rest as a refund.
+        // Older versions record the whole amount, and the rest as a refund.
         recordCapture(of: id, amount: captured + hold.refundedRest)
         if isOld { refundHold(id, hold.refundedRest) }
         if isLast {
@@ -84,7 +84,7 @@ extension SandboxState {
         }
     }
 
-    /// Lets reserved money go that nobody captured in time, and ends the intent it was reserved for.
+    /// Expires a hold that was not captured in time, and ends its intent.
     mutating func expireCharge(_ id: String) {
         guard let charge = charges[id], charge.isHeld else { return }
         let intent = charge.paymentIntent.flatMap { intents[$0] }
@@ -105,7 +105,7 @@ extension SandboxState {
         settle(\.intents, open, to: "canceled")
     }
 
-    /// Lets the reserved money of an intent go that is cancelled.
+    /// Releases the hold of a cancelled intent.
     mutating func releaseHold(_ id: String) {
         guard let charge = charges[id], charge.isHeld else { return }
         charges[id]?.hold = charge.hold ?? SandboxHold()
@@ -116,7 +116,7 @@ extension SandboxState {
         emit("charge.refunded", chargeJSON(id), account: charge.account)
     }
 
-    /// Shows what was let go of as a refund, as versions before 2025-03-31.basil do.
+    /// Records the released amount as a refund, as versions before 2025-03-31.basil do.
     private mutating func refundHold(_ id: String, _ amount: Int) {
         guard var charge = charges[id], amount > 0 else { return }
         let refund = SandboxRefund(

@@ -2,25 +2,25 @@ import HTTPTypes
 import JSONText
 import NIOCore
 
-/// A line of the balance: money that came, or went.
+/// An entry of the account's balance: money that came in or went out.
 ///
-/// | what happened | `type` of a card, of other methods | `reporting_category` |
+/// | event | `type` for cards, for other methods | `reporting_category` |
 /// |---|---|---|
-/// | a charge was taken | `charge`, `payment` | `charge` |
-/// | a charge that had succeeded failed after all | `payment_failure_refund` | `charge_failure` |
-/// | a refund left | `refund`, `payment_refund` | `refund` |
-/// | a refund came back | `refund_failure` | `refund_failure` |
-/// | a dispute took the money | `adjustment` | `dispute` |
+/// | a charge was captured | `charge`, `payment` | `charge` |
+/// | a succeeded charge failed | `payment_failure_refund` | `charge_failure` |
+/// | a refund was sent | `refund`, `payment_refund` | `refund` |
+/// | a refund failed | `refund_failure` | `refund_failure` |
+/// | a dispute withdrew the money | `adjustment` | `dispute` |
 /// | a dispute was won | `adjustment` | `dispute_reversal` |
 ///
-/// The sum of an account's lines is what it has. The sandbox takes no fees; money that is only reserved makes no line.
+/// The sum of an account's entries is its balance. The sandbox charges no fees, and a hold creates no entry.
 /// *Source*: <https://docs.stripe.com/reports/balance-transaction-types>.
 struct SandboxBalanceTransaction: Codable {
-    /// Why the balance moved.
+    /// The reason for an entry.
     enum Movement {
         case charge, chargeFailure, refund, refundFailure, dispute, disputeReversal
 
-        /// What went away counts below zero.
+        /// The sign of the amount: negative for money that leaves.
         var sign: Int {
             switch self {
             case .charge, .refundFailure, .disputeReversal: 1
@@ -39,7 +39,7 @@ struct SandboxBalanceTransaction: Codable {
             }
         }
 
-        /// Money of cards and of all other methods has different names.
+        /// Returns the type, which differs between cards and other methods.
         func type(ofCard isCard: Bool) -> String {
             switch self {
             case .charge: isCard ? "charge" : "payment"
@@ -51,16 +51,16 @@ struct SandboxBalanceTransaction: Codable {
         }
     }
 
-    /// When money can be paid out: two days later.
+    /// The time until the money can be paid out: two days.
     private static let settlingSeconds = 2 * 24 * 3600
 
     let id: String
     let account: String?
-    /// With its sign.
+    /// The amount with its sign.
     let amount: Int
     let currency: String
     let created: Int
-    /// The charge, refund or dispute it is about.
+    /// The ID of the charge, refund or dispute that caused the entry.
     let source: String
     let type: String
     let category: String
@@ -125,15 +125,15 @@ extension SandboxState {
             }
     }
 
-    /// Writes a line.
+    /// Records an entry.
     ///
     /// - Parameters:
-    ///   - movement: Why the balance moves.
-    ///   - amount: How much, without sign.
-    ///   - source: The charge, refund or dispute it is about.
-    ///   - charge: Whose money it is.
-    ///   - id: Its id where that is known already; a new one unless given.
-    /// - Returns: The line's id.
+    ///   - movement: The reason for the entry.
+    ///   - amount: The amount without a sign.
+    ///   - source: The ID of the charge, refund or dispute that caused it.
+    ///   - charge: The charge whose money moves.
+    ///   - id: The entry's ID; a new one when `nil`.
+    /// - Returns: The entry's ID.
     @discardableResult
     mutating func recordTransaction(
         _ movement: SandboxBalanceTransaction.Movement,
@@ -156,11 +156,11 @@ extension SandboxState {
         return id
     }
 
-    /// Books a charge whose money has just been taken, and lets its test number object to it.
+    /// Records the capture of a charge, and schedules the dispute of a test number.
     ///
     /// - Parameters:
     ///   - id: The charge.
-    ///   - amount: What was taken now, where several captures take it; all of it once unless given.
+    ///   - amount: The captured amount, for one of several captures; `nil` records the total once.
     mutating func recordCapture(of id: String, amount: Int? = nil) {
         guard let charge = charges[id], charge.isTaken, amount ?? 1 > 0 else { return }
         guard ledger[charge.balanceTransaction] == nil else {

@@ -3,27 +3,27 @@ import JSONText
 import NIOCore
 import SafeNumbers
 
-/// What becomes of a refund that was asked for.
+/// The outcome of a refund.
 enum RefundOutcome {
     case succeeds
     /// Is pending at first.
     case succeedsLater
-    /// Succeeds, and comes back: the account is closed.
+    /// Succeeds and then fails because the account is closed.
     case failsLater
 }
 
-/// A Refund as the sandbox keeps it.
+/// The sandbox's Refund.
 ///
 /// ```
 /// requires_action ──▶ pending ──▶ succeeded ──▶ failed
 ///        └──▶ canceled  └──▶ failed
 /// ```
-/// The charge's `amount_refunded` counts a refund from the moment it is created. A refund that failed or was
-/// canceled has given the money back to the shop: `amount_refunded` shrinks again.
+/// The charge's `amount_refunded` includes a refund from its creation. A failed or canceled refund returns the money
+/// to the shop, and `amount_refunded` decreases again.
 /// *Source*: <https://docs.stripe.com/refunds#failed-refunds>; `pending_reason` since 2025-04-30.basil
 /// (<https://docs.stripe.com/changelog/basil/2025-04-30/refund-pending-reason>).
 struct SandboxRefund: Codable {
-    /// Why it came back, and the line of the balance that says so.
+    /// The reason for a failure and the entry that records it.
     struct Failure: Codable {
         let reason: String
         let line: String?
@@ -37,20 +37,20 @@ struct SandboxRefund: Codable {
     let currency: String
     let created: Int
     let reason: String?
-    /// The receiver source whose refund data is awaited; nil when the money can go at once.
+    /// The receiver Source whose refund details are missing; `nil` when the refund can be sent.
     let waitsForSource: String?
     var metadata: [String: String]
     /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`.
     var status: String
-    /// `processing`, `insufficient_funds` or `charge_pending`; nil unless it is pending.
+    /// `processing`, `insufficient_funds` or `charge_pending`; `nil` unless the refund is pending.
     var pendingReason: String?
-    /// Where the customer is asked for an account; nil when none is needed.
+    /// The email address that is asked for an account; `nil` when none is needed.
     var instructionsEmail: String?
-    /// What goes back in the customer's own currency; nil when that is the charge's.
+    /// The amount in the customer's currency; `nil` if it is the charge's currency.
     var presentment: SandboxPresentment?
-    /// The line of the balance it made; nil of money that was only reserved.
+    /// The refund's balance transaction; `nil` for a released hold.
     var balanceTransaction: String?
-    /// Why it failed, and the line that brought the money back.
+    /// The reason for a failure and the entry that returned the money.
     var failure: Failure?
 
     func json() -> ByteBuffer {
@@ -87,7 +87,7 @@ struct SandboxRefund: Codable {
         )
     }
 
-    /// The customer was written to, and has 45 days.
+    /// Renders the next action: the customer received an email and has 45 days to respond.
     private func renderAction(into writer: inout JSONWriter) {
         writer.object("next_action") { writer in
             writer.object("display_details") { writer in
@@ -102,7 +102,7 @@ struct SandboxRefund: Codable {
     }
 }
 
-/// What a customer was shown in their own currency, as Adaptive Pricing does.
+/// The amount shown to a customer in their own currency (Adaptive Pricing).
 ///
 /// *Source*: `presentment_details` of <https://docs.stripe.com/api/charges/object>, since 2025-03-31.basil.
 struct SandboxPresentment: Codable {
@@ -116,9 +116,9 @@ struct SandboxPresentment: Codable {
         }
     }
 
-    /// The share that belongs to a part of a sum.
+    /// Returns the proportional amount for a part of the total.
     func share(_ part: Int, of whole: Int) -> SandboxPresentment {
-        // The product is taken in floating point: it need not fit.
+        // Computed in floating point, because the product may overflow.
         let share = whole > 0 ? Double(amount) * Double(part) / Double(whole) : 0
         return SandboxPresentment(amount: Int(saturating: share.rounded()), currency: currency)
     }
@@ -164,7 +164,7 @@ extension SandboxState {
         }
     }
 
-    /// Those of one charge or intent, if that is asked for.
+    /// Lists the refunds, optionally of one charge or intent.
     func listRefunds(_ call: APICall, charge: String?) throws(APIError) -> APIReply {
         let intent = call.form["payment_intent"]
         let created = try call.form.range("created")
@@ -179,7 +179,7 @@ extension SandboxState {
             }
     }
 
-    /// Gives back what was charged, or a part of it.
+    /// Refunds all or part of a charge.
     mutating func refund(_ call: APICall, _ found: SandboxCharge) throws(APIError) -> SandboxRefund
     {
         let form = call.form
@@ -221,7 +221,7 @@ extension SandboxState {
                 param: "amount"
             )
         }
-        // Money that was sent cannot be pulled back: the customer has to tell where to.
+        // A transfer cannot be reversed: the customer must provide an account.
         let receiver = charge.source.flatMap { sources[$0.id] }.flatMap { source in
             source.receiver.map { $0.refundStatus == "available" ? nil : source.id }
         }
@@ -272,7 +272,7 @@ extension SandboxState {
         return refund
     }
 
-    /// Who has the money back has nothing to inquire about.
+    /// Closes the inquiries of a fully refunded charge.
     private mutating func closeInquiries(of charge: String) {
         guard charges[charge]?.isRefunded == true, charges[charge]?.isDisputed == true else {
             return

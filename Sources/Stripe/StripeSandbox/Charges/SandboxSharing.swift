@@ -1,9 +1,9 @@
 import JSONText
 import SafeNumbers
 
-/// What of a payment goes to whom, where a platform collects for others (Connect): kept and shown as it was asked for.
+/// The distribution of a payment on a Connect platform, stored and returned as requested.
 ///
-/// A fee is the platform's share of a payment that somebody else gets: of a connected account acted for, or of the
+/// A fee is the platform's share of a payment that another account receives: the connected account, or the
 /// destination of a transfer.
 /// *Source*: <https://docs.stripe.com/connect/charges>.
 struct SandboxSharing: Codable {
@@ -13,12 +13,12 @@ struct SandboxSharing: Codable {
     var destinationAmount: Int?
     var group: String?
 
-    /// Takes over what a request says of it.
+    /// Updates the values from a request.
     ///
     /// - Parameters:
     ///   - call: The request.
-    ///   - amount: What is charged: no share is larger.
-    /// - Throws: A share nobody can owe, or an account that is none.
+    ///   - amount: The charged amount, which limits the fee and the transfer.
+    /// - Throws: An error for an invalid fee, transfer or account.
     mutating func update(from call: APICall, amount: Int) throws(APIError) {
         let form = call.form
         if let text = form["on_behalf_of"] { onBehalfOf = try Self.account(text, "on_behalf_of") }
@@ -59,7 +59,7 @@ struct SandboxSharing: Codable {
         return text
     }
 
-    /// The fields that a charge and an intent have in common.
+    /// Renders the fields common to charges and intents.
     func render(into writer: inout JSONWriter) {
         writer.field("application_fee_amount", feeAmount)
         writer.field("on_behalf_of", onBehalfOf)

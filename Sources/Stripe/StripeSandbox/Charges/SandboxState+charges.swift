@@ -42,7 +42,7 @@ extension SandboxState {
         charges[id]?.json() ?? ByteBuffer()
     }
 
-    /// The object, with its refunds where they were asked for.
+    /// Returns the JSON, with refunds if requested.
     mutating func chargeJSON(_ id: String, withRefunds: Bool) -> ByteBuffer {
         guard withRefunds, let charge = charges[id] else { return chargeJSON(id) }
         return ByteBuffer(bytes: charge.render(refunds: charge.refunds.compactMap { refunds[$0] }))
@@ -116,7 +116,7 @@ extension SandboxState {
         return APIReply(body: chargeJSON(charge.id))
     }
 
-    /// The bank answers for a charge, and so for the intent it belongs to.
+    /// Applies the bank's decision on a charge, and on its intent.
     mutating func decideCharge(_ id: String, succeeds: Bool) {
         guard let charge = charges[id] else { return }
         if charge.status == "succeeded", !succeeds { return bounceCharge(id) }
@@ -130,7 +130,7 @@ extension SandboxState {
         }
     }
 
-    /// Ends a pending charge.
+    /// Settles a pending charge.
     mutating func settleCharge(_ id: String, succeeds: Bool) {
         guard var charge = charges[id], charge.status == "pending" else { return }
         charge.status = succeeds ? "succeeded" : "failed"
@@ -144,7 +144,7 @@ extension SandboxState {
         recordStatus(id, from: "pending", to: charge.status)
         recordCapture(of: id)
         emit("charge.\(charge.status)", chargeJSON(id), account: charge.account)
-        // A debit that bounced ends its mandate.
+        // A failed debit ends its mandate.
         if !succeeds, let sourceID, sources[sourceID]?.type == "sepa_debit",
             sources[sourceID]?.status == "chargeable"
         {

@@ -9,10 +9,10 @@ extension SandboxState {
         "statement_descriptor_suffix", "transfer_data", "transfer_group",
     ]
 
-    /// `POST /v1/charges`.
+    /// Handles `POST /v1/charges`.
     ///
-    /// Everything that can be refused is refused before there is a charge; a decline is a charge that failed, with 402.
-    /// The source is used up in the same step, so of two racing charges the second finds it consumed.
+    /// All rejections happen before a charge is created; a decline creates a failed charge and returns 402. The
+    /// Source is consumed in the same step, so the second of two concurrent charges finds it consumed.
     mutating func createCharge(_ call: APICall) throws(APIError) -> APIReply {
         let form = call.form
         try form.allow(Self.chargeParameters)
@@ -49,7 +49,7 @@ extension SandboxState {
         if case .declined(let failure) = source.outcome {
             return try decline(charge, source.id, failure)
         }
-        // Such a card is charged through a source of 3D Secure made from it.
+        // Such a card is charged by a 3D Secure Source created from it.
         if source.type == "card", source.card?.needsAuthentication == true {
             return try decline(charge, source.id, .authenticationRequired)
         }
@@ -68,7 +68,7 @@ extension SandboxState {
         return APIReply(body: chargeJSON(charge.id))
     }
 
-    /// A declined charge is kept and announced, although the request fails with 402.
+    /// Stores and announces a declined charge, although the request fails with 402.
     private mutating func decline(
         _ declined: SandboxCharge,
         _ source: String,
@@ -84,7 +84,7 @@ extension SandboxState {
         throw APIError.declined(failure, charge: charge.id)
     }
 
-    /// Debits are decided days later; here after the automatic delay, or by a test.
+    /// Schedules the bank's decision on a debit; it takes days at Stripe, and the automatic delay or a test here.
     private mutating func awaitBank(_ charge: String, _ outcome: ChargeOutcome) {
         switch outcome {
         case .staysPending: break
@@ -94,16 +94,16 @@ extension SandboxState {
         }
     }
 
-    /// A single-use source is used up, and so is a reusable one that no customer keeps.
+    /// Consumes a single-use Source, or a reusable Source without a customer.
     private mutating func consume(_ source: SandboxSource, amount: Int) {
         sources[source.id]?.receiver?.charged += amount
         sources[source.id]?.changed()
-        // A card of a token is named by nothing but its charge.
+        // The card of a token is only referenced by its charge.
         if source.isCard { return }
         if !source.isReusable || source.customer == nil { settleSource(source.id, to: "consumed") }
     }
 
-    /// The source given, or the customer's default.
+    /// Returns the given Source or the customer's default.
     private mutating func chargedSource(_ call: APICall) throws(APIError) -> SandboxSource {
         let form = call.form
         var customer: SandboxCustomer?
@@ -144,7 +144,7 @@ extension SandboxState {
         return source
     }
 
-    /// In this order: status, currency, what a receiver has received, the amount.
+    /// Checks in this order: status, currency, the received amount of a receiver, the amount.
     private static func requireChargeable(
         _ source: SandboxSource,
         amount: Int,
@@ -184,7 +184,7 @@ extension SandboxState {
         }
     }
 
-    /// Announces a debit, for mandates whose holder wants to tell the customer.
+    /// Announces a debit, for mandates whose holder notifies the customer.
     private mutating func notifyMandate(_ sourceID: String, amount: Int) {
         guard let source = sources[sourceID] else { return }
         let id = ids.make("srcmn_")

@@ -3,21 +3,21 @@ import NIOCore
 import SafeNumbers
 
 extension SandboxState {
-    /// Debits that their payer's bank simply takes back: no evidence helps.
+    /// Methods whose disputes are final: the bank reverses the debit and evidence is not accepted.
     ///
     /// *Source*: <https://docs.stripe.com/payments/sepa-debit#disputed-payments>.
     private static let finalTypes: Set<String> = [
         "sepa_debit", "bacs_debit", "au_becs_debit", "acss_debit", "us_bank_account", "ach_debit",
     ]
 
-    /// Somebody objects to a charge.
+    /// Opens a dispute of a charge.
     ///
     /// - Parameters:
-    ///   - id: A charge whose money was taken.
-    ///   - amount: All that was taken unless given.
-    ///   - reason: Stripe's word; by the method unless given.
-    ///   - status: What it begins with; by the method unless given.
-    /// - Returns: The dispute's id; nil when there was no money to object to, or not as much.
+    ///   - id: A captured charge.
+    ///   - amount: The disputed amount; by default everything that was captured.
+    ///   - reason: Stripe's reason code; by default that of the method.
+    ///   - status: The first status; by default that of the method.
+    /// - Returns: The dispute's ID; `nil` when the charge has not captured this amount.
     mutating func dispute(
         _ id: String,
         amount: Int? = nil,
@@ -62,13 +62,13 @@ extension SandboxState {
         return dispute.id
     }
 
-    /// A test number objects to what was taken from it.
+    /// Opens the dispute of a test number.
     mutating func disputeAutomatically(_ id: String) {
         guard case .isDisputed(let reason, let isInquiry) = charges[id]?.outcome else { return }
         _ = dispute(id, reason: reason, status: isInquiry ? "warning_needs_response" : nil)
     }
 
-    /// Moves a dispute from any status to any other, as tests need it, with the money that belongs to it.
+    /// Moves a dispute from any status to any other, as tests require, including the money.
     mutating func moveDispute(_ id: String, to status: String) {
         guard var dispute = disputes[id], dispute.status != status,
             let charge = charges[dispute.charge]
@@ -77,7 +77,7 @@ extension SandboxState {
         let wasInquiry = dispute.isInquiry
         let wasWon = previous == "won"
         dispute.status = status
-        // The money goes when an inquiry becomes a dispute, and again when a won one is lost after all.
+        // Money is withdrawn when an inquiry becomes a dispute, and again when a won dispute is lost after all.
         let isTaken = !dispute.isInquiry && status != "won" && (wasInquiry || wasWon)
         if isTaken {
             dispute.transactions.append(
@@ -96,19 +96,19 @@ extension SandboxState {
         if wasInquiry, !dispute.isInquiry { setEnd(of: dispute) }
     }
 
-    /// Nobody answered in time: a dispute is lost, an inquiry is over.
+    /// Ends an unanswered dispute: a dispute is lost, an inquiry is closed.
     mutating func endDispute(_ id: String) {
         guard let dispute = disputes[id], !dispute.isClosed,
             nowSeconds >= dispute.due.end
         else { return }
         if dispute.isInquiry { return moveDispute(id, to: "warning_closed") }
-        // What was answered is the network's to decide, or the test's.
+        // The network or the test decides about submitted evidence.
         guard dispute.status == "needs_response" else { return }
         disputes[id]?.isPastDue = true
         moveDispute(id, to: "lost")
     }
 
-    /// A charge that had succeeded fails after all, as a debit may: the money goes back without a dispute.
+    /// Fails a succeeded charge, as can happen with a debit: the money is returned without a dispute.
     mutating func bounceCharge(_ id: String) {
         guard var charge = charges[id], charge.status == "succeeded" else { return }
         if charge.isTaken {
@@ -131,7 +131,7 @@ extension SandboxState {
         )
     }
 
-    /// The network gives the money of a dispute that was won back.
+    /// Returns the money of a won dispute.
     private mutating func reinstateFunds(_ id: String) {
         guard let dispute = disputes[id], let charge = charges[dispute.charge] else { return }
         let line = recordTransaction(.disputeReversal, dispute.amount, about: id, of: charge)

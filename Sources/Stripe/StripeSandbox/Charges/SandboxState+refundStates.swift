@@ -1,23 +1,23 @@
 import HTTPTypes
 import NIOCore
 
-/// How the next refund begins, as a test has ordered it.
+/// The first state of the next refund, as set by a test.
 struct RefundStart {
     /// `pending` or `requires_action`.
     let status: String
-    /// Why it is pending.
+    /// The pending reason.
     let pendingReason: String?
 }
 
 extension SandboxState {
-    /// Every status of a refund.
+    /// All statuses of a refund.
     ///
     /// *Source*: <https://docs.stripe.com/api/refunds/object>.
     static let refundStatuses: Set<String> = [
         "pending", "requires_action", "succeeded", "failed", "canceled",
     ]
 
-    /// Shows an intent's customer another currency than the intent has.
+    /// Sets the amount shown to the customer of an intent in another currency.
     mutating func present(_ id: String, _ presentment: SandboxPresentment) {
         intents[id]?.presentment = presentment
         intents[id]?.changed()
@@ -26,13 +26,13 @@ extension SandboxState {
         charges[charge]?.changed()
     }
 
-    /// Moves a refund to a status, with the money that belongs to it.
+    /// Moves a refund to a status, including the money.
     ///
     /// - Parameters:
     ///   - id: A refund.
-    ///   - status: One of ``refundStatuses``; an open one only for a refund that is open.
-    ///   - reason: Why it failed, or why it is pending.
-    /// - Throws: A move that Stripe does not make.
+    ///   - status: One of ``refundStatuses``; an open status is only valid for an open refund.
+    ///   - reason: The failure reason or pending reason.
+    /// - Throws: An error for a transition that does not exist at Stripe.
     mutating func moveRefund(_ id: String, to status: String, reason: String?) throws(APIError) {
         guard let refund = refunds[id] else { return }
         let isOpen = ["pending", "requires_action"].contains(refund.status)
@@ -52,12 +52,12 @@ extension SandboxState {
         }
     }
 
-    /// A refund that waited arrives.
+    /// Completes a pending refund.
     mutating func settleRefund(_ id: String) {
         guard var refund = refunds[id], refund.status != "succeeded",
             let charge = charges[refund.charge]
         else { return }
-        // What had failed has to be taken from the charge again.
+        // A failed refund must be deducted from the charge again.
         if !["pending", "requires_action"].contains(refund.status) {
             charges[charge.id]?.refundedAmount += refund.amount
             charges[charge.id]?.changed()
@@ -82,7 +82,7 @@ extension SandboxState {
         announceRefund(id)
     }
 
-    /// A refund comes back, before or after it had succeeded: the money is the shop's again.
+    /// Fails a refund, before or after it succeeded; the money returns to the shop.
     mutating func failRefund(_ id: String, reason: String) {
         guard var refund = refunds[id], !["failed", "canceled"].contains(refund.status),
             let charge = charges[refund.charge]
@@ -97,7 +97,7 @@ extension SandboxState {
         emit("refund.failed", refunds[id]?.json() ?? ByteBuffer(), account: refund.account)
     }
 
-    /// A refund ends without the money having gone.
+    /// Ends a refund without moving money.
     mutating func endRefund(_ id: String, as status: String) {
         guard let refund = refunds[id] else { return }
         refunds[id]?.status = status
@@ -106,7 +106,7 @@ extension SandboxState {
         announceRefund(id)
     }
 
-    /// Stripe tells the same twice, by the old name and the new.
+    /// Emits the update under its old and its new name, as Stripe does.
     private mutating func announceRefund(_ id: String) {
         guard let refund = refunds[id] else { return }
         emit("refund.updated", refund.json(), account: refund.account)

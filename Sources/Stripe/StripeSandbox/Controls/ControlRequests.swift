@@ -1,5 +1,5 @@
-// The bodies of the controls; ``SandboxResponder/respondControl(_:_:)`` lists the paths. JSON rather than forms:
-// controls are for tests and have nothing to imitate.
+// The bodies of the controls; ``SandboxResponder/respondControl(_:_:)`` lists the paths. They use JSON, because
+// controls exist only for tests and imitate nothing.
 
 /// The body of `POST /_sandbox/sources/{id}/status` and its sibling for intents.
 struct StatusRequest: Decodable {
@@ -29,21 +29,21 @@ struct ChargeStatusRequest: Decodable {
 
 /// The body of `POST /_sandbox/charges/{id}/disputes`, all of it optional.
 struct DisputeRequest: Decodable {
-    /// All that was taken unless given.
+    /// The amount; by default everything that was captured.
     let amount: Int?
-    /// Stripe's word, such as `product_not_received`.
+    /// Stripe's reason code, for example `product_not_received`.
     let reason: String?
-    /// What it begins with; `lost` for a direct debit that was sent back, else `needs_response`, unless given.
+    /// The first status; by default `lost` for a returned direct debit, otherwise `needs_response`.
     let status: String?
 }
 
-/// The body of `POST /_sandbox/refunds/{id}/status`; the id `next` means the next refund, which then begins so.
+/// The body of `POST /_sandbox/refunds/{id}/status`; the ID `next` sets the first status of the next refund.
 struct RefundStatusRequest: Decodable {
-    /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`; the first two for `next`.
+    /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`; only the first two for `next`.
     let status: String
-    /// With `failed`; `unknown` unless given.
+    /// The reason for `failed`; `unknown` by default.
     let failureReason: String?
-    /// With `pending`: `processing` unless given, `insufficient_funds` or `charge_pending`.
+    /// The reason for `pending`: `processing` (default), `insufficient_funds` or `charge_pending`.
     let pendingReason: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -53,7 +53,7 @@ struct RefundStatusRequest: Decodable {
     }
 }
 
-/// The body of `POST /_sandbox/payment_intents/{id}/presentment`: what the customer is shown.
+/// The body of `POST /_sandbox/payment_intents/{id}/presentment`: the amount shown to the customer.
 struct PresentmentRequest: Decodable {
     let amount: Int
     let currency: String
@@ -62,26 +62,26 @@ struct PresentmentRequest: Decodable {
 /// The body of `POST /_sandbox/{sources,payment_intents,customers}/{id}/payments`: money sent to a receiver.
 struct PaymentRequest: Decodable {
     let amount: Int
-    /// Of a customer's: only an intent in this currency takes it.
+    /// For a customer: only an intent in this currency receives the money.
     let currency: String?
-    /// Whether it is announced first and arrives after the automatic delay.
+    /// Whether the payment is announced first and arrives after the automatic delay.
     let pending: Bool?
 }
 
 /// The body of `POST /_sandbox/clock/advance`.
 struct AdvanceRequest: Decodable {
-    /// Sandbox seconds to skip.
+    /// The time to skip, in sandbox seconds.
     let seconds: Double
 }
 
 /// The body of `POST /_sandbox/bulk`.
 struct BulkRequest: Decodable {
     let count: Int
-    /// `ideal` unless given.
+    /// The type; `ideal` by default.
     let type: String?
-    /// 1099 unless given.
+    /// The amount; 1099 by default.
     let amount: Int?
-    /// The connected account they belong to; the platform's own unless given.
+    /// The connected account of the Sources; the platform by default.
     let account: String?
 }
 
@@ -89,7 +89,7 @@ struct BulkRequest: Decodable {
 struct KeyRequest: Decodable {
     let key: String
     let account: String?
-    /// Access by the name in the path (`sources`, `charges`, …); `*` for all others.
+    /// Access by the resource name in the path (`sources`, `charges`, …); `*` for all others.
     let permissions: [String: KeyGrant.Access]?
     let expired: Bool?
 }
@@ -97,7 +97,7 @@ struct KeyRequest: Decodable {
 /// The body of `POST /_sandbox/webhooks/roll`.
 struct RollRequest: Decodable {
     let endpoint: String
-    /// How long the old secret signs as well; a day at most, as at Stripe.
+    /// How long the old secret also signs, at most a day, as at Stripe.
     let overlapSeconds: Int64?
 
     private enum CodingKeys: String, CodingKey {
@@ -108,17 +108,17 @@ struct RollRequest: Decodable {
 
 /// The body of `POST /_sandbox/locks`.
 struct LockRequest: Decodable {
-    /// The object another request is working on.
+    /// The locked object.
     let id: String
-    /// How long; until unlocked when absent.
+    /// The duration; without it the object is locked until it is unlocked.
     let ms: Int64?
-    /// Whether reads wait too.
+    /// Whether reads are blocked too.
     let reads: Bool?
 }
 
 /// The body of `POST /_sandbox/webhooks/resend`.
 struct ResendRequest: Decodable {
     let event: String
-    /// All that accept it when absent.
+    /// The endpoint; without it, all endpoints that accept the event.
     let endpoint: String?
 }

@@ -4,13 +4,13 @@ import JSONText
 import NIOCore
 
 extension SandboxResponder {
-    /// As many sources as one call makes: about 1 kB each.
+    /// The maximum number of Sources created by one call; each needs about 1 kB.
     static let bulkMax = 1_000_000
 
-    /// What banks and customers do to one object.
+    /// Handles the controls of one object: the actions of banks and customers.
     func controlObject(_ request: Request, _ segments: [String]) async throws -> Response? {
         guard request.method == .post, segments.count == 3 else { return nil }
-        // Safe: there are three.
+        // Safe: there are exactly three segments.
         let (kind, id, part) = (segments[0], segments[1], segments[2])
         switch (kind, part) {
         case ("sources", "status"):
@@ -21,7 +21,7 @@ extension SandboxResponder {
         case ("charges", "status"):
             let input = try await decode(ChargeStatusRequest.self, request)
             guard ["succeeded", "failed"].contains(input.status) else {
-                throw APIError.invalid("A charge ends succeeded or failed.", param: "status")
+                throw APIError.invalid("status must be succeeded or failed.", param: "status")
             }
             return try change(id, "charge") { state in
                 guard state.charges[id] != nil else { return nil }
@@ -74,19 +74,19 @@ extension SandboxResponder {
         }
     }
 
-    /// What happens to money that was there already.
+    /// Handles the controls of existing payments.
     private func controlMoney(
         _ id: String,
         _ segments: [String],
         _ request: Request
     ) async throws -> Response {
-        // Safe: the caller has counted three.
+        // Safe: the caller has checked for three segments.
         switch (segments[0], segments[2]) {
         case ("charges", "disputes"):
             let input = try await decode(DisputeRequest.self, request)
             guard SandboxDispute.statuses.contains(input.status ?? "lost"),
                 Form.amountRange.contains(input.amount ?? 1)
-            else { throw APIError.invalid("A dispute has an amount, and a status of Stripe's.") }
+            else { throw APIError.invalid("Invalid amount or dispute status.") }
             return try change(id, "charge that took as much") { state in
                 state.dispute(
                     id,
@@ -125,7 +125,7 @@ extension SandboxResponder {
         _ input: RefundStatusRequest
     ) throws(APIError) -> Response {
         guard id != "next" || ["pending", "requires_action"].contains(input.status) else {
-            throw APIError.invalid("A refund begins pending or requires_action.", param: "status")
+            throw APIError.invalid("next must be pending or requires_action.", param: "status")
         }
         var refusal: APIError?
         let answer = try change(id, "refund") { state in
@@ -149,7 +149,7 @@ extension SandboxResponder {
         return answer
     }
 
-    /// Runs a change that is nil when there is no such object, and answers with the object.
+    /// Applies a change, and returns the object's JSON or an error for an unknown object.
     private func change(
         _ id: String,
         _ kind: String,
@@ -161,11 +161,11 @@ extension SandboxResponder {
 
     private static func requireAmount(_ input: PaymentRequest) throws(APIError) {
         guard Form.amountRange.contains(input.amount) else {
-            throw APIError.invalid("amount is 1 to 999999999999", param: "amount")
+            throw APIError.invalid("amount must be 1 to 999999999999", param: "amount")
         }
     }
 
-    /// From any status to any other: tests need what a bank would never do.
+    /// Moves a Source from any status to any other, as tests require.
     private func setSource(_ id: String, _ input: StatusRequest) throws(APIError) -> Response {
         guard StatusRequest.sourceStatuses.contains(input.status) else {
             throw APIError.invalid("A source cannot be \(input.status).", param: "status")
@@ -204,14 +204,14 @@ extension SandboxResponder {
         }
     }
 
-    /// Makes many pending sources at once.
+    /// Creates many pending Sources.
     func makeBulk(_ input: BulkRequest, _ request: Request) throws(APIError) -> Response {
         let type = input.type ?? "ideal"
         guard let kind = SourceKind.all[type] else {
             throw APIError.invalid("Invalid type: \(type)", param: "type")
         }
         guard (1...Self.bulkMax).contains(input.count) else {
-            throw APIError.invalid("count is 1 to \(Self.bulkMax)", param: "count")
+            throw APIError.invalid("count must be 1 to \(Self.bulkMax)", param: "count")
         }
         let base = base(of: request)
         let created: [String]? = store.step { state in

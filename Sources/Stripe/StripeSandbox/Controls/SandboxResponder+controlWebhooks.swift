@@ -5,7 +5,7 @@ import NIOCore
 import SafeNumbers
 
 extension SandboxResponder {
-    /// Loss, repetition and order of webhooks, and what became of each try.
+    /// Handles the controls of webhooks: loss, duplicates, order, and the log of attempts.
     func controlWebhooks(_ request: Request, _ segments: [String]) async throws -> Response? {
         let id = segments.dropFirst(2).first
         switch (request.method, segments.dropFirst().first, segments.count) {
@@ -32,7 +32,10 @@ extension SandboxResponder {
             let input = try await decode(RollRequest.self, request)
             let overlap = input.overlapSeconds ?? 86_400
             guard (0...86_400).contains(overlap) else {
-                throw APIError.invalid("overlap_seconds is 0 to 86400", param: "overlap_seconds")
+                throw APIError.invalid(
+                    "overlap_seconds must be 0 to 86400",
+                    param: "overlap_seconds"
+                )
             }
             let secret = store.step {
                 $0.rollSecret(of: input.endpoint, overlapMs: overlap * 1000)
@@ -45,11 +48,11 @@ extension SandboxResponder {
         }
     }
 
-    /// Puts a webhook fault in force; the oldest that applies to an event strikes.
+    /// Adds a webhook fault; the oldest fault that matches an event applies.
     private func addWebhookFault(_ input: WebhookFault) throws(APIError) -> Response {
         guard input.isValid else {
             throw APIError.invalid(
-                "A webhook fault has times from 1, delay_ms and list_delay_ms up to 86400000."
+                "Invalid webhook fault: times must be at least 1, delay_ms and list_delay_ms 0 to 86400000."
             )
         }
         let id: String? = store.step { state in
@@ -60,7 +63,7 @@ extension SandboxResponder {
             return fault.id
         }
         guard let id else {
-            throw APIError.invalid("There are too many webhook faults; delete some first.")
+            throw APIError.invalid("Too many webhook faults; delete some first.")
         }
         return Self.json(status: 201, JSONWriter.object { $0.field("id", id) })
     }
@@ -86,7 +89,7 @@ extension SandboxResponder {
 }
 
 extension SandboxResponder {
-    /// `?path=` is a whole path, or a beginning followed by `*`; `?since=` a number; `?limit=`.
+    /// Lists requests: `?path=` is a path or a prefix followed by `*`; `?since=` is a number; `?limit=`.
     func listRequests(_ form: Form) throws(APIError) -> Response {
         let pattern = form["path"] ?? "*"
         let (since, limit) = try Self.pageBounds(form, max: SandboxState.requestsMax)
@@ -107,12 +110,12 @@ extension SandboxResponder {
         )
     }
 
-    /// What was announced, with the millisecond it happened and the object of that moment.
+    /// Lists the emitted events, with the time in milliseconds and the object at that time.
     ///
-    /// Stripe's own list knows seconds alone, and nobody can say what was true between two of them.
+    /// Stripe's list has a resolution of one second, which is too coarse to determine the state at a given moment.
     func listAnnounced(_ form: Form) throws(APIError) -> Response {
         let pattern = form["type"] ?? "*"
-        // Objects are a few kilobytes.
+        // Objects have a few kilobytes.
         let (since, limit) = try Self.pageBounds(form, max: 2000)
         return Self.json(
             store.read { state in
@@ -128,7 +131,7 @@ extension SandboxResponder {
         )
     }
 
-    /// Every status that ever held, which is what a checker of histories compares with.
+    /// Lists every status change, for a checker that compares histories.
     func listHistory(_ form: Form) throws(APIError) -> Response {
         let source = form["source"]
         let (since, limit) = try Self.pageBounds(form, max: SandboxState.historyMax)
@@ -146,14 +149,14 @@ extension SandboxResponder {
         )
     }
 
-    /// `since` and `limit` of a log; `most` is what it keeps.
+    /// Reads `since` and `limit` of a log with the given capacity.
     static func pageBounds(_ form: Form, max sizeMax: Int) throws(APIError) -> (Int, Int) {
         let since = form["since"].map { Int(decimal: $0) ?? -1 } ?? 0
-        guard since >= 0 else { throw APIError.invalid("since is a number", param: "since") }
+        guard since >= 0 else { throw APIError.invalid("since must be a number", param: "since") }
         return (since, min(try form.positive("limit") ?? sizeMax, sizeMax))
     }
 
-    /// Elements after `since`, oldest first; `next` is what to give as `since` to go on.
+    /// Renders the elements after `since`, oldest first; pass `next` as `since` to continue.
     static func list<Element: Sendable>(
         _ ring: RingBuffer<Element>,
         since: Int,
@@ -162,7 +165,7 @@ extension SandboxResponder {
         render: (Element, inout JSONWriter) -> Void
     ) -> [UInt8] {
         JSONWriter.object { writer in
-            // `since` may be any number; nothing comes after the newest.
+            // `since` may be any number; no element follows the newest.
             var seq = max(min(since, ring.next - 1) + 1, ring.first)
             var count = 0
             writer.array("data") { writer in

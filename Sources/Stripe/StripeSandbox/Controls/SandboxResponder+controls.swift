@@ -6,28 +6,29 @@ import SafeNumbers
 import StripeAPI
 
 extension SandboxResponder {
-    /// The controls under `/_sandbox`; JSON in, JSON out, no key.
+    /// Handles the controls under `/_sandbox`, which take and return JSON and need no key.
     ///
     /// - `POST sources/{id}/status`, `payment_intents/{id}/status`, `setup_intents/{id}/status`,
     ///   `charges/{id}/status`: `{"status": …}`
     /// - `POST charges/{id}/disputes`: see ``DisputeRequest``; `disputes/{id}/status`: `{"status": …}`
     /// - `POST refunds/{id}/status`, `refunds/next/status`: see ``RefundStatusRequest``
-    /// - `POST payment_intents/{id}/presentment`: `{"amount": 1634, "currency": "jpy"}`, what its customer is shown
-    /// - `POST charges/{id}/expire`: reserved money is let go now
-    /// - `POST sources/{id}/payments`, `payment_intents/{id}/payments`: `{"amount": 500}`, money for a receiver;
-    ///   `customers/{id}/payments` for the oldest intent of theirs that waits
-    /// - `POST sources/{id}/refund_attributes`: the customer tells where money can be sent back to
-    /// - `POST bulk`: `{"count": 1000, "type": "ideal"}` answers `{"ids": […]}`
-    /// - `GET clock`, `POST clock/advance`: `{"seconds": 21600}` lets six hours pass at once
+    /// - `POST payment_intents/{id}/presentment`: `{"amount": 1634, "currency": "jpy"}`, the amount shown to the
+    ///   customer
+    /// - `POST charges/{id}/expire`: expires an authorisation
+    /// - `POST sources/{id}/payments`, `payment_intents/{id}/payments`: `{"amount": 500}`, a payment to a receiver;
+    ///   `customers/{id}/payments` for the customer's oldest waiting intent
+    /// - `POST sources/{id}/refund_attributes`: the customer provides an account for refunds
+    /// - `POST bulk`: `{"count": 1000, "type": "ideal"}` returns `{"ids": […]}`
+    /// - `GET clock`, `POST clock/advance`: `{"seconds": 21600}` skips six hours
     /// - `POST faults`, `DELETE faults[/{id}]`: see ``FaultRequest``
     /// - `POST keys`, `DELETE keys/{key}`: see ``KeyRequest``
     /// - `POST limits`, `DELETE limits`: see ``SandboxLimits``
     /// - `POST locks`, `DELETE locks/{id}`: see ``LockRequest``
     /// - `POST webhooks/faults`, `DELETE webhooks/faults[/{id}]`: see ``WebhookFault``
-    /// - `POST webhooks/destinations`: `{"url": …}` answers `{"id", "secret"}`; it gets thin events
+    /// - `POST webhooks/destinations`: `{"url": …}` returns `{"id", "secret"}`; the destination receives thin events
     /// - `POST webhooks/resend`, `POST webhooks/roll`: see ``ResendRequest`` and ``RollRequest``
-    /// - `GET requests?path=`, `GET history?source=`, `GET events?type=charge.*`, `GET webhooks/attempts?event=`, each with
-    ///   `since=` and `limit=`
+    /// - `GET requests?path=`, `GET history?source=`, `GET events?type=charge.*`, `GET webhooks/attempts?event=`,
+    ///   each with `since=` and `limit=`
     func respondControl(_ request: Request, _ path: String) async throws -> Response {
         let segments = path.split(separator: "/").dropFirst().map(String.init)
         do {
@@ -56,16 +57,16 @@ extension SandboxResponder {
     ) async throws -> Value {
         let body = try await collect(request)
         do {
-            // Nothing is an object without members.
+            // An empty body is an object without members.
             return body.readableBytes == 0
                 ? try StripeJSON.decode(type, from: "{}".utf8)
                 : try StripeJSON.decode(type, from: body.readableBytesView)
         } catch {
-            throw APIError.invalid("The body does not fit: \(error)")
+            throw APIError.invalid("Invalid body: \(error)")
         }
     }
 
-    /// Clock, faults, keys, limits, locks, bulk creation and the logs.
+    /// Handles the controls of the server: clock, faults, keys, limits, locks, bulk creation and logs.
     private func controlServer(_ request: Request, _ segments: [String]) async throws -> Response? {
         let id = segments.dropFirst().first
         switch (request.method, segments.first, segments.count) {
@@ -85,7 +86,7 @@ extension SandboxResponder {
         case (.post, "limits", 1):
             let limits = try await decode(SandboxLimits.self, request)
             guard limits.isValid else {
-                throw APIError.invalid("Rates are 0.001 to 1000000, numbers 0 to 1000000.")
+                throw APIError.invalid("Rates must be 0.001 to 1000000, counts 0 to 1000000.")
             }
             store.step { $0.limiter.limits = limits }
             return Self.json([UInt8]("{}".utf8))
@@ -124,21 +125,21 @@ extension SandboxResponder {
     }
 
     private func advance(_ input: AdvanceRequest) throws(APIError) -> Response {
-        // Ten years: longer than anything the sandbox waits for.
+        // Ten years, longer than any timer of the sandbox.
         guard (0...315_360_000).contains(input.seconds) else {
-            throw APIError.invalid("seconds is 0 to 315360000", param: "seconds")
+            throw APIError.invalid("seconds must be 0 to 315360000", param: "seconds")
         }
         store.step { $0.skip(Int64(saturating: input.seconds * 1000)) }
         return clock()
     }
 
-    /// Puts a fault in force; the oldest that matches a request strikes.
+    /// Adds a fault; the oldest fault that matches a request applies.
     private func addFault(_ plan: FaultRequest) throws(APIError) -> Response {
         guard (200...599).contains(plan.status ?? 200), (plan.times ?? 1) > 0,
             (0...300_000).contains(plan.delayMs ?? 0), (0...(1 << 40)).contains(plan.bytes ?? 0)
         else {
             throw APIError.invalid(
-                "A fault has status 200 to 599, times from 1, delay_ms up to 300000, bytes up to 2^40."
+                "Invalid fault: status 200 to 599, times from 1, delay_ms up to 300000, bytes up to 2^40."
             )
         }
         let id: String? = store.step { state in
@@ -166,13 +167,13 @@ extension SandboxResponder {
             )
             return true
         }
-        guard isKept else { throw APIError.invalid("There are too many keys; delete some first.") }
+        guard isKept else { throw APIError.invalid("Too many keys; delete some first.") }
         return Self.json(status: 201, JSONWriter.object { $0.field("key", input.key) })
     }
 
     private func addLock(_ input: LockRequest) throws(APIError) -> Response {
         guard (1...86_400_000).contains(input.ms ?? 1) else {
-            throw APIError.invalid("ms is 1 to 86400000", param: "ms")
+            throw APIError.invalid("ms must be 1 to 86400000", param: "ms")
         }
         let isLocked = store.step { state in
             guard !state.locks.isFull else { return false }
@@ -184,7 +185,7 @@ extension SandboxResponder {
             return true
         }
         guard isLocked else {
-            throw APIError.invalid("There are too many locks; delete some first.")
+            throw APIError.invalid("Too many locks; delete some first.")
         }
         return Self.json(status: 201, JSONWriter.object { $0.field("id", input.id) })
     }

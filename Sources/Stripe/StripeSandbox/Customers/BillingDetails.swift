@@ -1,6 +1,6 @@
 import JSONText
 
-/// Who pays, as PaymentMethods and charges show it.
+/// Billing details, as returned with PaymentMethods and charges.
 ///
 /// *Source*: `billing_details` of <https://docs.stripe.com/api/payment_methods/object>.
 struct BillingDetails: Codable, Equatable {
@@ -12,10 +12,10 @@ struct BillingDetails: Codable, Equatable {
     var taxID: String?
     var address = PostalAddress()
 
-    /// Nobody is known.
+    /// Creates empty details.
     init() {}
 
-    /// The owner of a Source.
+    /// Creates the details of a Source's owner.
     init(_ owner: SandboxOwner) {
         name = owner.name
         email = owner.email
@@ -23,7 +23,7 @@ struct BillingDetails: Codable, Equatable {
         address = PostalAddress(owner.address)
     }
 
-    /// Takes over the fields given below a path; an empty one unsets what it names.
+    /// Updates the fields below a path; an empty value unsets a field.
     mutating func update(from form: Form, at path: [String]) throws(APIError) {
         try form.allow(Self.names, below: path)
         func given(_ name: String, _ present: String?) -> String? {
@@ -56,7 +56,7 @@ struct BillingDetails: Codable, Equatable {
     }
 }
 
-/// An address in the six fields of Stripe's.
+/// A postal address with Stripe's six fields.
 struct PostalAddress: Codable, Equatable {
     static let fields = ["city", "country", "line1", "line2", "postal_code", "state"]
 
@@ -70,7 +70,7 @@ struct PostalAddress: Codable, Equatable {
 
     subscript(field: String) -> String? { texts[field] }
 
-    /// Takes over the fields given below a path; an empty text in the place of the address unsets all of them.
+    /// Updates the fields below a path; an empty value for the whole address unsets all fields.
     mutating func update(from form: Form, at path: [String]) throws(APIError) {
         if form[path: path] == "" { texts = [:] }
         try form.allow(Set(Self.fields), below: path)

@@ -1,7 +1,7 @@
 import JSONText
 import NIOCore
 
-/// A Customer, as far as those who keep cards, sources and PaymentMethods need one.
+/// A Customer with its cards, Sources and PaymentMethods.
 ///
 /// *Source*: <https://docs.stripe.com/api/customers/object>.
 struct SandboxCustomer: Codable {
@@ -16,16 +16,16 @@ struct SandboxCustomer: Codable {
     var shipping: Shipping?
     var locales: [String] = []
     var metadata: [String: String] = [:]
-    /// The sources and cards attached, oldest first.
+    /// The attached Sources and cards, oldest first.
     var sources: [String] = []
     var defaultSource: String?
-    /// The PaymentMethods attached, oldest first.
+    /// The attached PaymentMethods, oldest first.
     var methods: [String] = []
     /// `invoice_settings[default_payment_method]`.
     var defaultMethod: String?
     var isDeleted = false
 
-    /// Where goods are sent to.
+    /// The shipping details.
     struct Shipping: Codable, Equatable {
         var name: String?
         var phone: String?
@@ -41,9 +41,9 @@ struct SandboxCustomer: Codable {
         }
     }
 
-    /// What stands in the place of ids, or is added, because a request asked for it.
+    /// Expanded objects, which replace IDs or are added on request.
     struct Expansion {
-        /// The newest sources, as a list.
+        /// The newest Sources, as a list.
         var sources: ByteBuffer?
         var defaultSource: ByteBuffer?
         var defaultMethod: ByteBuffer?
@@ -111,7 +111,7 @@ struct SandboxCustomer: Codable {
         }
     }
 
-    /// What changed, as it was before.
+    /// Renders the changed fields with their previous values.
     func differences(from changed: SandboxCustomer) -> [UInt8] {
         JSONWriter.object { writer in
             if address != changed.address {

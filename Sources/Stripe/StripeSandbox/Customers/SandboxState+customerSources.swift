@@ -2,7 +2,7 @@ import HTTPTypes
 import JSONText
 import NIOCore
 
-/// The cards and reusable sources that customers keep: the way from before PaymentMethods.
+/// The cards and reusable Sources of customers, from before PaymentMethods.
 ///
 /// *Source*: <https://docs.stripe.com/api/cards>, <https://docs.stripe.com/sources/customers>.
 extension SandboxState {
@@ -40,7 +40,7 @@ extension SandboxState {
         }
     }
 
-    /// Makes a card of one of Stripe's documented test tokens; nil for anything else.
+    /// Creates a card from one of Stripe's documented test tokens; `nil` for any other text.
     mutating func cardOfToken(_ token: String, _ account: String?) -> String? {
         guard let card = TestCards.card(token: token) else { return nil }
         let id = ids.make("card_")
@@ -64,7 +64,7 @@ extension SandboxState {
         return id
     }
 
-    /// The source of a parameter that names one, or the card of a token.
+    /// Returns the Source with this ID, or the card of a token.
     mutating func resolveSource(_ name: String, _ account: String?) throws(APIError) -> String {
         if let card = cardOfToken(name, account) { return card }
         guard let source = sources[name], source.account == account else {
@@ -74,7 +74,9 @@ extension SandboxState {
         return name
     }
 
-    /// The source of a parameter, which a customer can keep: a refusal must not leave anything half done.
+    /// Returns a Source that can be attached.
+    ///
+    /// Checking first ensures that a rejected request changes nothing.
     mutating func attachableSource(_ name: String, _ call: APICall) throws(APIError) -> String {
         let id = try resolveSource(name, call.account)
         guard let source = sources[id] else { return id }
@@ -102,9 +104,9 @@ extension SandboxState {
         return id
     }
 
-    /// Gives a customer a source to keep; the first is the default.
+    /// Attaches a Source to a customer; the first one becomes the default.
     ///
-    /// `isAnnounced`: whether a new default is told as a change of the customer.
+    /// `isAnnounced`: whether a new default emits an update of the customer.
     mutating func attach(
         _ id: String,
         to customer: String,
@@ -132,7 +134,7 @@ extension SandboxState {
         )
     }
 
-    /// Takes a source from its customer, which uses it up.
+    /// Detaches a Source from its customer, which consumes it.
     mutating func detach(_ id: String, from customer: String, isAnnounced: Bool = true) {
         guard let before = customers[customer] else { return }
         customers[customer]?.sources.removeAll { $0 == id }
@@ -165,7 +167,7 @@ extension SandboxState {
             .reply(pages.indices) { pages[$0] }
     }
 
-    /// The ten newest sources of a customer, as the list that `expand[]=sources` adds.
+    /// Renders the ten newest Sources of a customer, for `expand[]=sources`.
     mutating func newestSources(of customer: SandboxCustomer) -> ByteBuffer {
         let newest = customer.sources.suffix(10).reversed().map { sourceJSON($0) }
         return ByteBuffer(
@@ -181,7 +183,7 @@ extension SandboxState {
         )
     }
 
-    /// `POST /v1/customers/{id}/sources/{source}`: the face of a card, the owner of a source.
+    /// Handles `POST /v1/customers/{id}/sources/{source}`: updates a card or the owner of a Source.
     private mutating func updateSource(
         _ call: APICall,
         _ customer: SandboxCustomer

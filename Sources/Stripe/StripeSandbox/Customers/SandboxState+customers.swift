@@ -42,7 +42,7 @@ extension SandboxState {
         }
     }
 
-    /// The customer of an id that is given as a parameter.
+    /// Returns the customer with this ID, given as a parameter.
     func resolveCustomer(_ id: String, _ call: APICall) throws(APIError) -> SandboxCustomer {
         guard let customer = customers[id], customer.account == call.account, !customer.isDeleted
         else { throw APIError.noSuch("customer", id, param: "customer", inPath: false) }
@@ -53,7 +53,7 @@ extension SandboxState {
         APIReply(body: customer.json(expansion(of: customer, call.form.list("expand"))))
     }
 
-    /// What a request wants of a customer besides ids; of a list its paths begin with `data.`.
+    /// Returns the requested expansions of a customer; for a list, the paths start with `data.`.
     mutating func expansion(
         of customer: SandboxCustomer,
         _ paths: [String]
@@ -98,7 +98,7 @@ extension SandboxState {
             created: nowSeconds
         )
         let defaultMethodID = try read(form, into: &customer)
-        // What can be refused is refused before there is a customer.
+        // All rejections happen before the customer is created.
         let source = try form["source"].map { name throws(APIError) in
             try attachableSource(name, call)
         }
@@ -118,7 +118,7 @@ extension SandboxState {
         return reply(customers[customer.id] ?? customer, call)
     }
 
-    /// A method that `attach` will take: its refusals are those of the request that makes the customer.
+    /// Returns a method that can be attached; its errors belong to the request that creates the customer.
     private mutating func attachableMethod(
         _ name: String,
         _ call: APICall
@@ -147,7 +147,7 @@ extension SandboxState {
         }
         if let name = form["source"] {
             let source = try attachableSource(name, call)
-            // The new source takes the place of the default one.
+            // The new Source replaces the default one.
             if let old = customer.defaultSource {
                 detach(old, from: customer.id, isAnnounced: false)
             }
@@ -189,9 +189,9 @@ extension SandboxState {
         return APIReply(body: customers[customer.id]?.json() ?? ByteBuffer())
     }
 
-    /// Takes over what a request gives.
+    /// Updates a customer from a request.
     ///
-    /// - Returns: `invoice_settings[default_payment_method]`, which the caller checks.
+    /// - Returns: `invoice_settings[default_payment_method]`, which the caller must check.
     private func read(
         _ form: Form,
         into customer: inout SandboxCustomer

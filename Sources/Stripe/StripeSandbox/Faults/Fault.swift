@@ -1,15 +1,15 @@
 import StripeAPI
 
-/// A fault in force.
+/// An active fault.
 struct Fault {
     let id: String
     let plan: FaultRequest
-    /// Requests it still applies to; nil until deleted.
+    /// The number of requests it still applies to; `nil` until deleted.
     var timesLeft: Int?
 
-    /// Wakes the requests it holds; ended when the fault is deleted.
+    /// Releases the held requests; finished when the fault is deleted.
     var held: [AsyncStream<Void>.Continuation] = []
-    /// When each path was requested first, machine time; of `not_yet`.
+    /// The first request of each path, in machine time; for `not_yet`.
     var firstMs: [String: Int64] = [:]
 
     init(id: String, plan: FaultRequest) {
@@ -24,72 +24,72 @@ struct Fault {
             && (plan.mode != .notYet || method == "GET")
     }
 
-    /// Whether a path still is to be answered as if its object did not exist.
+    /// Returns whether the object of a path must still appear missing.
     mutating func hides(_ path: String, nowMs: Int64) -> Bool {
         if firstMs[path] == nil, firstMs.count < SandboxState.faultsMax { firstMs[path] = nowMs }
         return nowMs - (firstMs[path] ?? nowMs) < Int64(clamping: plan.delayMs ?? 2000)
     }
 }
 
-/// How a request misbehaves.
+/// The kind of a fault.
 enum FaultMode: String, Decodable {
-    /// Answers with `status`, `headers` and `body`.
+    /// Responds with `status`, `headers` and `body`.
     case status
-    /// Resets the connection without a reply.
+    /// Resets the connection without a response.
     case reset
-    /// Holds the reply until the fault is deleted, 300 s at most, then answers normally.
+    /// Holds the response until the fault is deleted, at most 300 s, and then responds normally.
     case hang
-    /// Sends the head at once and the true body one byte every `delay_ms`.
+    /// Sends the head immediately and the body one byte every `delay_ms`.
     case slowBody = "slow_body"
-    /// Sends the first half of the true body as if it were all.
+    /// Sends the first half of the body as if it were complete.
     case halfJSON = "half_json"
-    /// Announces the true body, sends half of it and closes the connection.
+    /// Announces the full body, sends half of it and closes the connection.
     case truncated
-    /// Answers 200 with a page of HTML.
+    /// Responds with 200 and an HTML page.
     case html
-    /// Sends `bytes` of JSON text without announcing the length; 1 GiB unless given.
+    /// Sends `bytes` of JSON text without a length; 1 GiB by default.
     case hugeBody = "huge_body"
-    /// Answers with an object whose `status` is a number.
+    /// Responds with an object whose `status` is a number.
     case wrongType = "wrong_type"
-    /// Answers normally, labelled `text/plain`.
+    /// Responds normally with content type `text/plain`.
     case wrongContentType = "wrong_content_type"
-    /// Answers normally, compressed although nothing asked for it.
+    /// Responds normally with compression that was not requested.
     case gzip
-    /// Answers reads of an object with 404 until `delay_ms` after the first of them, 2 s unless given; then normally.
+    /// Responds to reads of an object with 404 until `delay_ms` (2 s by default) after the first one; then normally.
     case notYet = "not_yet"
-    /// Answers 429 as the limiter that `reason` names, `endpoint-rate` unless given.
+    /// Responds with 429 from the limiter named by `reason`, `endpoint-rate` by default.
     case rateLimit = "rate_limit"
-    /// Answers normally after `delay_ms`.
+    /// Responds normally after `delay_ms`.
     case delay
 }
 
-/// A fault that struck one request.
+/// A fault that applies to one request.
 struct AppliedFault: Sendable {
     let plan: FaultRequest
-    /// Ends when the fault is deleted; waited for by `hang` alone.
+    /// Finishes when the fault is deleted; only `hang` waits for it.
     let release: AsyncStream<Void>
 }
 
 /// The body of `POST /_sandbox/faults`.
 struct FaultRequest: Decodable {
-    /// The beginning of the paths it applies to.
+    /// The prefix of the paths it applies to.
     let match: String
     let mode: FaultMode
-    /// Only requests with this method.
+    /// Restricts the fault to this method.
     let method: String?
     let status: Int?
     let headers: [String: String]?
-    /// A text is sent as it is, anything else as JSON.
+    /// A string is sent unchanged, any other value as JSON.
     let body: JSONValue?
     let delayMs: Int?
     let bytes: Int?
-    /// Of `rate_limit`: the value of `Stripe-Rate-Limited-Reason`.
+    /// For `rate_limit`: the value of `Stripe-Rate-Limited-Reason`.
     let reason: String?
-    /// How many requests it applies to; until deleted when absent.
+    /// The number of requests it applies to; without it, until deleted.
     let times: Int?
-    /// Whether the request takes effect before the fault strikes: a lost answer instead of a lost request.
+    /// Whether the request takes effect before the fault applies: a lost response instead of a lost request.
     let after: Bool?
-    /// Whether a `status` answer is kept for the idempotency key, as Stripe keeps a 500 once execution began.
+    /// Whether a `status` response is stored for the idempotency key, like a 500 of Stripe after execution started.
     let isStored: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -100,12 +100,12 @@ struct FaultRequest: Decodable {
 }
 
 extension SandboxState {
-    /// Faults in force at a time; each request looks through all of them.
+    /// The maximum number of active faults; every request searches all of them.
     static let faultsMax = 1000
 
-    /// The fault that strikes a request, if any; it counts as used.
+    /// Returns the fault that applies to a request, and counts it as used.
     ///
-    /// One that is for so many requests goes before one that stands until it is deleted.
+    /// A fault with a limited number of uses takes precedence over one that applies until it is deleted.
     mutating func takeFault(path: String, method: String) -> AppliedFault? {
         let fitting = faults.indices.filter { faults[$0].applies(to: path, method: method) }
         guard let index = fitting.first(where: { faults[$0].timesLeft != nil }) ?? fitting.first
@@ -120,22 +120,22 @@ extension SandboxState {
             faults[index].held.append(continuation)
         } else {
             continuation.finish()
-            // A spent fault holds no request and can go.
+            // A used-up fault without held requests can be removed.
             if faults[index].timesLeft == 0 { faults.remove(at: index) }
         }
         return AppliedFault(plan: plan, release: release)
     }
 
-    /// Puts a fault in force.
+    /// Adds a fault.
     mutating func addFault(_ plan: FaultRequest) -> String {
         let id = ids.make("fault_", length: 8)
         faults.append(Fault(id: id, plan: plan))
         return id
     }
 
-    /// Deletes one fault, or all, and lets go of what they hold.
+    /// Deletes one fault or all, and releases the held requests.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted faults.
     mutating func removeFaults(_ id: String?) -> Int {
         let removed = faults.filter { id == nil || $0.id == id }
         faults.removeAll { id == nil || $0.id == id }

@@ -18,16 +18,16 @@ import Musl
 import Darwin
 #endif
 
-/// Answers one request as its fault wants.
+/// Answers one request according to its fault.
 ///
-/// The request was admitted and is counted as in flight until the answer has gone, so a held one blocks others at the
-/// limits and locks of the account as it would at Stripe. Whether its change takes effect is the fault's `after`: a
-/// lost request, or a lost answer, which a client cannot tell apart.
+/// The request was admitted and counts as in flight until the response is complete. A held request therefore blocks
+/// others at the account's limits and locks, as at Stripe. The fault's `after` decides whether the change takes
+/// effect: a lost request or a lost response, which a client cannot distinguish.
 struct FaultResponder {
-    /// The longest a request is held, and the longest a slow body lasts.
+    /// The maximum time a request is held, and of a slow body.
     static let holdMax = Duration.seconds(300)
 
-    /// What `huge_body` sends unless told otherwise: far above any client's bound.
+    /// The default size of `huge_body`: far above any client's limit.
     static let hugeBytes = 1 << 30
 
     let store: SandboxStore
@@ -86,12 +86,12 @@ struct FaultResponder {
         }
     }
 
-    /// What the request would have been answered with; its change takes effect now.
+    /// Executes the request and returns its normal response.
     private func answer() -> APIReply {
         store.step { $0.answer(held.call, requestID: held.requestID) }
     }
 
-    /// Writes what was answered into the request log.
+    /// Records the response status in the request log.
     private func recordResponse(_ status: Int) {
         store.step { $0.recordResponse(held.number, status: status) }
     }
@@ -102,7 +102,7 @@ struct FaultResponder {
         return SandboxResponder.response(reply, for: request)
     }
 
-    /// The true answer with another body.
+    /// Returns the normal response with another body.
     private func changed(_ change: (ByteBuffer) -> ByteBuffer?) -> Response {
         var reply = answer()
         recordResponse(reply.status)
@@ -110,7 +110,7 @@ struct FaultResponder {
         return SandboxResponder.response(reply, for: request)
     }
 
-    /// An error in the place of the answer.
+    /// Returns an error instead of the normal response.
     private func refused(_ error: APIError) -> Response {
         recordResponse(error.status)
         var reply = error.reply
@@ -118,14 +118,14 @@ struct FaultResponder {
         return SandboxResponder.response(reply, for: request)
     }
 
-    /// Until the fault is deleted, or the longest hold has passed.
+    /// Waits until the fault is deleted or the maximum time has passed.
     private func hold(_ release: AsyncStream<Void>) async {
         await withTaskGroup { group in
             group.addTask {
                 for await _ in release {}
             }
             group.addTask {
-                // Cancelled as soon as the other one ends.
+                // Cancelled as soon as the other task ends.
                 try? await Task.sleep(for: Self.holdMax)
             }
             await group.next()
@@ -133,7 +133,7 @@ struct FaultResponder {
         }
     }
 
-    /// Closes with RST instead of FIN, as a crashed peer or a middlebox would.
+    /// Closes with RST instead of FIN, like a crashed server or a middlebox.
     private func reset() async throws -> Response {
         if let socket = context.channel as? any SocketOptionProvider {
             try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
@@ -142,7 +142,7 @@ struct FaultResponder {
         return Response(status: .internalServerError)
     }
 
-    /// The status, headers and body that the fault names; no change takes effect unless `after` says so.
+    /// Returns the fault's status, headers and body; the change only takes effect with `after`.
     private func configuredResponse() -> Response {
         let status = plan.status ?? 500
         recordResponse(status)
@@ -154,7 +154,7 @@ struct FaultResponder {
         switch plan.body {
         case .string(let text): body = ByteBuffer(string: text)
         case let value?:
-            // A value that was decoded from JSON can be encoded again.
+            // A value decoded from JSON can be encoded again.
             body = ByteBuffer(bytes: (try? JSONEncoder().encode(value)) ?? Data())
         case nil:
             body = Self.standardError(status).reply.body
@@ -174,17 +174,17 @@ struct FaultResponder {
         case 429:
             .invalid("Request rate limit exceeded.", status: status, code: "rate_limit")
         case 400..<500:
-            .invalid("The sandbox was told to answer \(status).", status: status)
+            .invalid("The sandbox was configured to answer \(status).", status: status)
         default:
             APIError(
                 status: status,
                 type: "api_error",
-                message: "The sandbox was told to answer \(status)."
+                message: "The sandbox was configured to answer \(status)."
             )
         }
     }
 
-    /// Each byte comes in time for a timeout between bytes; only a deadline over the body ends it.
+    /// Sends bytes often enough for a timeout between bytes; only a deadline for the whole body ends it.
     private func slow(pause: Duration) -> Response {
         let reply = answer()
         recordResponse(reply.status)
@@ -198,7 +198,7 @@ struct FaultResponder {
         }
     }
 
-    /// Announces all and sends half: a client that trusts the end of the connection is caught.
+    /// Announces the full length and sends half, which reveals a client that trusts the end of the connection.
     private func truncated() -> Response {
         let reply = answer()
         recordResponse(reply.status)
@@ -227,7 +227,7 @@ struct FaultResponder {
         )
     }
 
-    /// Spaces, which are JSON so far: a client that parses first and counts later runs out of memory.
+    /// Sends spaces, which are valid JSON so far: a client that parses before it checks the size runs out of memory.
     private func huge(_ bytes: Int) -> Response {
         recordResponse(200)
         return stream(APIReply(body: ByteBuffer()), length: nil) { @concurrent writer in

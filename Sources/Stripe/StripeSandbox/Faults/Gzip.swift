@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The gzip file format without compression: what a client must undo, from a server that needs no zlib.
+/// The gzip format without compression, which tests a client's decoder without zlib in the server.
 ///
 /// *Source*: RFC 1952 (members), RFC 1951 §3.2.4 (stored blocks).
 enum Gzip {
-    /// The most bytes of one stored block.
+    /// The maximum size of a stored block.
     private static let blockMax = 65_535
 
-    /// One member that holds the readable bytes.
+    /// Returns a gzip member with the readable bytes.
     static func member(of body: ByteBuffer) -> ByteBuffer {
         let bytes = Array(body.readableBytesView)
         var buffer = ByteBuffer()
@@ -28,7 +28,7 @@ enum Gzip {
         return buffer
     }
 
-    /// CRC-32 as RFC 1952 §8 has it, a bit at a time.
+    /// Computes the CRC-32 of RFC 1952 §8 bit by bit.
     private static func checksum(of bytes: [UInt8]) -> UInt32 {
         var crc: UInt32 = 0xffff_ffff
         for byte in bytes {

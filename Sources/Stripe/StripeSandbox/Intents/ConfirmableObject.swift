@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A PaymentIntent or a SetupIntent: an object that a customer may have to act on before it is confirmed.
+/// A PaymentIntent or a SetupIntent: an object that may require a customer action before it is confirmed.
 protocol ConfirmableObject: RenderedObject {
     /// The name in messages.
     static var name: String { get }
@@ -10,13 +10,13 @@ protocol ConfirmableObject: RenderedObject {
     static var unexpectedState: String { get }
     /// The name of its ID in the return URL.
     static var parameter: String { get }
-    /// The failure when the customer refuses.
+    /// The failure when the customer declines.
     static var abandoned: PaymentFailure { get }
-    /// The failure when the customer's time is over.
+    /// The failure when the customer's time has expired.
     static var expired: PaymentFailure { get }
     /// The event of each status that has one.
     static var events: [String: String] { get }
-    /// The timer that ends the customer's time.
+    /// Returns the timer that ends the customer's time.
     static func expiry(of id: String) -> SandboxTimer
 
     var id: String { get }
@@ -48,7 +48,7 @@ extension ConfirmableObject {
         ["requires_payment_method", "requires_confirmation", "requires_action"]
     }
 
-    /// Refuses with the statuses that would do, in Stripe's words.
+    /// Throws Stripe's error with the allowed statuses unless the status is one of them.
     func require(_ allowed: [String], doing verb: String) throws(APIError) {
         guard allowed.contains(status) else {
             throw APIError.invalid(
@@ -60,7 +60,7 @@ extension ConfirmableObject {
         }
     }
 
-    /// The customer has to do this next, until `endMs` if that is set.
+    /// Requires an action of the customer, until `endMs` if it is set.
     mutating func require(_ action: SandboxNextAction, endMs: Int64?) {
         nextAction = action
         attemptsRemaining = Microdeposits.attemptsMax
@@ -68,7 +68,7 @@ extension ConfirmableObject {
         actionEndMs = endMs
     }
 
-    /// Why the values a customer typed in are refused; nil when they are right.
+    /// Returns why the customer's values are rejected; `nil` when they are correct.
     func refusal(of call: APICall) throws(APIError) -> Microdeposits.Refusal? {
         guard case .microdeposits = nextAction, status == "requires_action" else {
             throw APIError.invalid(
@@ -84,10 +84,10 @@ extension ConfirmableObject {
 }
 
 extension SandboxState {
-    /// The table of one kind of object, which selects the kind.
+    /// The table of one kind of intent.
     typealias Table<Object: Sendable> = WritableKeyPath<SandboxState, ObjectTable<Object>>
 
-    /// The JSON of an object; nothing when there is none.
+    /// Returns the JSON of an object; empty for an unknown ID.
     mutating func json<Object: ConfirmableObject>(
         _ table: Table<Object>,
         _ id: String
@@ -125,9 +125,9 @@ extension SandboxState {
         }
     }
 
-    /// Ends a failed attempt: the object returns to `requires_payment_method`, with the reason.
+    /// Fails an attempt: the object returns to `requires_payment_method` with the reason.
     ///
-    /// An attempt that was not sent to the bank has no charge (`isCharged`).
+    /// An attempt that never reached the bank has no charge (`isCharged`).
     mutating func fail<Object: ConfirmableObject>(
         _ table: Table<Object>,
         _ id: String,
@@ -153,14 +153,14 @@ extension SandboxState {
         announce(table, object, from: found.status)
     }
 
-    /// Continues after the customer has authorised, or at once when no action is required.
+    /// Continues after the customer's authorisation, or immediately when no action is required.
     mutating func authorise<Object: ConfirmableObject>(_ table: Table<Object>, _ id: String) {
         guard let object = self[keyPath: table][id], let method = object.method else { return }
         self[keyPath: table][id]?.lastRedirect?.status = "succeeded"
         object.proceed(with: method, in: &self)
     }
 
-    /// Requests an action of the customer, declines the method, or continues with it.
+    /// Requires a customer action, declines the method, or continues with it.
     mutating func confirm<Object: ConfirmableObject>(
         _ table: Table<Object>,
         _ object: Object,
@@ -190,7 +190,7 @@ extension SandboxState {
         }
     }
 
-    /// `POST …/{id}/verify_microdeposits` with `amounts[]` or `descriptor_code`.
+    /// Handles `POST …/{id}/verify_microdeposits` with `amounts[]` or `descriptor_code`.
     mutating func verify<Object: ConfirmableObject>(
         _ table: Table<Object>,
         _ object: Object,
@@ -214,7 +214,7 @@ extension SandboxState {
         if authorised { authorise(table, id) } else { fail(table, id, Object.abandoned) }
     }
 
-    /// Applies the bank's answer.
+    /// Applies the bank's decision.
     mutating func settleProcessing<Object: ConfirmableObject>(
         _ table: Table<Object>,
         _ id: String
@@ -227,13 +227,13 @@ extension SandboxState {
         }
     }
 
-    /// Fails the attempt when the customer's time is over.
+    /// Fails the attempt when the customer's time has expired.
     mutating func expire<Object: ConfirmableObject>(_ table: Table<Object>, _ id: String) {
         guard let endMs = self[keyPath: table][id]?.actionEndMs, endMs <= nowMs else { return }
         fail(table, id, Object.expired)
     }
 
-    /// A page of an account's intents of one kind, of one customer if that is asked for.
+    /// Lists an account's intents of one kind, optionally of one customer.
     func list<Object: ConfirmableObject>(
         _ table: ObjectTable<Object>,
         _ call: APICall

@@ -1,20 +1,20 @@
 import JSONText
 import NIOCore
 
-/// A PaymentIntent as the sandbox keeps it.
+/// The sandbox's PaymentIntent.
 ///
 /// | from | by | to |
 /// |---|---|---|
 /// | `requires_payment_method` | a method | `requires_confirmation` |
-/// | `requires_confirmation` | confirming, where the customer has to act | `requires_action` |
-/// | either of the two | confirming or acting, where the bank answers later | `processing` |
+/// | `requires_confirmation` | confirmation, if the customer must act | `requires_action` |
+/// | either of the two | confirmation or action, if the bank decides later | `processing` |
 /// | either of the two | the same, with `capture_method=manual` | `requires_capture` |
-/// | all of these | the same, the bank's answer, `capture` | `succeeded` |
-/// | all of these | a decline, a refusal, an action that took too long | `requires_payment_method` |
+/// | all of these | the same, the bank's decision, `capture` | `succeeded` |
+/// | all of these | a decline, an expired action | `requires_payment_method` |
 /// | all but `processing` and `succeeded` | `cancel` | `canceled` |
 ///
-/// A charge stands behind every status from `processing` on: pending, succeeded, or succeeded and not captured. An
-/// action ends after ``SandboxNextAction/lifeMs``. `requires_confirmation` has no event.
+/// Every status from `processing` on has a charge: pending, succeeded, or authorised. An action expires after
+/// ``SandboxNextAction/lifeMs``. `requires_confirmation` has no event.
 /// *Source*: <https://docs.stripe.com/payments/paymentintents/lifecycle>.
 struct SandboxIntent: ConfirmableObject, Codable {
     static let name = "PaymentIntent"
@@ -39,14 +39,14 @@ struct SandboxIntent: ConfirmableObject, Codable {
     static func expiry(of id: String) -> SandboxTimer { .expireIntent(id) }
 
     let id: String
-    /// The connected account it belongs to; nil is the platform's own.
+    /// The connected account that owns the intent; `nil` for the platform.
     let account: String?
     let clientSecret: String
     let created: Int
     var amount: Int
     var currency: String
     var methodTypes: [String]
-    /// Whether Stripe picks the methods, so that any may be used.
+    /// Whether Stripe selects the methods, so that any type is allowed.
     var isAutomatic = false
     var isManualCapture = false
     /// `payment_method_options[card][request_multicapture]`: `if_available` or `never`.
@@ -58,37 +58,39 @@ struct SandboxIntent: ConfirmableObject, Codable {
     var statementDescriptor: String?
     var setupFutureUsage: String?
     var metadata: [String: String] = [:]
-    /// What of it goes to whom.
+    /// The distribution of the money (Connect).
     var sharing = SandboxSharing()
     var status = "requires_payment_method"
     var method: SandboxMethod?
     var nextAction: SandboxNextAction?
-    /// When the customer has waited too long, sandbox time; nil is never.
+    /// The expiry of the customer's action, in sandbox time; `nil` for none.
     var actionEndMs: Int64?
     var attemptsRemaining = Microdeposits.attemptsMax
-    /// What a bank transfer brought so far.
+    /// The amount received by bank transfer so far.
     var fundedAmount = 0
     var receivedAmount = 0
     var latestCharge: String?
     var canceledAt: Int?
     var cancellationReason: String?
     var lastError: SandboxPaymentError?
-    /// How the last customer came back from a page; outlives the action.
+    /// The result of the last redirect; kept after the action.
     var lastRedirect: SandboxRedirect?
-    /// What its customer is shown in another currency.
+    /// The amount shown to the customer in another currency.
     var presentment: SandboxPresentment?
     var rendered = RenderedJSON()
 
-    /// Whether a capture may leave the rest of the hold for others.
+    /// Whether a partial capture may keep the rest of the hold for further captures.
     var mayBeCapturedAgain: Bool { multicapture == "if_available" && method?.type == "card" }
 
-    /// What may be captured.
+    /// The amount that can be captured.
     var capturable: Int { status == "requires_capture" ? amount - receivedAmount : 0 }
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
-    /// Publishable keys never see metadata; `expand[]=latest_charge` puts the charge in the place of its id, and
-    /// `expand[]=payment_method` the method.
+    /// Renders the intent.
+    ///
+    /// Publishable keys do not receive metadata. `expand[]=latest_charge` and `expand[]=payment_method` replace the
+    /// IDs by the objects.
     func render(
         withMetadata: Bool,
         charge: ByteBuffer? = nil,
@@ -160,18 +162,18 @@ struct SandboxIntent: ConfirmableObject, Codable {
     }
 }
 
-/// What an intent asks its customer to do.
+/// The action that an intent requires of its customer.
 enum SandboxNextAction: Codable {
-    /// Go to a page and come back.
+    /// Visit a page and return.
     case redirect(SandboxRedirect)
-    /// Send money to a bank account that is the customer's alone.
+    /// Send money to a bank account assigned to the customer.
     case bankTransfer(pageURL: String)
-    /// Read two small amounts on a bank statement and type them in.
+    /// Enter two small amounts from a bank statement.
     case microdeposits(pageURL: String, arrival: Int)
-    /// Scan a code.
+    /// Scan a QR code.
     case scan(pageURL: String)
 
-    /// How long an intent waits for it: 48 hours by Stripe's transition guide, ten days for a bank statement.
+    /// The life of the action: 48 hours by Stripe's transition guide, ten days for a bank statement.
     var lifeMs: Int64? {
         switch self {
         case .redirect, .scan: 48 * 3_600_000
@@ -180,12 +182,12 @@ enum SandboxNextAction: Codable {
         }
     }
 
-    /// Where the customer comes back to.
+    /// The URL the customer returns to.
     var returnURL: String? {
         if case .redirect(let redirect) = self { redirect.returnURL } else { nil }
     }
 
-    /// Renders the action; `missing` is what a bank transfer has still to bring.
+    /// Renders the action; `missing` is the amount that a bank transfer still lacks.
     func render(into writer: inout JSONWriter, missing: Int, currency: String, reference: String) {
         writer.object { writer in
             switch self {
@@ -239,12 +241,12 @@ enum SandboxNextAction: Codable {
     }
 }
 
-/// Why the last try of an intent failed.
+/// The error of the last failed attempt.
 struct SandboxPaymentError: Codable {
     let failure: PaymentFailure
     let methodType: String
     var charge: String?
-    /// The PaymentMethod as it was then.
+    /// The PaymentMethod at the time of the error.
     var method: ByteBuffer?
 
     private var type: String { methodType == "card" ? "card_error" : "invalid_request_error" }

@@ -2,10 +2,10 @@ import HTTPTypes
 import JSONText
 import NIOCore
 
-/// A SetupIntent as the sandbox keeps it: a PaymentIntent without money.
+/// The sandbox's SetupIntent: a PaymentIntent without money.
 ///
-/// The same statuses but `requires_capture`, the same actions of the customer (``ConfirmableObject``), and no charge.
-/// It succeeds at once where a payment would be waited for, unless the test data says that the bank answers later.
+/// It has the same statuses except `requires_capture`, the same customer actions (``ConfirmableObject``) and no
+/// charge. It succeeds immediately where a payment would be pending, unless the test data delays the bank's decision.
 /// *Source*: <https://docs.stripe.com/payments/setup-intents>.
 struct SandboxSetup: ConfirmableObject, Codable {
     static let name = "SetupIntent"
@@ -28,12 +28,12 @@ struct SandboxSetup: ConfirmableObject, Codable {
     static func expiry(of id: String) -> SandboxTimer { .expireSetup(id) }
 
     let id: String
-    /// The connected account it belongs to; nil is the platform's own.
+    /// The connected account that owns the intent; `nil` for the platform.
     let account: String?
     let clientSecret: String
     let created: Int
     var methodTypes: [String]
-    /// Whether Stripe picks the methods, so that any may be used.
+    /// Whether Stripe selects the methods, so that any type is allowed.
     let isAutomatic: Bool
     let usage: String
     var description: String?
@@ -42,16 +42,16 @@ struct SandboxSetup: ConfirmableObject, Codable {
     var status = "requires_payment_method"
     var method: SandboxMethod?
     var nextAction: SandboxNextAction?
-    /// When the customer has waited too long, sandbox time; nil is never.
+    /// The expiry of the customer's action, in sandbox time; `nil` for none.
     var actionEndMs: Int64?
     var attemptsRemaining = Microdeposits.attemptsMax
     var cancellationReason: String?
     var lastError: SandboxPaymentError?
-    /// How the last customer came back from a page; outlives the action.
+    /// The result of the last redirect; kept after the action.
     var lastRedirect: SandboxRedirect?
     var rendered = RenderedJSON()
 
-    /// Always `nil`: no money is moved.
+    /// Always `nil`, because no money moves.
     var latestCharge: String? { nil }
 
     func applyStatusChange(from _: String, in state: inout SandboxState) {
@@ -73,7 +73,9 @@ struct SandboxSetup: ConfirmableObject, Codable {
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
-    /// Publishable keys never see metadata; `expand[]=payment_method` puts the method in the place of its id.
+    /// Renders the intent.
+    ///
+    /// Publishable keys do not receive metadata; `expand[]=payment_method` replaces the ID by the method.
     func render(withMetadata: Bool, method expanded: ByteBuffer? = nil) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("id", id)
@@ -208,7 +210,7 @@ extension SandboxState {
         }
     }
 
-    /// The customer is asked, the method is refused, or it may be used from now on.
+    /// Confirms a SetupIntent: requires an action, rejects the method, or enables it for later charges.
     private mutating func confirmSetup(_ call: APICall, _ found: SandboxSetup) throws(APIError) {
         try found.require(SandboxSetup.open, doing: "confirm")
         if let method = try method(in: call, for: found) { setups[found.id]?.method = method }

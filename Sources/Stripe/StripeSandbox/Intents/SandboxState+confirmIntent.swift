@@ -1,7 +1,7 @@
 import NIOCore
 
 extension SandboxState {
-    /// Confirms an intent: the customer is asked, the bank is asked, or the money is there.
+    /// Confirms an intent: requires an action, waits for the bank, or takes the money.
     mutating func confirmIntent(_ call: APICall, _ found: SandboxIntent) throws(APIError) {
         try found.require(SandboxIntent.open, doing: "confirm")
         let id = found.id
@@ -62,7 +62,7 @@ extension SandboxState {
         )
     }
 
-    /// What a method asks of the customer; nil when it can go on without.
+    /// Returns the action that a method requires of the customer; `nil` when it requires none.
     func nextAction(
         of method: SandboxMethod,
         for id: String,
@@ -85,7 +85,7 @@ extension SandboxState {
 }
 
 extension SandboxState {
-    /// Money arrives for an intent that waits for a bank transfer.
+    /// Adds a received bank transfer to a waiting intent.
     mutating func fundIntent(_ id: String, amount: Int) {
         guard let intent = intents[id], intent.status == "requires_action",
             case .bankTransfer = intent.nextAction
@@ -99,9 +99,9 @@ extension SandboxState {
         }
     }
 
-    /// Money arrives for a customer: for the oldest intent of theirs that waits for a bank transfer.
+    /// Adds a received bank transfer to the oldest waiting intent of a customer.
     ///
-    /// - Returns: The intent; nil when none waits.
+    /// - Returns: The intent's ID; `nil` when no intent is waiting.
     mutating func fundCustomer(_ customer: String, amount: Int, currency: String?) -> String? {
         let waiting = intents.all.first { number in
             let intent = intents[number]
@@ -114,7 +114,7 @@ extension SandboxState {
         return id
     }
 
-    /// The charge of a try, also of one that has failed.
+    /// Creates the charge of an attempt, including a failed one.
     fileprivate mutating func makeCharge(
         for id: String,
         status: String,
@@ -153,14 +153,14 @@ extension SandboxState {
 }
 
 extension SandboxIntent {
-    /// Reserves, takes or releases the money, as the status requires.
+    /// Authorises, captures or releases the money, as the status requires.
     func applyStatusChange(from previous: String, in state: inout SandboxState) {
         switch status {
         case "processing", "requires_capture":
             state.makeCharge(for: id, status: status == "processing" ? "pending" : "succeeded")
         case "succeeded":
             if previous == "requires_capture", let charge = latestCharge {
-                // It is captured already, where a request or the end of the hold did so.
+                // A request or the expiry of the hold may have captured it already.
                 if state.charges[charge]?.isHeld == true {
                     try? state.capture(charge, amount: nil)
                 }

@@ -68,14 +68,14 @@ extension SandboxState {
         return APIReply(body: json(\.intents, id))
     }
 
-    /// Takes reserved money, all of it or a part; after the last capture the rest is released.
+    /// Captures all or part of a hold; after the last capture the rest is released.
     private mutating func captureIntent(
         _ call: APICall,
         _ intent: SandboxIntent
     ) throws(APIError) {
         try intent.require(["requires_capture"], doing: "capture")
         let isLast = try call.form.flag("final_capture") ?? true
-        // Only a last capture may take nothing more, after others.
+        // Only a final capture after others may be zero.
         let isNothing = call.form["amount_to_capture"] == "0" && isLast
         guard let charge = intent.latestCharge.flatMap({ charges[$0] }) else { return }
         let amount =
@@ -218,7 +218,7 @@ extension SandboxState {
         if intent.status != previous { recordStatus(intent.id, from: previous, to: intent.status) }
     }
 
-    /// Takes over the parameters that creation and update share.
+    /// Reads the parameters common to creation and update.
     private mutating func read(
         _ call: APICall,
         into intent: inout SandboxIntent

@@ -1,32 +1,32 @@
 import JSONText
 import SafeNumbers
 
-/// What is particular to a type of PaymentMethod.
+/// The properties of a PaymentMethod type.
 ///
-/// *Source*: the classes of `PaymentMethod` and of its parameters in stripe-python 16.1.0 (2026-10-28.endive);
-/// who can be kept: <https://docs.stripe.com/payments/payment-methods/payment-method-support>.
+/// *Source*: the classes of `PaymentMethod` and of its parameters in stripe-python 16.1.0 (2026-10-28.endive); types
+/// that can be attached: <https://docs.stripe.com/payments/payment-methods/payment-method-support>.
 struct MethodType {
-    /// What it asks of the customer.
+    /// The required customer action.
     var asks = SandboxMethod.Asks.nothing
-    /// Whether its success is known only days later.
+    /// Whether the result of a payment is known only days later.
     var isAsynchronous = false
-    /// Whether a customer can keep it.
+    /// Whether it can be attached to a customer.
     var isReusable = false
-    /// The parameters of the hash named after it.
+    /// The parameters of the hash named after the type.
     var takes: [String] = []
-    /// The fields of that hash in the object.
+    /// The fields of that hash in responses.
     var shows: [String] = []
 
     private static let redirect = MethodType(asks: .redirect)
     private static let redirectKept = MethodType(asks: .redirect, isReusable: true)
 
-    /// Every type of the sandbox, by its name.
+    /// All supported types by name.
     static let all: [String: MethodType] = [
         "card": MethodType(
             isReusable: true,
             takes: ["cvc", "exp_month", "exp_year", "networks", "number", "token"]
         ),
-        // Methods that send the customer to a page.
+        // Methods that redirect the customer to a page.
         "affirm": redirect, "afterpay_clearpay": redirect, "alipay": redirect,
         "amazon_pay": redirectKept, "bancontact": redirect, "giropay": redirect,
         "mobilepay": redirect, "multibanco": redirect, "revolut_pay": redirectKept,
@@ -114,9 +114,9 @@ struct MethodType {
     ]
 }
 
-/// The hash of a PaymentMethod that is named after its type, of all but cards.
+/// The hash named after the type of a PaymentMethod, except for cards.
 enum MethodFields {
-    /// What is kept of the parameters: never a whole account number.
+    /// Returns the values to store; never a complete account number.
     static func texts(of type: String, _ form: Form, _ prefix: [String]) -> [String: String] {
         if let iban = form[path: prefix + [type, "iban"]] { return texts(of: type, iban: iban) }
         var texts: [String: String] = [:]
@@ -142,7 +142,7 @@ enum MethodFields {
         return texts
     }
 
-    /// What an IBAN says; the code of the bank follows the country and its check digits.
+    /// Returns the fields of an IBAN; the bank code follows the country and the check digits.
     static func texts(of type: String, iban: String) -> [String: String] {
         let plain = iban.filter { $0 != " " }.uppercased()
         return [

@@ -1,11 +1,11 @@
 import JSONText
 import NIOCore
 
-/// A PaymentMethod: what it asks of the customer, and what becomes of its payments.
+/// A PaymentMethod: the customer action it requires and the outcome of its payments.
 ///
-/// Three ways lead to one: an object of its own (`POST /v1/payment_methods`), `payment_method_data` with an intent,
-/// or a name of Stripe's test data, of which each use makes a new object. A customer's card or reusable source of before
-/// stands in its place under its own id, for those who migrate (``init(_:)-(SandboxSource)``).
+/// It is created in three ways: by `POST /v1/payment_methods`, by `payment_method_data` of an intent, or by a name of
+/// Stripe's test data, which creates a new object for each use. A customer's older card or reusable Source can be
+/// used as a PaymentMethod under its own ID, to support migration (``init(_:)-(SandboxSource)``).
 ///
 /// ```
 /// made ──attach, setup, setup_future_usage──▶ a customer's ──detach──▶ spent
@@ -14,7 +14,7 @@ import NIOCore
 ///
 /// *Source*: <https://docs.stripe.com/api/payment_methods>, <https://docs.stripe.com/testing>.
 struct SandboxMethod: Codable {
-    /// What a method asks of the customer.
+    /// The customer action required by a method.
     enum Asks: Codable {
         case nothing, redirect, bankTransfer, microdeposits, scan
     }
@@ -26,21 +26,21 @@ struct SandboxMethod: Codable {
     var asks: Asks
     var outcome = ChargeOutcome.succeeds
     var card: SandboxCard?
-    /// The texts of the hash named after the type, by the names of ``MethodFields``.
+    /// The values of the hash named after the type, by the names of ``MethodFields``.
     var details: [String: String] = [:]
     var billing = BillingDetails()
     var metadata: [String: String] = [:]
     var allowRedisplay = "unspecified"
     var preferredNetwork: String?
     var radarSession: String?
-    /// The customer who keeps it.
+    /// The customer it is attached to.
     var customer: String?
-    /// Used without a customer, or detached: nobody can use it again.
+    /// Whether it was used without a customer or detached, so that it cannot be used again.
     var isSpent = false
-    /// Whether its customer has agreed to payments without them.
+    /// Whether its customer has agreed to off-session payments.
     var isSetUp = false
 
-    /// A method of a known type that nothing more is known of.
+    /// Creates a method of a known type without further data.
     init(id: String, account: String?, type: String, created: Int) {
         self.id = id
         self.account = account
@@ -49,13 +49,13 @@ struct SandboxMethod: Codable {
         asks = MethodType.all[type]?.asks ?? .nothing
     }
 
-    /// A card.
+    /// Creates a card.
     init(id: String, account: String?, card: SandboxCard, created: Int) {
         self.init(id: id, account: account, type: "card", created: created)
         take(card)
     }
 
-    /// One of Stripe's documented test methods, such as `pm_card_visa`, under an id of its own.
+    /// Creates one of Stripe's documented test methods, such as `pm_card_visa`, under its own ID.
     init?(testName name: String, id: String, account: String?, created: Int) {
         if let card = TestCards.card(method: name) {
             self.init(id: id, account: account, card: card, created: created)
@@ -66,7 +66,7 @@ struct SandboxMethod: Codable {
         }
     }
 
-    /// A card or a reusable source in the place of a PaymentMethod, as users who migrate have them.
+    /// Creates a method from a card or reusable Source, for users who migrate.
     init?(_ source: SandboxSource) {
         guard ["card", "sepa_debit", "ach_debit"].contains(source.type),
             source.status == "chargeable"
@@ -92,7 +92,7 @@ struct SandboxMethod: Codable {
         if card.needsActionOnSession { asks = .redirect }
     }
 
-    /// Reads `type`, `billing_details`, `card[number]`, `card[token]`, `sepa_debit[iban]` and the like.
+    /// Reads `type`, `billing_details`, `card[number]`, `card[token]`, `sepa_debit[iban]` and so on.
     init(
         id: String,
         account: String?,
@@ -125,7 +125,7 @@ struct SandboxMethod: Codable {
         if let named = ChargeOutcome(ownerName: billing.name) { outcome = named }
     }
 
-    /// The card of a token, or the one whose number is given.
+    /// Returns the card of a token or of a number.
     private static func card(_ form: Form, _ path: [String]) throws(APIError) -> SandboxCard {
         guard let token = form[path: path + ["token"]] else {
             return try SandboxCard(path: path, form)
@@ -141,7 +141,7 @@ struct SandboxMethod: Codable {
         return card
     }
 
-    /// Takes over what can be given at any time: `billing_details`, `metadata`, `allow_redisplay`.
+    /// Updates the fields that can change at any time: `billing_details`, `metadata`, `allow_redisplay`.
     mutating func update(from form: Form, at prefix: [String]) throws(APIError) {
         try form.allow(["session"], below: prefix + ["radar_options"])
         try billing.update(from: form, at: prefix + ["billing_details"])
@@ -160,13 +160,13 @@ struct SandboxMethod: Codable {
         }
     }
 
-    /// Whether its success is known only days later; here after the automatic delay.
+    /// Whether the result of a payment is known only days later; here after the automatic delay.
     var isAsynchronous: Bool { MethodType.all[type]?.isAsynchronous == true }
 
-    /// Whether a customer can keep it.
+    /// Whether it can be attached to a customer.
     var isReusable: Bool { MethodType.all[type]?.isReusable == true }
 
-    /// What it asks of a customer who is there, or is not.
+    /// Returns the required action, on session or off session.
     func asks(offSession: Bool) -> Asks {
         switch asks {
         case .redirect:
@@ -180,7 +180,7 @@ struct SandboxMethod: Codable {
 }
 
 extension SandboxMethod {
-    /// The object; `customer` is one that stands in the place of its id (`expand[]=customer`).
+    /// Renders the object; `customer` is the expanded customer (`expand[]=customer`).
     func json(customer expanded: ByteBuffer? = nil) -> ByteBuffer {
         ByteBuffer(
             bytes: JSONWriter.object { writer in

@@ -6,12 +6,12 @@ extension SandboxState {
     private static let methodParameters: Set<String> = [
         "allow_redisplay", "billing_details", "expand", "metadata", "radar_options", "type",
     ]
-    /// What Stripe's own clients send along.
+    /// Parameters that Stripe's own clients add.
     static let telemetry: Set<String> = [
         "client_attribution_metadata", "guid", "muid", "pasted_fields", "payment_user_agent",
         "referrer", "sid", "time_on_page", "_stripe_account", "key",
     ]
-    /// What a confirmation takes, of either intent.
+    /// The parameters of a confirmation of either kind of intent.
     static let confirmParameters = telemetry.union([
         "client_secret", "expand", "mandate_data", "payment_method", "payment_method_data",
         "payment_method_options", "return_url", "use_stripe_sdk",
@@ -56,7 +56,7 @@ extension SandboxState {
         }
     }
 
-    /// The object as a call wants it: with its customer where that was asked for.
+    /// Renders a method, with its customer if requested.
     func methodJSON(_ method: SandboxMethod, _ call: APICall) -> ByteBuffer {
         let isExpanded = call.form.list("expand").contains {
             ["customer", "data.customer"].contains($0)
@@ -65,8 +65,8 @@ extension SandboxState {
         return method.json(customer: customer)
     }
 
-    /// The method of an id: a PaymentMethod, a card or source in its place, or a new one for a name of
-    /// Stripe's test data; nil for an id of nothing that the account has.
+    /// Returns the method with this ID: a PaymentMethod, a card or Source used as one, or a new one for a name of
+    /// Stripe's test data; `nil` for an unknown ID.
     mutating func resolveMethod(_ id: String, _ account: String?) -> SandboxMethod? {
         if let method = methods[id] { return method.account == account ? method : nil }
         if let source = sources[id], source.account == account { return SandboxMethod(source) }
@@ -80,7 +80,7 @@ extension SandboxState {
         return made
     }
 
-    /// `POST /v1/payment_methods` with a method of the platform, for a connected account.
+    /// Handles `POST /v1/payment_methods` with a method of the platform, for a connected account.
     ///
     /// *Source*: <https://docs.stripe.com/connect/direct-charges-multiple-accounts>.
     private mutating func cloneMethod(_ call: APICall) throws(APIError) -> APIReply {
@@ -109,7 +109,7 @@ extension SandboxState {
         return APIReply(body: methodJSON(copy, call))
     }
 
-    /// `POST /v1/payment_methods/{id}`: only what a customer keeps can be changed.
+    /// Handles `POST /v1/payment_methods/{id}`; only a saved method can be changed.
     private mutating func updateMethod(
         _ call: APICall,
         _ found: SandboxMethod
@@ -175,7 +175,7 @@ extension SandboxState {
         return APIReply(body: methodJSON(methods[method.id] ?? method, call))
     }
 
-    /// Takes a method from its customer, which spends it.
+    /// Detaches a method from its customer, which uses it up.
     mutating func detachMethod(_ id: String) {
         guard var method = methods[id], let customer = method.customer else { return }
         method.customer = nil
@@ -193,7 +193,7 @@ extension SandboxState {
 }
 
 extension SandboxMethod {
-    /// What changed, as it was before.
+    /// Renders the changed fields with their previous values.
     fileprivate func differences(from changed: SandboxMethod) -> [UInt8] {
         JSONWriter.object { writer in
             if allowRedisplay != changed.allowRedisplay {

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// What customers keep, and what may be used for whom.
+/// Saved PaymentMethods of customers, and the checks before their use.
 extension SandboxState {
     static let methodFilters: Set<String> = [
         "allow_redisplay", "ending_before", "expand", "limit", "starting_after", "type",
     ]
 
-    /// A page of the methods of a customer, or of all that the account has.
+    /// Lists the methods of a customer, or all methods of the account.
     ///
-    /// A customer's cards and sources of cards are among them, as with those who migrate.
+    /// The list includes a customer's cards and card Sources, to support migration.
     /// *Source*: <https://docs.stripe.com/payments/payment-methods/transitioning>.
     func listMethods(_ call: APICall, of customer: String?) throws(APIError) -> APIReply {
         let form = call.form
@@ -40,7 +40,7 @@ extension SandboxState {
         .reply(listed.indices) { methodJSON(listed[$0], call) }
     }
 
-    /// What a customer keeps, oldest first.
+    /// Returns the saved methods of a customer, oldest first.
     func savedMethods(of customer: SandboxCustomer) -> [SandboxMethod] {
         let cards = customer.sources.compactMap { sources[$0].flatMap { SandboxMethod($0) } }
         let kept = customer.methods.compactMap { methods[$0] }
@@ -49,10 +49,10 @@ extension SandboxState {
             .map(\.element)
     }
 
-    /// Gives a customer a method to keep, as `attach` does.
+    /// Attaches a method to a customer.
     ///
-    /// Errors: a method that another use has spent, one that a customer keeps already, one of a type that
-    /// nobody can keep, and a card that is declined.
+    /// Errors: a method that was used up, is already attached, has a type that cannot be attached, or is a declined
+    /// card.
     mutating func attach(
         _ method: SandboxMethod,
         to customer: String,
@@ -66,7 +66,7 @@ extension SandboxState {
         save(method.id, for: customer)
     }
 
-    /// Refuses what ``attach(_:to:_:)-(SandboxMethod,_,_)`` does not take, whoever the customer is.
+    /// Throws an error for a method that ``attach(_:to:_:)-(SandboxMethod,_,_)`` rejects, regardless of the customer.
     func requireAttachable(_ method: SandboxMethod) throws(APIError) {
         guard method.customer == nil else {
             throw APIError.invalid(
@@ -92,7 +92,7 @@ extension SandboxState {
         code: "payment_method_unexpected_state"
     )
 
-    /// Notes that a customer keeps a method, and announces it.
+    /// Saves a method for a customer and emits the event.
     private mutating func save(_ id: String, for customer: String) {
         guard var method = methods[id], customers[customer] != nil else { return }
         method.customer = customer
@@ -101,12 +101,12 @@ extension SandboxState {
         emit("payment_method.attached", method.json(), account: method.account)
     }
 
-    /// Notes what a confirmed intent has done to its method: kept by its customer, or spent.
+    /// Records the use of a method by a confirmed intent: it is saved for the customer or used up.
     ///
     /// - Parameters:
-    ///   - method: The intent's.
-    ///   - customer: The intent's.
-    ///   - isSetUp: Whether the customer agreed to further payments; nil where it was no question.
+    ///   - method: The intent's method.
+    ///   - customer: The intent's customer.
+    ///   - isSetUp: Whether the customer agreed to further payments; `nil` when this was not requested.
     mutating func recordUse(of method: SandboxMethod, by customer: String?, isSetUp: Bool?) {
         guard let found = methods[method.id], !found.isSpent else { return }
         if found.customer != nil || (isSetUp != nil && customer != nil && found.isReusable) {
@@ -114,14 +114,14 @@ extension SandboxState {
             if found.customer == nil, let customer { save(method.id, for: customer) }
             return
         }
-        // A setup without a customer is for a later attach.
+        // A setup without a customer can be attached later.
         methods[method.id]?.isSetUp = isSetUp == true
         methods[method.id]?.isSpent = isSetUp == nil || !found.isReusable
     }
 
-    /// Refuses a method that another customer keeps, or that was used before without one.
+    /// Rejects a method of another customer, and one that was used up.
     ///
-    /// *Source*: errors as Stripe worded them for 2026-08-26.dahlia.
+    /// *Source*: Stripe's error messages of version 2026-08-26.dahlia.
     func requireUsable<Object: ConfirmableObject>(
         _ method: SandboxMethod,
         for object: Object
@@ -158,18 +158,18 @@ extension SandboxState {
         )
     }
 
-    /// The method of an intent as it is now.
+    /// Returns the current state of an intent's method.
     func currentMethod<Object: ConfirmableObject>(of object: Object) -> SandboxMethod? {
         object.method.map { methods[$0.id] ?? $0 }
     }
 
-    /// The method that a customer's payments are made by unless another is given.
+    /// Returns the default method of a customer's payments.
     func defaultMethod(of customer: String?) -> SandboxMethod? {
         guard let id = customer.flatMap({ customers[$0]?.defaultMethod }) else { return nil }
         return methods[id] ?? sources[id].flatMap { SandboxMethod($0) }
     }
 
-    /// The method given by id or by `payment_method_data`, if any.
+    /// Returns the method given by ID or by `payment_method_data`, if any.
     mutating func method<Object: ConfirmableObject>(
         in call: APICall,
         for object: Object

@@ -1,25 +1,25 @@
-/// Stripe's documented test cards by name: `tok_visa` is a token of one, `pm_card_visa` a PaymentMethod.
+/// Stripe's documented test cards by name: the token `tok_visa` or the PaymentMethod `pm_card_visa`.
 ///
-/// Cards of other countries are named by the country, as `tok_de`.
+/// Cards of other countries are named after the country, for example `tok_de`.
 /// *Source*: <https://docs.stripe.com/testing>.
 enum TestCards {
-    /// The number of a card by the part of the name that tokens and PaymentMethods have in common; nil for
-    /// a name that is not documented.
+    /// Returns the card number for the part of the name that tokens and PaymentMethods share; `nil` for an unknown
+    /// name.
     static func number(_ name: String) -> String? { numbers[name] }
 
-    /// The card of a token such as `tok_visa`.
+    /// Returns the card of a token such as `tok_visa`.
     static func card(token: String) -> SandboxCard? {
         guard token.hasPrefix("tok_") else { return nil }
         return number(String(token.dropFirst("tok_".count))).map { SandboxCard(number: $0) }
     }
 
-    /// The card of a PaymentMethod such as `pm_card_visa`.
+    /// Returns the card of a PaymentMethod such as `pm_card_visa`.
     static func card(method: String) -> SandboxCard? {
         guard method.hasPrefix("pm_card_") else { return nil }
         return number(String(method.dropFirst("pm_card_".count))).map { SandboxCard(number: $0) }
     }
 
-    /// Every name and its number.
+    /// All names and their numbers.
     static let numbers: [String: String] = [
         "visa": "4242424242424242", "visa_debit": "4000056655665556",
         "mastercard": "5555555555554444", "mastercard_debit": "5200828282828210",
@@ -38,7 +38,7 @@ enum TestCards {
         "visa_chargeDeclinedVelocityLimitExceeded": "4000000000006975",
         "chargeDeclinedFraudulent": "4100000000000019", "radarBlock": "4100000000000019",
         "chargeCustomerFail": "4000000000000341",
-        // Risky, or with data that do not fit; they succeed.
+        // High-risk cards and failed checks; the charges succeed.
         "riskLevelHighest": "4000000000004954", "riskLevelElevated": "4000000000009235",
         "cvcCheckFail": "4000000000000101", "avsFail": "4000000000000010",
         "avsLine1Fail": "4000000000000028", "avsZipFail": "4000000000000036",
@@ -61,7 +61,7 @@ enum TestCards {
         "authenticationRequiredChargeDeclinedInsufficientFunds": "4000008260003178",
     ].merging(national) { first, _ in first }
 
-    /// Cards by the country that issued them.
+    /// Cards by issuing country.
     private static let national: [String: String] = [
         "us": "4242424242424242", "at": "4000000400000008", "au": "4000000360000006",
         "be": "4000000560000004", "br": "4000000760000002", "ca": "4000001240000000",
@@ -73,7 +73,7 @@ enum TestCards {
         "se": "4000007520000008",
     ]
 
-    /// The country of a number of Stripe's: its seventh to ninth digit are the country's number in ISO 3166.
+    /// Returns the country of a test number: digits seven to nine are the ISO 3166 number.
     static func country(ofNumber number: String) -> String {
         guard number.hasPrefix("400000") else { return "US" }
         return countries[String(number.dropFirst(6).prefix(3))] ?? "US"

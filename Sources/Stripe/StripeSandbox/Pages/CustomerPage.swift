@@ -3,8 +3,8 @@ import Hummingbird
 import NIOCore
 
 extension SandboxResponder {
-    /// `GET /redirect/{id}`, `POST /redirect/{id}/authorize` and `…/fail[?reason=user_abort]`, and the forms under
-    /// `/pay/{id}` and `/verify/{id}`.
+    /// Handles `GET /redirect/{id}`, `POST /redirect/{id}/authorize` and `…/fail[?reason=user_abort]`, and the forms
+    /// under `/pay/{id}` and `/verify/{id}`.
     func respondPage(_ page: CustomerPage, _ request: Request) async throws -> Response {
         guard let query = try? Form(parsing: (request.uri.query ?? "").utf8) else {
             return Self.html(status: .notFound, CustomerPageHTML.notFound)
@@ -39,7 +39,7 @@ extension SandboxResponder {
         return Self.html(status: .notFound, CustomerPageHTML.notFound)
     }
 
-    /// Sends what the customer typed through the API, which knows the rules.
+    /// Submits the customer's values through the API, which has the rules.
     private func verify(_ page: CustomerPage, _ request: Request) async throws -> Response {
         let body = try await collect(request)
         let base = base(of: request)
@@ -47,7 +47,7 @@ extension SandboxResponder {
         let kind =
             isSource ? "sources" : page.id.hasPrefix("seti_") ? "setup_intents" : "payment_intents"
         let path = "/v1/\(kind)/\(page.id)/" + (isSource ? "verify" : "verify_microdeposits")
-        // Sources call the same values by another name.
+        // Sources use another name for the same values.
         let text = String(buffer: body)
         let fields = isSource ? text.replacing("amounts", with: "values") : text
         let head = HTTPRequest(
@@ -89,24 +89,24 @@ extension SandboxResponder {
     }
 }
 
-/// A page address: what the customer does there, of which object, and the button pressed.
+/// A page URL: the kind of page, the object and the pressed button.
 struct CustomerPage {
-    /// What a page is for.
+    /// The kind of a page.
     enum Kind: String {
-        /// Authorise or refuse: what a bank or wallet shows.
+        /// Authorise or decline, like the page of a bank or wallet.
         case redirect
-        /// Send money to a receiver: what a bank's transfer form shows.
+        /// Send money to a receiver, like a bank's transfer form.
         case pay
-        /// Type in the amounts of micro-deposits.
+        /// Enter the amounts of micro-deposits.
         case verify
     }
 
     let kind: Kind
     let id: String
-    /// `authorize` or `fail` under `redirect`; else nil.
+    /// `authorize` or `fail` for `redirect`; otherwise `nil`.
     let button: String?
 
-    /// Reads `/redirect/src_1/authorize`; nil for any other path.
+    /// Parses a path such as `/redirect/src_1/authorize`; `nil` for any other path.
     init?(_ path: String) {
         let segments = path.split(separator: "/", omittingEmptySubsequences: true)
         guard (2...3).contains(segments.count), let first = segments.first,
@@ -119,7 +119,7 @@ struct CustomerPage {
     }
 }
 
-/// The pages that stand for a bank: plain forms, no script, nothing loaded from elsewhere.
+/// The test pages that replace a bank: plain forms without scripts or external resources.
 enum CustomerPageHTML {
     static func render(_ content: CustomerPageContent, _ kind: CustomerPage.Kind) -> String {
         let id = escape(content.id)
@@ -180,9 +180,10 @@ enum CustomerPageHTML {
             + (back ?? "")
     }
 
-    /// Escapes ids and amounts, which come from requests: nothing of them may become markup.
+    /// Escapes IDs and amounts from requests, so that they cannot become markup.
     ///
-    /// By scalar: a quote with a combining accent is one `Character`, and a quote for the browser.
+    /// Escaping works on Unicode scalars: a quote with a combining accent is one `Character`, but a quote to the
+    /// browser.
     static func escape(_ text: String) -> String {
         var output = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

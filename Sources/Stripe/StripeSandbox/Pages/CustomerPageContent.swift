@@ -1,25 +1,25 @@
-/// What a page shows: one object and where its customer goes next.
+/// The content of a customer page: one object and the URL the customer returns to.
 ///
-/// Pages are for people with a browser and for tests that click: `GET` shows, `POST` decides and sends back to the
-/// shop, with the parameters Stripe adds to the return URL. They ask for no key, only for the client secret in their
-/// address. Pressing twice, or too late, changes nothing and leads back all the same.
+/// The pages are for people with a browser and for tests that click. `GET` shows a page; `POST` decides and redirects
+/// to the shop with the parameters that Stripe adds to the return URL. The pages need no key, only the client secret
+/// in their URL. A repeated or late click changes nothing and still redirects.
 struct CustomerPageContent {
     let id: String
     let title: String
     let amount: String
-    /// What a transfer has still to bring, in the smallest unit.
+    /// The amount that a transfer still lacks, in the smallest unit.
     var missing: Int?
-    /// Whether there is something left to do.
+    /// Whether an action is still possible.
     let isOpen: Bool
     let status: String
-    /// Where the customer comes back to; nil for methods that know no way back.
+    /// The URL the customer returns to; `nil` for methods without one.
     let returnURL: String?
-    /// What the customer has to know: a bank account, a reference, attempts left.
+    /// The details to show: bank account, reference, remaining attempts.
     var facts: [(label: String, text: String)] = []
 }
 
 extension SandboxState {
-    /// The page of a source or intent; nil when there is none, or the secret given is wrong.
+    /// Returns the page content of a Source or intent; `nil` for an unknown ID or a wrong secret.
     func pageContent(_ id: String, clientSecret: String?) -> CustomerPageContent? {
         if let source = sources[id] {
             return clientSecret ?? source.clientSecret == source.clientSecret
@@ -79,7 +79,7 @@ extension SandboxState {
         return content
     }
 
-    /// An intent of either kind; nil while its customer has nothing to do and has done nothing.
+    /// Returns the content for an intent; `nil` while its customer has no action and had none.
     private static func pageContent<Object: ConfirmableObject>(
         _ object: Object,
         title: String,
@@ -112,7 +112,7 @@ extension SandboxState {
         return content
     }
 
-    /// `10.99 EUR`; currencies without a smaller unit are left alone.
+    /// Formats an amount, for example `10.99 EUR`; currencies without a smaller unit are not divided.
     private static func display(_ amount: Int?, _ currency: String?) -> String {
         guard let amount, let currency else { return "no fixed amount" }
         let code = currency.uppercased()
@@ -125,13 +125,13 @@ extension SandboxState {
 }
 
 extension SandboxState {
-    /// The customer pressed a button of a redirect page; pressing again changes nothing.
+    /// Handles a click on a redirect page; a repeated click changes nothing.
     ///
-    /// - Returns: What the page shows now.
+    /// - Returns: The current page content.
     mutating func decide(_ id: String, authorised: Bool, reason: String?) -> CustomerPageContent? {
         if let source = sources[id], source.status == "pending" {
             if let receiver = source.receiver {
-                // Nobody refuses a transfer: the customer just leaves without paying.
+                // A transfer cannot be declined: the customer leaves without paying.
                 if authorised {
                     let missing = max(1, (source.amount ?? 1) - receiver.available)
                     pay(id, amount: missing, isPending: false)
@@ -151,9 +151,9 @@ extension SandboxState {
         return pageContent(id, clientSecret: nil)
     }
 
-    /// The customer sent money from a page.
+    /// Handles a payment made on a page.
     ///
-    /// - Returns: What the page shows now; nil when nothing takes money there.
+    /// - Returns: The current page content; `nil` when the object accepts no transfer.
     mutating func transfer(_ id: String, amount: Int) -> CustomerPageContent? {
         if sources[id]?.receiver != nil {
             pay(id, amount: amount, isPending: false)
@@ -167,7 +167,7 @@ extension SandboxState {
 }
 
 extension SandboxState {
-    /// The same call made for the account an object belongs to: pages know no accounts.
+    /// Returns the call for the account that owns the object, because pages do not have accounts.
     func owned(_ call: APICall, _ id: String) -> APICall {
         var call = call
         call.account = sources[id]?.account ?? intents[id]?.account ?? setups[id]?.account
@@ -175,9 +175,9 @@ extension SandboxState {
     }
 }
 
-/// Builds the address a customer comes back to.
+/// Builds the URL a customer returns to.
 enum ReturnURL {
-    /// Adds parameters to a URL, in front of its fragment; names already present are overwritten, as documented.
+    /// Adds parameters to a URL before its fragment; existing names are replaced, as documented.
     static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
         let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let pieces = (parts.first ?? "").split(

@@ -9,10 +9,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `/v1/charges/search`, `/v1/payment_intents/search` and `/v1/customers/search`.
+/// Search: `/v1/charges/search`, `/v1/payment_intents/search` and `/v1/customers/search`.
 ///
-/// What was changed is found at once; Stripe takes up to a minute, so a shop must not search for what it
-/// has just made.
+/// Changes are searchable immediately. At Stripe this takes up to a minute, so a shop must not search for an object
+/// it has just created.
 /// *Source*: <https://docs.stripe.com/search>, <https://docs.stripe.com/api/pagination/search>.
 extension SandboxState {
     private static let chargeFields = SearchQuery.Fields(
@@ -80,11 +80,11 @@ extension SandboxState {
     }
 }
 
-/// One page of what a search finds, the newest first.
+/// One page of a search result, newest first.
 struct SearchPage {
     private let query: SearchQuery
     private let limit: Int
-    /// The page before ended at the object of this number.
+    /// The index of the last object of the previous page.
     private let olderThan: Int?
     private let isCounted: Bool
     private let url: String
@@ -140,7 +140,7 @@ struct SearchPage {
         )
     }
 
-    /// An opaque name of a place in the list, which objects made meanwhile do not move.
+    /// Returns an opaque name of a position, which new objects do not move.
     private static func page(after number: Int) -> String {
         Data("older:\(number)".utf8).base64EncodedString()
     }
@@ -153,7 +153,7 @@ struct SearchPage {
 }
 
 extension SandboxCharge {
-    /// The value of a field of the search.
+    /// Returns the value of a search field.
     fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "amount": return .number(amount)
@@ -183,7 +183,7 @@ extension SandboxCharge {
 }
 
 extension SandboxIntent {
-    /// The value of a field of the search.
+    /// Returns the value of a search field.
     fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "amount": .number(amount)
@@ -198,7 +198,7 @@ extension SandboxIntent {
 }
 
 extension SandboxCustomer {
-    /// The value of a field of the search.
+    /// Returns the value of a search field.
     fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "created": .number(created)
@@ -212,7 +212,7 @@ extension SandboxCustomer {
 }
 
 extension SearchQuery.Value {
-    /// The text of a field that may be empty.
+    /// Creates a value from an optional text.
     fileprivate init?(_ text: String?) {
         guard let text else { return nil }
         self = .text(text)

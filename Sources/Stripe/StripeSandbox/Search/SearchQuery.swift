@@ -2,9 +2,9 @@ import SafeNumbers
 
 /// A query in Stripe's search language: `amount>1000 AND metadata['order']:'6735' -currency:"usd"`.
 ///
-/// *Shape*: clauses, `[-]FIELD OPERATOR VALUE`, separated by spaces, `AND` or `OR`; `AND` is what a space
-/// means, and a query has only one of them. A text is quoted by `'` or `"`, in which `\` escapes; a number
-/// may be. `metadata['k']:null` finds what has no such key, and `-` negates a clause.
+/// *Shape*: clauses of the form `[-]FIELD OPERATOR VALUE`, separated by spaces, `AND` or `OR`. A space means `AND`,
+/// and a query can use only one of them. A string is quoted by `'` or `"`, with `\` as escape; quotes are optional
+/// for a number. `metadata['k']:null` finds objects without the key, and `-` negates a clause.
 ///
 /// | field | `:` `=` | `~` | `>` `<` `>=` `<=` |
 /// |---|---|---|---|
@@ -12,14 +12,14 @@ import SafeNumbers
 /// | string | equal, without case | contains, from 3 characters | – |
 /// | number | equal | – | yes |
 ///
-/// *Source*: <https://docs.stripe.com/search#search-query-language>; errors as Stripe words them.
+/// *Source*: <https://docs.stripe.com/search#search-query-language>, including the error messages.
 struct SearchQuery {
-    /// What the values of a field are.
+    /// The type of a field's values.
     enum Kind {
         case token, string, number
     }
 
-    /// A value of an object that is searched.
+    /// A value of a searched object.
     enum Value {
         case text(String)
         case number(Int)
@@ -27,33 +27,33 @@ struct SearchQuery {
 
     /// One condition.
     struct Clause {
-        /// As it is named in ``Fields``.
+        /// The name in ``Fields``.
         let field: String
-        /// What stands in brackets, of metadata.
+        /// The key in brackets, for metadata.
         let key: String?
         let comparison: String
-        /// Nil for `null`.
+        /// The value; `nil` for `null`.
         let value: String?
         let isNegated: Bool
     }
 
-    /// The fields of a resource: those whose name ends in `.*` stand for one name each in its place.
+    /// The searchable fields of a resource; a name with `.*.` matches any one name in its place.
     struct Fields {
-        /// What errors call the resource.
+        /// The name of the resource in errors.
         let resource: String
         let kinds: [String: Kind]
     }
 
-    /// Stripe's limit.
+    /// The maximum number of clauses, as at Stripe.
     static let clausesMax = 10
     private static let substringMin = 3
 
     private(set) var clauses: [Clause] = []
     private var isAny: Bool?
 
-    /// Reads a query.
+    /// Parses a query.
     ///
-    /// Errors: an ``APIError`` with 400 that names the field or shows the form of a clause.
+    /// Errors: an ``APIError`` with 400 that names the field or shows the format of a clause.
     init(_ text: String, _ fields: Fields) throws(APIError) {
         var rest = Substring(text)
         while true {
@@ -76,7 +76,7 @@ struct SearchQuery {
         guard !clauses.isEmpty else { throw Self.unreadable }
     }
 
-    /// Whether an object is found, of which `value` tells the value of a field.
+    /// Returns whether an object matches; `value` returns the object's value for a clause.
     func matches(_ value: (Clause) -> Value?) -> Bool {
         isAny == true
             ? clauses.contains { satisfies($0, value($0)) }
@@ -114,7 +114,7 @@ extension SearchQuery {
         param: "query"
     )
 
-    /// `AND` or `OR` before the next clause; true for `OR`.
+    /// Reads `AND` or `OR` before the next clause; returns `true` for `OR`.
     private static func conjunction(_ rest: inout Substring) -> Bool? {
         let word = rest.prefix { $0.isLetter }
         guard ["and", "or"].contains(word.lowercased()),
@@ -158,7 +158,7 @@ extension SearchQuery {
         )
     }
 
-    /// A text between quotes, without them.
+    /// Reads a quoted string and returns it without the quotes.
     private static func quoted(_ rest: inout Substring) throws(APIError) -> String {
         guard let quote = rest.popFirst(), quote == "\"" || quote == "'" else { throw unreadable }
         var text = ""
@@ -173,7 +173,7 @@ extension SearchQuery {
         throw unreadable
     }
 
-    /// Refuses a field that the resource does not have, and an operator that the field does not take.
+    /// Rejects an unknown field, and an operator that the field does not support.
     private static func check(_ clause: Clause, _ fields: Fields) throws(APIError) {
         guard let kind = fields.kind(of: clause.field),
             (clause.field == "metadata") == (clause.key != nil)
@@ -205,7 +205,7 @@ extension SearchQuery {
         }
         if kind == .number, let value = clause.value, Int(decimal: value) == nil {
             throw APIError.invalid(
-                "Field `\(clause.field)` is a number, and `\(value)` is none.",
+                "Field `\(clause.field)` is a number, but `\(value)` is not.",
                 param: "query"
             )
         }
@@ -213,12 +213,12 @@ extension SearchQuery {
 }
 
 extension SearchQuery.Fields {
-    /// What a field's values are; nil for one that the resource does not have.
+    /// Returns the type of a field's values; `nil` for an unknown field.
     func kind(of field: String) -> SearchQuery.Kind? {
         if let kind = kinds[field] { return kind }
         let parts = field.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
-        // `payment_method_details.card.last4`: the middle is the type.
+        // In `payment_method_details.card.last4` the middle part is the type.
         return kinds["\(parts[0]).*.\(parts[2])"]
     }
 }

@@ -12,27 +12,27 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A stateful look-alike of Stripe's API, complete enough to run everything offline.
+/// A stateful imitation of Stripe's API that allows running everything offline.
 ///
-/// *Why*: Stripe's own test mode needs the network and a key, allows 25 requests a second, and cannot be told to
-/// lose a webhook, hang in the middle of a body or let six hours pass. Tests of a poller need all of that, and the
-/// official client libraries must not notice a difference: errors, headers, idempotency, lists and test data follow
-/// Stripe's documentation, and stripe-python is run against it.
+/// *Why*: Stripe's test mode needs the network and a key, allows 25 requests per second, and cannot lose a webhook,
+/// hang in the middle of a body or skip six hours. Tests of a poller need all of that, and the official client
+/// libraries must not notice a difference. Errors, headers, idempotency, lists and test data therefore follow
+/// Stripe's documentation, and stripe-python is tested against the sandbox.
 ///
-/// *How*: ``SandboxResponder`` turns HTTP into a call, ``SandboxStore`` takes the one lock, ``SandboxState`` changes plain
-/// values and leaves behind what is to be posted, ``WebhookSender`` posts it. Nothing below the lock waits or reads a
-/// clock, so each request is atomic, and one seed with one sequence of requests makes the same ids again.
+/// *How*: ``SandboxResponder`` converts HTTP to a call, ``SandboxStore`` holds the only lock, ``SandboxState``
+/// changes plain values and collects webhooks, and ``WebhookSender`` sends them. No code under the lock waits or
+/// reads a clock, so each request is atomic, and the same seed with the same requests produces the same IDs.
 ///
-/// *Not here*: balances, payouts, invoices, Checkout, tokens of one's own, Connect beyond `Stripe-Account`. Over a restart objects, events, idempotency keys and
-/// what happens later are kept where there is a ``SandboxStateFile``; logs and what tests have asked for are not.
+/// *Not supported*: balances, payouts, invoices, Checkout, custom tokens, Connect beyond `Stripe-Account`. With a
+/// ``SandboxStateFile`` a restart keeps objects, events, idempotency keys and timers, but not logs and test settings.
 ///
-/// The API is under `/v1`, pages a customer can click under `/redirect/{id}`, `/pay/{id}` and `/verify/{id}`, and
-/// the controls of tests under `/_sandbox`; ``SandboxResponder/respondControl(_:_:)`` lists those.
+/// The API is under `/v1`, customer pages are under `/redirect/{id}`, `/pay/{id}` and `/verify/{id}`, and the test
+/// controls under `/_sandbox`; ``SandboxResponder/respondControl(_:_:)`` lists them.
 ///
-/// *Cost*: one core answers some 28,000 GETs of a source a second (optimised, `wrk` with 64 connections, 2026-11-21);
-/// benchmarks may lean on it.
+/// *Cost*: one core serves about 28,000 GETs of a Source per second (optimised, `wrk` with 64 connections,
+/// 2026-11-21), enough for benchmarks.
 package struct Sandbox: Service {
-    /// The longest time that a connection has no request, or an incomplete head.
+    /// The maximum time that a connection may be idle or have an incomplete head.
     private static let idleTimeout = TimeAmount.seconds(75)
 
     private let configuration: SandboxConfiguration
@@ -42,13 +42,13 @@ package struct Sandbox: Service {
     private let logger: Logger
     private let onListening: @Sendable (Int) -> Void
 
-    /// Prepares a sandbox.
+    /// Creates a sandbox.
     ///
     /// - Parameters:
-    ///   - configuration: Where and how it runs.
-    ///   - logger: Gets very little; requests are not logged but kept for `/_sandbox/requests`.
-    ///   - onListening: Called once with the port when requests are accepted.
-    /// - Throws: when what was kept cannot be read; it is left as it is.
+    ///   - configuration: The settings.
+    ///   - logger: Receives very few messages; requests are not logged but stored for `/_sandbox/requests`.
+    ///   - onListening: Called once with the port when the server accepts requests.
+    /// - Throws: An error if the state file cannot be read; the file is not changed.
     package init(
         configuration: SandboxConfiguration,
         logger: Logger,
@@ -79,10 +79,10 @@ package struct Sandbox: Service {
         self.onListening = onListening
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown begins; once.
+    /// Runs until the task is cancelled or a graceful shutdown begins; can be called once.
     package func run() async throws {
         defer { store.close() }
-        // The last of them ends first: what has changed until then is kept.
+        // Services stop in reverse order, so the state is written last.
         var services: [any Service] = stateWriter.map { [$0] } ?? []
         services.append(WebhookSender(store: store, posts: posts, logger: logger))
         let application = Application(
@@ -119,13 +119,13 @@ package struct Sandbox: Service {
         try await application.run()
     }
 
-    /// Runs a sandbox for the duration of `body`.
+    /// Runs a sandbox during `body`.
     ///
     /// - Parameters:
-    ///   - configuration: Where and how it runs.
-    ///   - body: Gets the address, as `http://127.0.0.1:40123`.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws, or why the sandbox could not start.
+    ///   - configuration: The settings.
+    ///   - body: Receives the address, for example `http://127.0.0.1:40123`.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or the reason why the sandbox could not start.
     package static func withRunning<Value: Sendable>(
         _ configuration: SandboxConfiguration = SandboxConfiguration(),
         _ body: @escaping @Sendable (String) async throws -> Value
@@ -156,7 +156,7 @@ package struct Sandbox: Service {
     }
 }
 
-/// How a sandbox runs.
+/// The settings of a sandbox.
 package struct SandboxConfiguration: Sendable {
     /// The address to listen on.
     package var host: String
@@ -164,58 +164,59 @@ package struct SandboxConfiguration: Sendable {
     /// The port to listen on; 0 picks a free one.
     package var port: Int
 
-    /// The address written into redirect URLs; nil takes the `Host` of the request that created the object.
+    /// The address used in redirect URLs; `nil` uses the `Host` of the request that created the object.
     package var publicURL: String?
 
-    /// Names under which it is served besides its own (``SandboxHosts``).
+    /// Additional host names the sandbox is served under (``SandboxHosts``).
     package var allowedHosts: [String]
 
-    /// A webhook endpoint that exists from the start, and its `whsec_…` secret.
+    /// A webhook endpoint that exists from the start.
     package var webhook: Webhook?
 
-    /// Makes every id repeatable; nil picks a random seed.
+    /// The seed that makes all IDs repeatable; `nil` uses a random seed.
     package var seed: UInt64?
 
-    /// How long what settles by itself takes: test-mode names, asynchronous charges; in sandbox time.
+    /// The delay of automatic changes (test-mode names, asynchronous charges), in sandbox time.
     package var autoDelay: Duration
 
-    /// How often a webhook is tried in all: 3 as in Stripe's sandboxes.
+    /// The maximum number of attempts per webhook; 3 as in Stripe's sandboxes.
     package var webhookTries: Int
 
-    /// The pause before the second try of a webhook, doubled before each further one; in sandbox time.
+    /// The delay before the second attempt of a webhook, doubled for each further one; in sandbox time.
     package var webhookRetryDelay: Duration
 
-    /// Sandbox seconds per second: 3600 lets an hour pass in a second.
+    /// The number of sandbox seconds per second; with 3600 an hour passes in one second.
     package var timeScale: Double
 
-    /// The rates and numbers of requests Stripe allows; without limits unless given.
+    /// The request limits; none by default.
     package var limits: SandboxLimits
 
-    /// Where it keeps what it knows over a restart; nil keeps nothing.
+    /// The file that keeps the state across restarts; `nil` keeps nothing.
     package var state: SandboxStateFile?
 
-    /// How long the body of a request may take; in the machine's time.
+    /// The maximum time for receiving a request body, in machine time.
     package var bodyTimeout: Duration
 
-    /// The machine's time, milliseconds since 1970: the start of sandbox time, and what the logs are dated with.
+    /// The machine time in milliseconds since 1970: the start of sandbox time, and the time of the logs.
     package var nowMs: @Sendable () -> Int64
 
     /// A webhook endpoint.
     package struct Webhook: Sendable {
-        /// Where events are posted.
+        /// The URL that receives the events.
         package var url: String
 
-        /// What they are signed with.
+        /// The signing secret.
         package var secret: String
 
-        /// Describes an endpoint.
+        /// Creates an endpoint.
         package init(url: String, secret: String) {
             self.url = url
             self.secret = secret
         }
     }
 
-    /// Starts from the documented defaults: a free loopback port, 1 s for what settles by itself.
+    /// Creates a configuration with the default values: a free loopback port and a delay of 1 s for automatic
+    /// changes.
     package init(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -232,8 +233,8 @@ package struct SandboxConfiguration: Sendable {
         bodyTimeout: Duration = .seconds(30),
         nowMs: @escaping @Sendable () -> Int64 = SandboxClock.nowMs
     ) {
-        precondition(timeScale > 0, "time goes forward")
-        precondition(webhookTries > 0, "a webhook is tried at least once")
+        precondition(timeScale > 0, "timeScale must be positive")
+        precondition(webhookTries > 0, "webhookTries must be at least 1")
         self.host = host
         self.port = port
         self.publicURL = publicURL
@@ -251,9 +252,9 @@ package struct SandboxConfiguration: Sendable {
     }
 }
 
-/// The machine's clock, for a sandbox that nobody gave another.
+/// The machine's clock, the default of a sandbox.
 package enum SandboxClock {
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     package static func nowMs() -> Int64 {
         Int64(saturating: Date().timeIntervalSince1970 * 1000)
     }

@@ -4,17 +4,17 @@ import NIOCore
 import NIOHTTP1
 import PollerHTTP
 
-/// A connection to the sandbox, with the bounds that Stripe's front end has too.
+/// A connection to the sandbox, with limits like those of Stripe's front end.
 ///
 /// | the client | the sandbox |
 /// |---|---|
-/// | sends no `Host`, or two, with HTTP/1.1 | answers 400 (``HostCheck``) |
-/// | sends a head slowly, or does not read its answer | closes the connection (``RequestDeadline``) |
-/// | sends a body slowly | answers 408 after `bodyTimeout` (``SandboxResponder/collect(_:)``) |
+/// | sends no `Host`, or two, with HTTP/1.1 | responds with 400 (``HostCheck``) |
+/// | sends a head slowly, or does not read the response | closes the connection (``RequestDeadline``) |
+/// | sends a body slowly | responds with 408 after `bodyTimeout` (``SandboxResponder/collect(_:)``) |
 /// | continues to send it | closes the connection (``BodyDeadline``) |
 struct SandboxConnection: ServerChildChannel {
     let inner: HTTP1Channel
-    /// From the end of a head to the end of its body.
+    /// The time from the end of a head to the end of its body.
     let bodyTimeout: Duration
 
     func setup(
@@ -30,7 +30,7 @@ struct SandboxConnection: ServerChildChannel {
             let decoder = try pipeline.handler(
                 type: ByteToMessageHandler<HTTPRequestDecoder>.self
             )
-            // The answer that says so comes first.
+            // The deadline is later than the 408 response.
             let deadline = BodyDeadline(after: TimeAmount(bodyTimeout) + .seconds(2))
             try pipeline.addHandler(deadline, position: .after(decoder))
             try HostCheck.add(to: channel)
@@ -43,17 +43,17 @@ struct SandboxConnection: ServerChildChannel {
     }
 }
 
-/// Closes a connection whose client does not complete the body of a request in time.
+/// Closes a connection whose client does not complete a request body in time.
 ///
-/// The server reads a body to its end even when the request has been answered, so an answer alone does not
-/// end a request whose body arrives a byte at a time.
+/// The server reads a body to its end even after it has responded. So a response alone does not end a request whose
+/// body arrives one byte at a time.
 final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     private let span: TimeAmount
     private var timer: Scheduled<Void>?
-    /// A head has been read, and its body not to the end.
+    /// Whether a head was read and its body is incomplete.
     private var isInBody = false
 
     init(after span: TimeAmount) {
@@ -71,7 +71,7 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// Most requests are complete by now, and need no timer.
+    /// Starts the timer here, because most requests are complete by now and need none.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isInBody, timer == nil {
             let channel = context.channel

@@ -1,10 +1,9 @@
 import Foundation
 
-/// Decides under which hosts a sandbox is served: those that a web page of another site cannot have.
+/// The hosts under which a sandbox is served: those that a web page of another site cannot have.
 ///
-/// The sandbox has no keys that protect it. A page that has rebound its own name to the address of a
-/// sandbox on the developer's machine (DNS rebinding) could read and change everything, but its
-/// requests carry the page's name in `Host`.
+/// The sandbox is not protected by keys. With DNS rebinding, a web page could point its own name to a sandbox on the
+/// developer's machine and read and change everything. Its requests carry the page's name in `Host`.
 ///
 /// | bound to | served under |
 /// |---|---|
@@ -17,14 +16,14 @@ package struct SandboxHosts: Sendable {
     private let isPublic: Bool
     private let named: Set<String>
 
-    /// The hosts of a sandbox that listens on `bind`.
+    /// Creates the hosts of a sandbox that listens on `bind`.
     package init(bind: String, publicURL: String?, allowed: [String]) {
         isPublic = !Self.isLoopback(bind)
         let own = [bind, publicURL.flatMap { URL(string: $0)?.host }].compactMap(\.self)
         named = Set((own + allowed).map { $0.lowercased() })
     }
 
-    /// Whether a request with this `Host`, with or without a port, is served.
+    /// Returns whether a request with this `Host`, with or without a port, is served.
     func serves(_ authority: String) -> Bool {
         guard let host = Self.host(of: authority.lowercased()) else { return false }
         if named.contains(host) || Self.isLoopback(host) || host.hasSuffix(".localhost") {
@@ -35,20 +34,21 @@ package struct SandboxHosts: Sendable {
                 || Self.privateDomains.contains { host.hasSuffix($0) })
     }
 
-    /// Whether a host is `localhost` or a loopback address, by its spelling: another name may resolve
-    /// to any address.
+    /// Returns whether a host is spelled as `localhost` or a loopback address.
+    ///
+    /// Other names may resolve to any address.
     package static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.") && isAddress(host)
     }
 
-    /// Whether a host is an IP address: a browser that uses one asks no DNS server.
+    /// Returns whether a host is an IP address, for which a browser does not use DNS.
     private static func isAddress(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return host.contains(":")
             || parts.count == 4 && parts.allSatisfy { UInt8($0, radix: 10) != nil }
     }
 
-    /// The host of `host[:port]` or `[address][:port]`, without brackets and a final dot.
+    /// Returns the host of `host[:port]` or `[address][:port]`, without brackets and a final dot.
     private static func host(of authority: String) -> String? {
         var host: Substring
         let port: Substring

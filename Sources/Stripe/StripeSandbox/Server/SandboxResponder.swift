@@ -3,9 +3,11 @@ import Hummingbird
 import JSONText
 import NIOCore
 
-/// Answers every request: the API under `/v1` and `/v2`, pages for customers, the controls under `/_sandbox`.
+/// Responds to every request: the API under `/v1` and `/v2`, customer pages, the controls under `/_sandbox`.
 struct SandboxResponder: HTTPResponder {
-    /// The largest request body: Stripe's own limit is not published; ours is far above any form.
+    /// The maximum size of a request body.
+    ///
+    /// Stripe's limit is not published; this one is far above any form.
     static let bodyMax = 1 << 20
 
     let store: SandboxStore
@@ -38,15 +40,16 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
-    /// Whether every `Host` of a request is the sandbox's; HTTP/1.0 clients, which browsers are not,
-    /// may send none (``HostCheck`` refuses HTTP/1.1 requests without one).
+    /// Returns whether every `Host` of a request is allowed.
+    ///
+    /// HTTP/1.0 clients, which are not browsers, may send none; ``HostCheck`` rejects HTTP/1.1 requests without one.
     private func isServed(_ request: Request) -> Bool {
         let further = request.headers.lazy.filter { $0.name.canonicalName == "host" }.map(\.value)
         return (request.head.authority.map(hosts.serves) ?? true)
             && further.allSatisfy(hosts.serves)
     }
 
-    /// One step of the store answers; only a request that a fault holds takes more.
+    /// Responds to an API request in one step of the store, unless a fault holds the request.
     private func respondAPI(
         _ request: Request,
         _ path: String,
@@ -87,7 +90,7 @@ struct SandboxResponder: HTTPResponder {
         .respond()
     }
 
-    /// The body of a request, within bounds of size and time.
+    /// Reads the body of a request, with limits on size and time.
     ///
     /// Errors: an ``APIError`` with 413 or 408.
     func collect(_ request: Request) async throws -> ByteBuffer {
@@ -109,12 +112,12 @@ struct SandboxResponder: HTTPResponder {
         }
     }
 
-    /// Scheme and authority for URLs that point back here.
+    /// Returns the scheme and authority for URLs of the sandbox.
     func base(of request: Request) -> String {
         store.configuration.publicURL ?? "http://\(request.head.authority ?? "127.0.0.1")"
     }
 
-    /// An answer of the API.
+    /// Creates an API response.
     static func response(_ reply: APIReply, for request: APIRequest) -> Response {
         Response(
             status: HTTPResponse.Status(code: reply.status),
@@ -123,7 +126,7 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
-    /// An error that is none of Stripe's API.
+    /// Creates an error that does not belong to Stripe's API.
     private static func error(_ status: Int, _ message: String) -> Response {
         json(
             status: status,
@@ -136,12 +139,12 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
-    /// An answer of the controls.
+    /// Creates the response of a control.
     static func json(status: Int = 200, _ body: [UInt8]) -> Response {
         json(status: status, ByteBuffer(bytes: body))
     }
 
-    /// An answer of the controls, rendered already.
+    /// Creates the response of a control from rendered JSON.
     static func json(status: Int = 200, _ body: ByteBuffer) -> Response {
         Response(
             status: HTTPResponse.Status(code: status),
@@ -151,7 +154,7 @@ struct SandboxResponder: HTTPResponder {
     }
 }
 
-/// What a request needs of its connection: the channel, to be able to reset it.
+/// The part of a connection that a request needs: the channel, for resetting it.
 struct SandboxContext: InitializableFromSource {
     let channel: any Channel
 

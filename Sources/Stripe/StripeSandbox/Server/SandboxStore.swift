@@ -2,27 +2,27 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The one lock around the state; a class because a mutex cannot be copied.
+/// The single lock around the state; a class because a mutex cannot be copied.
 final class SandboxStore: Sendable {
-    /// What wakes the store.
+    /// The scheduled wake-up of the store.
     private struct Wakeup {
         let dueMs: Int64
-        /// What had been skipped when it was set: a skip brings every timer nearer.
+        /// The skipped time when it was scheduled; skipping makes every timer due earlier.
         let skippedMs: Int64
         let scheduled: Scheduled<Void>
     }
 
-    /// What the lock guards.
+    /// The state guarded by the lock.
     private struct Guarded {
         var state: SandboxState
-        /// Wakes the store for its earliest timer, in sandbox time.
+        /// The wake-up for the earliest timer, in sandbox time.
         var wakeup: Wakeup?
         var isClosed = false
     }
 
     private let guarded: Mutex<Guarded>
     private let posts: AsyncStream<WebhookPost>.Continuation
-    /// Told after changes; nobody may listen.
+    /// Signalled after changes; it may have no listener.
     private let changed: AsyncStream<Void>.Continuation
     private let loop: any EventLoop
     let configuration: SandboxConfiguration
@@ -40,7 +40,7 @@ final class SandboxStore: Sendable {
             ?? SandboxState(configuration: configuration, seed: seed, machineMs: machineMs)
         state.setConfiguredWebhook(configuration.webhook)
         if savedState != nil {
-            // A kill loses what was made last: its ids must not be given out again.
+            // A kill loses the latest changes, so their IDs must not be created again.
             state.ids.skip(UInt64(bitPattern: machineMs))
             state.start(configuration, machineMs: machineMs)
         }
@@ -49,21 +49,21 @@ final class SandboxStore: Sendable {
         self.changed = changed
         loop = MultiThreadedEventLoopGroup.singleton.next()
         self.configuration = configuration
-        // What fell due meanwhile goes out without anybody asking.
+        // Timers that became due while the sandbox was stopped fire without waiting for a request.
         if savedState != nil { step(isReading: true) { _ in } }
     }
 
-    /// Everything, as it is now.
+    /// A copy of the whole state.
     var state: SandboxState { guarded.withLock { $0.state } }
 
-    /// Looks at the present state, after what is due before it.
+    /// Reads the current state, after the timers that are due.
     func read<Value: Sendable>(_ body: (SandboxState) -> Value) -> Value {
         step(isReading: true) { body($0) }
     }
 
-    /// Runs one atomic step at the present time, what is due before it, and hands its webhooks on.
+    /// Runs one atomic step at the current time, after the timers that are due, and sends its webhooks.
     ///
-    /// `isReading`: the step itself changes nothing that is kept.
+    /// `isReading`: the step itself changes nothing that is saved.
     func step<Value: Sendable>(
         isReading: Bool = false,
         _ body: (inout SandboxState) -> Value
@@ -84,7 +84,7 @@ final class SandboxStore: Sendable {
         return value
     }
 
-    /// Ends the timer, so that a stopped sandbox does nothing more.
+    /// Cancels the wake-up, so that a stopped sandbox does nothing more.
     func close() {
         guarded.withLock { guarded in
             guarded.isClosed = true
@@ -93,7 +93,7 @@ final class SandboxStore: Sendable {
         }
     }
 
-    /// Only when the earliest timer has changed: most steps set none.
+    /// Schedules the wake-up when the earliest timer has changed; most steps set no timer.
     private func setWakeup(_ guarded: inout Guarded) {
         let time = guarded.state.time
         guard let dueMs = guarded.state.timers.firstDueMs, !guarded.isClosed,
@@ -116,7 +116,7 @@ final class SandboxStore: Sendable {
 extension SandboxState {
     private static let configuredDescription = "given on the command line"
 
-    /// The endpoint that a sandbox is started with, in the place of that of the start before; nil is none.
+    /// Sets the endpoint of the command line, which replaces that of the previous start; `nil` removes it.
     fileprivate mutating func setConfiguredWebhook(_ webhook: SandboxConfiguration.Webhook?) {
         let index = webhooks.firstIndex { $0.description == Self.configuredDescription }
         switch (index, webhook) {

@@ -1,7 +1,7 @@
 import JSONText
 import SafeNumbers
 
-/// A card as far as the sandbox cares: its face, and whether it asks for 3D Secure.
+/// The sandbox's card data, including its 3D Secure behaviour.
 struct SandboxCard: Codable {
     let number: String
     var expiryMonth: Int
@@ -15,7 +15,7 @@ struct SandboxCard: Codable {
         self.hasCode = hasCode
     }
 
-    /// Reads `number`, `exp_month`, … under a path such as `["card"]`; Visa's test card unless a number is given.
+    /// Reads `number`, `exp_month`, … below a path such as `["card"]`; Visa's test card is the default.
     init(path: [String], _ form: Form) throws(APIError) {
         func field(_ name: String) -> String? { form[path: path + [name]] }
         let number = field("number") ?? "4242424242424242"
@@ -42,7 +42,7 @@ struct SandboxCard: Codable {
         )
     )
 
-    /// Takes over `exp_month` and `exp_year` given under a path.
+    /// Updates `exp_month` and `exp_year` from a path.
     mutating func update(from form: Form, at path: [String]) throws(APIError) {
         if let month = form[path: path + ["exp_month"]] {
             guard let month = Int(safe: month), (1...12).contains(month) else {
@@ -51,7 +51,7 @@ struct SandboxCard: Codable {
             expiryMonth = month
         }
         if let year = form[path: path + ["exp_year"]] {
-            // A card lives some years; what lies before was never issued by Stripe's test data.
+            // Earlier years do not occur in Stripe's test data.
             guard let year = Int(safe: year), (2020...2099).contains(year) else {
                 throw APIError.declined(
                     PaymentFailure(
@@ -78,7 +78,7 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// The brand as PaymentMethods and charges spell it.
+    /// The brand as spelled in PaymentMethods and charges.
     var network: String {
         switch number.prefix(2) {
         case "34", "37": "amex"
@@ -104,10 +104,10 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// The same for the same number, in Stripe's form.
+    /// A fingerprint that is equal for equal numbers, in Stripe's format.
     var fingerprint: String { Self.fingerprint(of: number) }
 
-    /// A text of its own for each number of a card or an account.
+    /// Returns the fingerprint of a card or account number.
     static func fingerprint(of number: String) -> String {
         let digest = number.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64(truncatingIfNeeded: $1)) &* 0x100_0000_01b3
@@ -116,7 +116,7 @@ struct SandboxCard: Codable {
         return ids.make("", length: 16)
     }
 
-    /// Stripe's test cards for 3D Secure; all others do not support it.
+    /// The 3D Secure support of Stripe's test cards; other cards do not support it.
     var security: String {
         switch last4 {
         case "3063", "3220", "3155", "3178", "1629", "1280": "required"
@@ -125,18 +125,18 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// Whether a charge of the card itself is declined, because its customer must confirm it first.
+    /// Whether charging the card directly is declined because the customer must authenticate.
     ///
-    /// …3184 does not say so before it is charged, as cards whose bank decides that each time.
+    /// Card …3184 does not show this before the charge, like cards whose bank decides for each payment.
     /// *Source*: <https://docs.stripe.com/testing#three-ds-cards>.
     var needsAuthentication: Bool { security == "required" || last4 == "3184" }
 
-    /// Whether the customer has to authenticate a payment while they are there.
+    /// Whether the customer must authenticate an on-session payment.
     ///
-    /// …0446 asks then, although it needs nobody later.
+    /// Card …0446 requires it on session but not later.
     var needsActionOnSession: Bool { needsAuthentication || last4 == "0446" }
 
-    /// Whether it can be charged without the customer, once it `isSetUp` for that.
+    /// Returns whether an off-session payment needs authentication, depending on the setup.
     ///
     /// *Source*: <https://docs.stripe.com/testing#authentication-and-setup>.
     func needsActionOffSession(isSetUp: Bool) -> Bool {
@@ -146,7 +146,7 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// Whether a customer cannot keep it: a declined card, but for the one that is declined later.
+    /// Whether attaching the card is rejected: all declined cards except the one that is declined later.
     var isRejectedOnAttach: Bool {
         if case .declined = ChargeOutcome(cardNumber: number) {
             return last4 != "0341" && !needsActionOnSession
@@ -154,7 +154,7 @@ struct SandboxCard: Codable {
         return false
     }
 
-    /// What becomes of refunds to it.
+    /// The outcome of refunds.
     ///
     /// *Source*: <https://docs.stripe.com/testing#refunds>.
     var refund: RefundOutcome {
@@ -165,7 +165,7 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// The fields of a card source beyond those it shares with 3D Secure.
+    /// Renders the fields of a card Source that 3D Secure does not share.
     func renderDetails(into writer: inout JSONWriter) {
         renderFace(into: &writer)
         writer.field("three_d_secure", security)
@@ -180,7 +180,7 @@ struct SandboxCard: Codable {
         writer.field("last4", last4)
     }
 
-    /// The `card` of a PaymentMethod; checks are made when a customer keeps it.
+    /// Renders the `card` of a PaymentMethod; the checks are made when it is attached.
     ///
     /// *Source*: <https://docs.stripe.com/api/payment_methods/object#payment_method_object-card>.
     func render(
@@ -220,7 +220,7 @@ struct SandboxCard: Codable {
         }
     }
 
-    /// Luhn's check.
+    /// Returns whether the number passes the Luhn check.
     private static func hasCheckDigit(_ number: String) -> Bool {
         let sum = number.reversed().enumerated().reduce(0) { sum, digit in
             let value = digit.element.wholeNumberValue ?? 0

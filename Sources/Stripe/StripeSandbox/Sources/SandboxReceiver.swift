@@ -1,15 +1,15 @@
 import JSONText
 import NIOCore
 
-/// Where the customer of a receiver source sends the money, and what became of it.
+/// The receiver of a receiver Source: the address to pay to, and the amounts.
 ///
-/// Nobody can refuse a transfer: money comes in parts, too much of it, or after the source has ended. The source is
-/// chargeable when its amount is there; what is too much or too late waits to go back, for which the customer must
-/// say where to (`refund_attributes`), and refunds stay pending until then.
+/// Transfers cannot be declined: money may arrive in parts, in excess, or after the Source has ended. The Source
+/// becomes chargeable when its amount has arrived. Excess and late money waits to be returned, for which the customer
+/// must provide an account (`refund_attributes`); refunds stay pending until then.
 /// *Source*: <https://docs.stripe.com/sources/ach-credit-transfer>, <https://docs.stripe.com/sources/multibanco>.
 struct SandboxReceiver: Codable {
     let address: String
-    /// `email`, `manual` or `none`: how refund data is asked for.
+    /// `email`, `manual` or `none`: how refund details are requested.
     let refundMethod: String
     /// `missing`, `requested` or `available`.
     var refundStatus = "missing"
@@ -17,7 +17,7 @@ struct SandboxReceiver: Codable {
     var charged = 0
     var returned = 0
 
-    /// What can still be charged.
+    /// The amount that can still be charged.
     var available: Int { received - charged - returned }
 
     func render(into writer: inout JSONWriter) {
@@ -32,7 +32,7 @@ struct SandboxReceiver: Codable {
     }
 }
 
-/// One payment to a receiver source.
+/// A payment to a receiver Source.
 struct SandboxTransaction: Codable {
     let id: String
     let source: String
@@ -55,7 +55,7 @@ struct SandboxTransaction: Codable {
                 writer.field("source", source)
                 writer.field("status", status)
                 writer.field("type", type)
-                // The specification has no such hash for the other types.
+                // The specification has no such hash for other types.
                 switch type {
                 case "ach_credit_transfer":
                     writer.object(type) { writer in
@@ -78,12 +78,12 @@ struct SandboxTransaction: Codable {
 }
 
 extension SandboxState {
-    /// Money arrives for a receiver source: all of it, a part, too much, or too late.
+    /// Adds a payment to a receiver Source: the full amount, a part, an excess or late money.
     ///
     /// - Parameters:
-    ///   - id: A source with a receiver.
-    ///   - amount: In the currency's smallest unit.
-    ///   - isPending: Whether the bank announces it first and it arrives after the automatic delay.
+    ///   - id: A Source with a receiver.
+    ///   - amount: The amount in the currency's smallest unit.
+    ///   - isPending: Whether the bank announces the payment first; it then arrives after the automatic delay.
     mutating func pay(_ id: String, amount: Int, isPending: Bool) {
         guard let source = sources[id], source.receiver != nil else { return }
         let transaction = SandboxTransaction(
@@ -104,7 +104,7 @@ extension SandboxState {
         }
     }
 
-    /// A pending payment arrives.
+    /// Completes a pending payment.
     mutating func settleTransaction(_ id: String, of sourceID: String) {
         guard let source = sources[sourceID],
             let index = transactions[sourceID]?.firstIndex(where: { $0.id == id }),
@@ -121,12 +121,12 @@ extension SandboxState {
         receive(transaction.amount, for: sourceID)
     }
 
-    /// Enough makes the source chargeable; money for one that has ended waits to go back.
+    /// Adds received money: enough makes the Source chargeable; money for an ended Source is returned.
     private mutating func receive(_ amount: Int, for id: String) {
         guard var source = sources[id], var receiver = source.receiver else { return }
         receiver.received += amount
         let isOver = !["pending", "chargeable"].contains(source.status)
-        // Money for a source that is over goes back at once.
+        // Money for an ended Source is returned immediately.
         if isOver { receiver.returned += amount }
         source.receiver = receiver
         source.changed()
@@ -138,7 +138,7 @@ extension SandboxState {
         }
     }
 
-    /// Asks where money can be sent back to, unless that is known.
+    /// Requests an account for refunds, unless it is known.
     mutating func requestRefundAttributes(_ id: String) {
         guard let source = sources[id], let receiver = source.receiver,
             receiver.refundMethod != "none", receiver.refundStatus == "missing"
@@ -148,7 +148,7 @@ extension SandboxState {
         emit("source.refund_attributes_required", sourceJSON(id), account: source.account)
     }
 
-    /// The customer told where money can be sent back to; refunds that waited for it arrive.
+    /// Records that the customer has provided an account, and completes the waiting refunds.
     mutating func refundAttributesArrived(_ id: String) {
         guard sources[id]?.receiver != nil else { return }
         sources[id]?.receiver?.refundStatus = "available"
@@ -160,31 +160,31 @@ extension SandboxState {
     }
 }
 
-/// Stripe's test values for micro-deposits: what the customer types decides what happens.
+/// Stripe's test values for micro-deposits; the entered values decide the outcome.
 enum Microdeposits {
-    /// What a try to verify leads to.
+    /// The outcome of an attempt.
     private enum Outcome {
         case verified, mismatch, attemptsExceeded, timedOut
     }
 
-    /// Why values were refused, and the tries that are left after them.
+    /// The reason for a rejection, and the remaining attempts.
     struct Refusal {
         let failure: PaymentFailure
         let left: Int
 
-        /// The answer to the request that brought them.
+        /// Returns the error for the request.
         func error(param: String? = nil) -> APIError {
             var error = APIError.invalid(failure.message, code: failure.code, param: param)
-            // The attempt is spent: the same request sent again must not spend another.
+            // The attempt is used up: the same request sent again must not use another.
             error.hasBegun = true
             return error
         }
     }
 
-    /// Tries a customer has.
+    /// The maximum number of attempts.
     static let attemptsMax = 5
 
-    /// Judges values on which one of the tries `left` is spent; nil when they are right.
+    /// Checks values, using one of the `left` attempts; returns `nil` when they are correct.
     static func refusal(of values: [String], left: Int) -> Refusal? {
         let outcome = Self.outcome(of: values)
         if outcome == .verified { return nil }
@@ -193,7 +193,7 @@ enum Microdeposits {
         return Refusal(failure: failure(isLast ? .attemptsExceeded : outcome), left: left)
     }
 
-    /// Judges the amounts in cents, in either order, or the six characters of a descriptor code.
+    /// Returns the outcome for two amounts in cents, in either order, or for a six-character descriptor code.
     private static func outcome(of values: [String]) -> Outcome {
         switch Set(values) {
         case ["32", "45"], ["SM11AA"]: .verified

@@ -1,7 +1,7 @@
 import JSONText
 import NIOCore
 
-/// A Source as the sandbox keeps it.
+/// The sandbox's Source.
 ///
 /// ```
 /// pending ──authorised, paid, verified──▶ chargeable ──charged──▶ consumed
@@ -10,12 +10,13 @@ import NIOCore
 ///    └── too late ──▶ canceled ◀── too late ─┘
 /// ```
 ///
-/// What needs nobody (cards, debits without verification) is chargeable from the start; what is reusable and kept by a
-/// customer is never consumed. When it is too late, ``SourceExpiry`` says by type. Tests may move it anywhere.
+/// Types without a customer action (cards, debits without verification) are chargeable from the start. A reusable
+/// Source attached to a customer is never consumed. ``SourceExpiry`` has the time limits by type. Tests may move it
+/// to any status.
 /// *Source*: <https://docs.stripe.com/sources>.
 struct SandboxSource: RenderedObject, Codable {
     let id: String
-    /// The connected account it belongs to; nil is the platform's own.
+    /// The connected account that owns the Source; `nil` for the platform.
     let account: String?
     let type: String
     let flow: String
@@ -26,15 +27,15 @@ struct SandboxSource: RenderedObject, Codable {
     /// Seconds since 1970.
     let created: Int
     var statementDescriptor: String?
-    /// The hash named after the type, rendered.
+    /// The rendered hash named after the type.
     var details: [UInt8]
-    /// The card, of a card or 3D Secure source.
+    /// The card, for a card or 3D Secure Source.
     var card: SandboxCard?
-    /// Whether it is a `card` object as there were before Sources: what a token becomes.
+    /// Whether this is a `card` object, from before Sources, which a token creates.
     var isCard = false
-    /// The account, of a SEPA debit.
+    /// The IBAN, for a SEPA debit.
     var iban: String?
-    /// What becomes of its charges.
+    /// The outcome of its charges.
     var outcome = ChargeOutcome.succeeds
     var customer: String?
     var owner = SandboxOwner()
@@ -42,12 +43,12 @@ struct SandboxSource: RenderedObject, Codable {
     var redirect: SandboxRedirect?
     var receiver: SandboxReceiver?
     var verification: SandboxVerification?
-    /// What is bought, rendered; Klarna's.
+    /// The rendered purchased items (Klarna).
     var order: [UInt8]?
-    /// Whether each debit is announced by an event instead of an e-mail.
+    /// Whether each debit is announced by an event instead of an email.
     var notifiesManually = false
     var status = "pending"
-    /// When it dies in its present status, sandbox time; nil is never.
+    /// The expiry of the current status, in sandbox time; `nil` for none.
     var endMs: Int64?
 
     var rendered = RenderedJSON()
@@ -56,7 +57,7 @@ struct SandboxSource: RenderedObject, Codable {
 
     func render() -> [UInt8] { render(withMetadata: true) }
 
-    /// Publishable keys never see metadata.
+    /// Renders the Source; publishable keys do not receive metadata.
     func render(withMetadata: Bool) -> [UInt8] {
         if isCard { return renderCard() }
         return JSONWriter.object { writer in
@@ -96,7 +97,7 @@ struct SandboxSource: RenderedObject, Codable {
 }
 
 extension SandboxSource {
-    /// The hash of the type; the page of a mandate has the client secret in its path.
+    /// The hash of the type; the URL of a mandate page includes the client secret.
     ///
     /// *Source*: the example of <https://docs.stripe.com/sources/sepa-debit>.
     private var shownDetails: [UInt8] {
@@ -110,13 +111,13 @@ extension SandboxSource {
 }
 
 extension SandboxSource {
-    /// The parameters of a card's address, and what an address calls them.
+    /// The parameters of a card's address and the matching address fields.
     static let cardAddress: [(parameter: String, field: String)] = [
         ("address_city", "city"), ("address_country", "country"), ("address_line1", "line1"),
         ("address_line2", "line2"), ("address_state", "state"), ("address_zip", "postal_code"),
     ]
 
-    /// The object of a card that a customer keeps, or that a token was charged with.
+    /// Renders the object of a card that a customer has saved or a token was charged with.
     ///
     /// *Source*: <https://docs.stripe.com/api/cards/object>.
     private func renderCard() -> [UInt8] {
@@ -140,7 +141,7 @@ extension SandboxSource {
     }
 }
 
-/// Where the customer of a redirect source goes.
+/// The redirect of a Source.
 struct SandboxRedirect: Codable {
     let url: String
     let returnURL: String
@@ -157,7 +158,7 @@ struct SandboxRedirect: Codable {
     }
 }
 
-/// How far the customer got in confirming a code or the amounts of micro-deposits.
+/// The verification of a code or of the amounts of micro-deposits.
 struct SandboxVerification: Codable {
     var attemptsRemaining = Microdeposits.attemptsMax
     var status = "pending"
@@ -170,7 +171,7 @@ struct SandboxVerification: Codable {
     }
 }
 
-/// Who pays, as given, and what the bank confirmed of it.
+/// The owner of a Source, and whether the bank verified the name.
 struct SandboxOwner: Codable {
     static let addressFields = ["city", "country", "line1", "line2", "postal_code", "state"]
 
@@ -178,7 +179,7 @@ struct SandboxOwner: Codable {
     var email: String?
     var phone: String?
     var address: [String: String] = [:]
-    /// Whether the bank confirmed the name.
+    /// Whether the bank verified the name.
     var isVerified = false
 
     func render(into writer: inout JSONWriter) {
@@ -202,7 +203,7 @@ struct SandboxOwner: Codable {
 }
 
 extension SandboxOwner {
-    /// Takes over the fields given under `owner`.
+    /// Updates the fields given under `owner`.
     mutating func update(from form: Form) {
         if let text = form["owner", "name"] { name = text.isEmpty ? nil : text }
         if let text = form["owner", "email"] { email = text.isEmpty ? nil : text }

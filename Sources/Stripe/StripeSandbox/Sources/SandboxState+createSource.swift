@@ -63,7 +63,7 @@ extension SandboxState {
         return sourceReply(call, id)
     }
 
-    /// Gives a new source what its flow needs, its first status and its end.
+    /// Initialises a new Source: the data for its flow, the first status and the expiry.
     mutating func begin(
         _ source: inout SandboxSource,
         returnURL: String?,
@@ -93,13 +93,13 @@ extension SandboxState {
         setEnd(of: &source)
     }
 
-    /// Test-mode names that settle without anybody clicking, by the owner's e-mail address.
+    /// Schedules the change of a test-mode name, selected by the owner's email address.
     ///
-    /// | address | what happens after the automatic delay |
+    /// | address | effect after the automatic delay |
     /// |---|---|
-    /// | `…_chargeable@example.com`, `…_failed@…`, `…_canceled@…` | the source gets that status |
-    /// | `amount_2500@…`, of a receiver | 25.00 arrive |
-    /// | `…_chargeable@…`, `…fill_now…@…`, of Multibanco | all of it arrives, after three seconds |
+    /// | `…_chargeable@example.com`, `…_failed@…`, `…_canceled@…` | the Source changes to that status |
+    /// | `amount_2500@…`, for a receiver | 25.00 arrive |
+    /// | `…_chargeable@…`, `…fill_now…@…`, for Multibanco | the full amount arrives, after three seconds |
     private mutating func settleByName(_ source: SandboxSource) {
         guard source.status == "pending", let email = source.owner.email else { return }
         let local = email.prefix { $0 != "@" }
@@ -121,7 +121,7 @@ extension SandboxState {
         }
     }
 
-    /// The card of a card source, or the one a 3D Secure source is about.
+    /// Returns the card of a card Source, or the card that a 3D Secure Source authenticates.
     private func card(
         for request: SourceRequest,
         _ call: APICall
@@ -153,7 +153,7 @@ extension SandboxState {
         }
     }
 
-    /// Renders `source_order`; nil when none was given.
+    /// Renders `source_order`; `nil` when it is not given.
     static func order(_ form: Form, _ currency: String?) -> [UInt8]? {
         let items = form.items("source_order", "items")
         guard !items.isEmpty else { return nil }
@@ -181,7 +181,7 @@ extension SandboxState {
         }
     }
 
-    /// Makes many pending sources at once.
+    /// Creates many pending Sources.
     mutating func bulkSources(
         count: Int,
         type: String,

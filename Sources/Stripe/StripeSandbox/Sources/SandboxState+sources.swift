@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 
 extension SandboxState {
-    /// `POST /v1/sources` and everything under `/v1/sources/{id}`; Sources cannot be listed, as at Stripe.
+    /// Handles `POST /v1/sources` and everything under `/v1/sources/{id}`; Sources cannot be listed, as at Stripe.
     mutating func routeSources(_ call: APICall) throws(APIError) -> APIReply {
         if call.method == .post, call.segments.count == 1 { return try createSource(call) }
         guard call.segments.count > 1 else { throw Self.unrecognized(call) }
@@ -35,7 +35,7 @@ extension SandboxState {
         }
     }
 
-    /// A source as the call's key sees it.
+    /// Renders a Source for the call's key.
     mutating func sourceReply(_ call: APICall, _ id: String) -> APIReply {
         if call.key.isPublishable, let source = sources[id] {
             return APIReply(body: source.render(withMetadata: false))
@@ -43,7 +43,7 @@ extension SandboxState {
         return APIReply(body: sourceJSON(id))
     }
 
-    /// The object as JSON, from the cache unless it changed.
+    /// Returns the JSON, cached until the object changes.
     mutating func sourceJSON(_ id: String) -> ByteBuffer {
         sources[id]?.json() ?? ByteBuffer()
     }
@@ -73,7 +73,7 @@ extension SandboxState {
         if let method = form["mandate", "notification_method"] {
             source.notifiesManually = method == "manual"
         }
-        // Stripe marks a revoked mandate's source as failed: nothing can be debited any more.
+        // Stripe marks the Source of a revoked mandate as failed, because it can no longer be debited.
         let isRevoked = form["mandate", "acceptance", "status"] == "revoked"
         if !form.texts(source.type).isEmpty, let kind = SourceKind.all[source.type] {
             source.details = kind.details(of: source.type, form: form, card: source.card)
@@ -86,7 +86,7 @@ extension SandboxState {
         return sourceReply(call, source.id)
     }
 
-    /// `POST /v1/sources/{id}/verify` with `values[]`.
+    /// Handles `POST /v1/sources/{id}/verify` with `values[]`.
     private mutating func verifySource(
         _ call: APICall,
         _ source: SandboxSource
@@ -141,7 +141,7 @@ extension SandboxState {
 }
 
 extension SandboxState {
-    /// Moves a source from any status to any other, as tests need it, records and announces it.
+    /// Moves a Source from any status to any other, as tests require; records and announces the change.
     mutating func settleSource(_ id: String, to status: String, failureReason: String? = nil) {
         guard var source = sources[id], source.status != status else { return }
         let previous = source.status
@@ -173,7 +173,7 @@ extension SandboxState {
             break
         }
         let isOver = ["consumed", "canceled", "failed"].contains(status)
-        // What nobody charged goes back to the customer.
+        // Money that was not charged is returned to the customer.
         let leftover = isOver ? source.receiver?.available ?? 0 : 0
         source.receiver?.returned += leftover
         setEnd(of: &source)
@@ -187,46 +187,48 @@ extension SandboxState {
         if leftover > 0 { requestRefundAttributes(id) }
     }
 
-    /// Sets when a source dies in the status it has now.
+    /// Sets the expiry of the Source's current status.
     mutating func setEnd(of source: inout SandboxSource) {
         let expiry = SourceKind.all[source.type]?.expiry ?? .redirect
-        // A code or a payment may be waited for; what is chargeable by itself stays so.
+        // Sources waiting for a code or a payment expire; Sources that are chargeable without an action do not.
         source.endMs = expiry.endMs(status: source.status, nowMs: nowMs)
         if let endMs = source.endMs { timers.set(.expireSource(source.id), atMs: endMs) }
     }
 
-    /// Cancels a source whose time is up; a timer of an earlier status finds another end and does nothing.
+    /// Cancels an expired Source.
+    ///
+    /// A timer of an earlier status finds a later expiry and does nothing.
     mutating func expireSource(_ id: String) {
         guard let endMs = sources[id]?.endMs, endMs <= nowMs else { return }
         settleSource(id, to: "canceled")
     }
 }
 
-/// When a source dies by itself, from Stripe's guide of each method.
+/// The time limits of a Source type, from Stripe's guide of each method.
 struct SourceExpiry {
-    /// How long it may stay pending; nil is for ever.
+    /// The maximum time in status pending; `nil` for no limit.
     var pendingMs: Int64?
-    /// How long it may stay chargeable; nil is for ever.
+    /// The maximum time in status chargeable; `nil` for no limit.
     var chargeableMs: Int64?
-    /// Whether it dies at 23:45 China time at the latest (Alipay, WeChat Pay).
+    /// Whether it expires at 23:45 China time at the latest (Alipay, WeChat Pay).
     var endsWithChineseDay = false
 
     private static let hourMs: Int64 = 3_600_000
 
-    /// An hour to authorise, six to charge: the redirect methods.
+    /// The redirect methods: one hour to authorise, six hours to charge.
     static let redirect = SourceExpiry(pendingMs: hourMs, chargeableMs: 6 * hourMs)
     static let chinese = SourceExpiry(
         pendingMs: hourMs,
         chargeableMs: 6 * hourMs,
         endsWithChineseDay: true
     )
-    /// Seven days to pay at a cash machine or bank.
+    /// Seven days to pay at an ATM or bank.
     static let multibanco = SourceExpiry(pendingMs: 7 * 24 * hourMs, chargeableMs: 6 * hourMs)
-    /// Micro-deposits have to be confirmed within ten days.
+    /// Ten days to confirm micro-deposits.
     static let verification = SourceExpiry(pendingMs: 10 * 24 * hourMs)
     static let never = SourceExpiry()
 
-    /// The instant a source in that status dies, if it does.
+    /// Returns the expiry of a status; `nil` for none.
     func endMs(status: String, nowMs: Int64) -> Int64? {
         switch status {
         case "pending": return pendingMs.map { nowMs + $0 }
@@ -238,7 +240,7 @@ struct SourceExpiry {
         }
     }
 
-    /// The next 23:45 in China, which is 15:45 UTC all year.
+    /// Returns the next 23:45 in China, which is 15:45 UTC all year.
     private static func closingMs(after nowMs: Int64) -> Int64 {
         let dayMs = 24 * hourMs
         let closing = nowMs / dayMs * dayMs + 15 * hourMs + 45 * 60_000

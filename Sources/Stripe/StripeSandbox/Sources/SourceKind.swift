@@ -1,26 +1,26 @@
 import JSONText
 
-/// What the sandbox knows about one source type: Stripe's documented flow, usage, life and fields.
+/// The documented properties of a Source type: flow, usage, time limits and fields.
 ///
-/// A table instead of a type for each method: the methods differ in these facts and in nothing else, apart from the few
-/// that ``details(of:form:card:pageURL:)`` names.
+/// A table suffices instead of one type per method, because the methods differ only in these properties and in the
+/// details handled by ``details(of:form:card:pageURL:)``.
 struct SourceKind {
-    /// The flows it supports, the usual one first.
+    /// The supported flows, starting with the default.
     let flows: [String]
     let usage: String
-    /// Whether either usage may be asked for.
+    /// Whether the request may select the usage.
     let isEitherUsage: Bool
-    /// The only currencies the method takes; empty for any.
+    /// The supported currencies; empty for any.
     let currencies: [String]
-    /// Owner fields Stripe insists on.
+    /// The required owner fields.
     let ownerRequired: [String]
-    /// Fields of the hash named after the type Stripe insists on.
+    /// The required fields of the hash named after the type.
     let detailsRequired: [String]
-    /// Fields of that hash that are null until somebody fills them.
+    /// The fields of that hash that are null until they are set.
     let nullDetails: [String]
-    /// Fields with a value from the start: name and JSON.
+    /// The fields with a fixed value: name and JSON.
     let fixedDetails: [(name: String, json: String)]
-    /// Whether a charge stays pending for a while.
+    /// Whether a charge stays pending for some time.
     let isAsynchronous: Bool
     let expiry: SourceExpiry
 
@@ -48,23 +48,23 @@ struct SourceKind {
         self.expiry = expiry
     }
 
-    /// The usual flow.
+    /// The default flow.
     var flow: String { flows.first ?? "none" }
 
-    /// Whether the source has to name an amount.
+    /// Returns whether an amount is required.
     func needsAmount(usage: String, type: String) -> Bool {
         usage == "single_use" && type != "card"
     }
 }
 
 extension SourceKind {
-    /// Renders the hash named after the type, with the values given for it.
+    /// Renders the hash named after the type.
     ///
     /// - Parameters:
     ///   - type: The type's name.
-    ///   - form: What the client gave.
-    ///   - card: The card that is charged, for cards and 3D Secure.
-    ///   - pageURL: Where the customer pays, for codes to scan.
+    ///   - form: The client's parameters.
+    ///   - card: The card, for cards and 3D Secure.
+    ///   - pageURL: The URL of the payment page, for QR codes.
     /// - Returns: A JSON object.
     func details(
         of type: String,
@@ -101,7 +101,7 @@ extension SourceKind {
         }
     }
 
-    /// An IBAN is two letters of country, two check digits, and the bank's code in front of the account.
+    /// Renders an IBAN: two letters for the country, two check digits, then the bank code and the account.
     private static func debitDetails(_ iban: String, _ writer: inout JSONWriter) {
         let plain = iban.filter { $0 != " " }
         writer.field(
@@ -125,11 +125,13 @@ extension SourceKind {
         "tokenization_method",
     ]
 
-    /// By type; fields from the OpenAPI specification of 2023-08-16, the rest from the guide of each method.
+    /// All types.
+    ///
+    /// The fields come from the OpenAPI specification of 2023-08-16 and from the guide of each method.
     static let all: [String: SourceKind] = redirects.merging(receivers) { first, _ in first }
         .merging(direct) { first, _ in first }
 
-    /// The customer authorises on a page.
+    /// Types whose customer authorises on a page.
     private static let redirects: [String: SourceKind] = [
         "bancontact": SourceKind(
             currencies: ["eur"],
@@ -183,7 +185,7 @@ extension SourceKind {
         ),
     ]
 
-    /// The customer sends money.
+    /// Types whose customer sends money.
     private static let receivers: [String: SourceKind] = [
         "multibanco": SourceKind(
             flows: ["receiver"],
@@ -232,7 +234,7 @@ extension SourceKind {
         ),
     ]
 
-    /// Nothing to do, a code to scan, or a code to confirm.
+    /// Types with no action, a QR code, or a code to confirm.
     private static let direct: [String: SourceKind] = [
         "wechat": SourceKind(
             flows: ["none"],

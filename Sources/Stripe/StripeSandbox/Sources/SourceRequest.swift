@@ -1,4 +1,4 @@
-/// The parameters of `POST /v1/sources`, checked as Stripe checks them.
+/// The parameters of `POST /v1/sources`, validated like Stripe does.
 struct SourceRequest {
     private static let parameters: Set<String> = [
         "amount", "currency", "customer", "expand", "flow", "mandate", "metadata",
@@ -7,7 +7,7 @@ struct SourceRequest {
         "payment_user_agent", "muid", "guid", "sid",
     ]
 
-    /// Sofort's countries.
+    /// The supported countries of Sofort.
     private static let sofortCountries = ["AT", "BE", "DE", "ES", "IT", "NL"]
 
     let type: String
@@ -19,7 +19,7 @@ struct SourceRequest {
     let owner: SandboxOwner
     let returnURL: String?
 
-    /// The type first: without it no other parameter means anything.
+    /// Validates the type first, because the other parameters depend on it.
     init(_ call: APICall) throws(APIError) {
         let form = call.form
         type = try form.required("type")
@@ -41,7 +41,7 @@ struct SourceRequest {
         try checkDetails(form)
         if flow == "redirect", returnURL == nil { throw APIError.missing("redirect[return_url]") }
         if let returnURL { try Self.requireURL(returnURL, param: "redirect[return_url]") }
-        // Test-mode names for the errors Stripe documents for the creation of a source.
+        // Test-mode names for the documented errors of creating a Source.
         switch owner.name {
         case "payment_method_not_available", "processing_error":
             throw APIError.invalid(
@@ -140,14 +140,18 @@ struct SourceRequest {
         return owner
     }
 
-    /// Takes any scheme, since apps come back by their own, but nothing that could break out of a header.
+    /// Requires a URL.
+    ///
+    /// Any scheme is allowed, because apps use their own, but no characters that could end a header.
     static func requireURL(_ url: String, param: String) throws(APIError) {
         guard url.contains(":/"), url.utf8.count <= 2048,
             url.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
         else { throw APIError.invalid("Not a valid URL", code: "url_invalid", param: param) }
     }
 
-    /// Two letters, two digits and 11 to 30 letters or digits; check digits are not judged, as test IBANs vary.
+    /// Checks the format: two letters, two digits and 11 to 30 letters or digits.
+    ///
+    /// Check digits of test IBANs vary.
     private static func isIBAN(_ text: String) -> Bool {
         let plain = text.uppercased().filter { $0 != " " }
         return (15...34).contains(plain.count)

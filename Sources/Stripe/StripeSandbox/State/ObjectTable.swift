@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Objects by id, in the order of their creation, for everything the API can list.
+/// Objects by ID in the order of their creation; used for everything the API can list.
 struct ObjectTable<Object: Sendable>: Sendable {
     private var objects: [Object] = []
     private var numbers: [String: Int] = [:]
 
-    /// The numbers in use, oldest first; nothing is ever taken out.
+    /// The indices of all objects, oldest first; objects are never removed.
     var all: Range<Int> { 0..<objects.count }
 
-    /// The object with that id; giving a new id an object appends it, nil is never stored.
+    /// The object with an ID; setting a new ID appends the object, and `nil` is ignored.
     subscript(id: String) -> Object? {
         get { numbers[id].map { objects[$0] } }
         set {
@@ -22,29 +22,29 @@ struct ObjectTable<Object: Sendable>: Sendable {
         }
     }
 
-    /// The object with that number.
+    /// The object at an index.
     subscript(number: Int) -> Object {
         get { objects[number] }
         set { objects[number] = newValue }
     }
 
-    /// The number of an id; nil when there is none.
+    /// Returns the index of an ID; `nil` for an unknown ID.
     func number(of id: String) -> Int? { numbers[id] }
 }
 
 extension ObjectTable: Codable where Object: Codable {}
 
-/// An object whose JSON is made once and kept until the object changes.
+/// An object whose JSON is cached until it changes.
 protocol RenderedObject {
-    /// What ``json()`` has made; nothing after a change.
+    /// The cached JSON; empty after a change.
     var rendered: RenderedJSON { get set }
 
-    /// The object as a secret key sees it.
+    /// Renders the object for a secret key.
     func render() -> [UInt8]
 }
 
 extension RenderedObject {
-    /// The object as a secret key sees it.
+    /// Returns the JSON for a secret key.
     mutating func json() -> ByteBuffer {
         if let rendered = rendered.buffer { return rendered }
         let buffer = ByteBuffer(bytes: render())
@@ -52,17 +52,17 @@ extension RenderedObject {
         return buffer
     }
 
-    /// Must follow every change.
+    /// Discards the cached JSON; must be called after every change.
     mutating func changed() {
         rendered.buffer = nil
     }
 }
 
-/// JSON that was made of an object; a file that keeps the object has no need of it.
+/// The cached JSON of an object; it is not saved in a state file.
 struct RenderedJSON: Codable {
     var buffer: ByteBuffer?
 
-    /// Nothing is made yet.
+    /// Creates an empty cache.
     init() {}
 
     init(from decoder: any Decoder) {}
@@ -71,27 +71,27 @@ struct RenderedJSON: Codable {
         _ = encoder.container(keyedBy: NoKey.self)
     }
 
-    /// None: nothing of it is kept.
+    /// No keys, because nothing is saved.
     private enum NoKey: CodingKey {}
 }
 
-/// The newest `capacity` elements, each with the number it was given on arrival.
+/// A buffer of the newest `capacity` elements with increasing numbers.
 struct RingBuffer<Element: Sendable>: Sendable {
     private var storage: [Element] = []
     private let capacity: Int
 
-    /// The number the next element gets; numbers start at 1.
+    /// The number of the next element; numbers start at 1.
     private(set) var next = 1
 
-    /// The number of the oldest element kept.
+    /// The number of the oldest element.
     var first: Int { next - storage.count }
 
     init(capacity: Int) {
-        precondition(capacity > 0, "a ring keeps at least one element")
+        precondition(capacity > 0, "capacity must be positive")
         self.capacity = capacity
     }
 
-    /// Overwrites the oldest when it is full; the number of the element.
+    /// Appends an element, overwriting the oldest one when full; returns its number.
     @discardableResult
     mutating func append(_ element: Element) -> Int {
         if storage.count < capacity {
@@ -103,7 +103,7 @@ struct RingBuffer<Element: Sendable>: Sendable {
         return next - 1
     }
 
-    /// The element with that number; nil when it was never there or has been overwritten.
+    /// The element with a number; `nil` when it does not exist or was overwritten.
     subscript(number: Int) -> Element? {
         get {
             guard number >= first, number < next else { return nil }
@@ -118,7 +118,7 @@ struct RingBuffer<Element: Sendable>: Sendable {
 
 extension RingBuffer: Codable where Element: Codable {}
 
-/// Makes ids and secrets in Stripe's form; one seed gives one sequence.
+/// Generates IDs and secrets in Stripe's format; a seed determines the sequence.
 struct IDGenerator: Codable {
     private static let alphabet = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
@@ -130,18 +130,18 @@ struct IDGenerator: Codable {
         state = seed
     }
 
-    /// Goes on elsewhere in the sequence.
+    /// Moves to another position of the sequence.
     mutating func skip(_ salt: UInt64) {
         state ^= salt &* 0xD6E8_FEB8_6659_FD93
     }
 
-    /// The prefix and `length` letters and digits.
+    /// Returns the prefix followed by `length` letters and digits.
     mutating func make(_ prefix: String, length: Int = 24) -> String {
         var bytes = Array(prefix.utf8)
         bytes.reserveCapacity(bytes.count + length)
         var left = length
         while left > 0 {
-            // 62^10 < 2^64: ten characters of every draw are evenly spread, as far as ids care.
+            // 62^10 < 2^64: ten characters per draw are distributed evenly enough for IDs.
             var draw = nextWord()
             for _ in 0..<min(left, 10) {
                 bytes.append(Self.alphabet[Int(truncatingIfNeeded: draw % 62)])

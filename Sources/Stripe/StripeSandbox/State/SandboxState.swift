@@ -1,58 +1,59 @@
 import NIOCore
 import SafeNumbers
 
-/// Everything the sandbox knows: plain values, changed by functions that leave webhooks to post behind.
+/// The complete state of the sandbox: plain values, changed by functions that collect webhooks to send.
 ///
-/// One lock guards it (``SandboxStore``), so every request is atomic. Nothing here reads a clock or does I/O:
-/// the store sets the time on entry, timers wait in a queue, and webhooks leave as posts.
+/// A single lock guards it (``SandboxStore``), so every request is atomic. No code here reads a clock or does I/O:
+/// the store sets the time on entry, timers wait in a queue, and webhooks are returned as posts.
 ///
-/// Each story is an extension beside its objects: `API` (who may call, what is answered twice), `Sources`, `Intents`,
-/// `Charges`, `Customers`, `Methods`, `Search`, `Webhooks`, `Faults`, `Pages` (the customer's clicks), `Controls` (those of tests).
-/// What all of them do to an object is the same four steps: change it, `changed()` to forget its JSON, `note` the
-/// status for the checker of histories, `emit` the event.
+/// Each feature is an extension in the folder of its objects: `API` (authorisation and idempotency), `Sources`,
+/// `Intents`, `Charges`, `Customers`, `Methods`, `Search`, `Webhooks`, `Faults`, `Pages` (the customer's clicks),
+/// `Controls` (for tests). Every change of an object has the same four steps: change it, call `changed()` to discard
+/// its JSON, call `recordStatus` for the history checker, and `emit` the event.
 struct SandboxState: Sendable {
-    /// The version events are rendered with; see `StripeVersion`.
+    /// The API version of events; see `StripeVersion`.
     static let apiVersion = "2026-10-28.endive"
 
-    /// Sources kept, about 2 kB each; further ones are refused.
+    /// The maximum number of Sources, about 2 kB each; further ones are rejected.
     static let sourcesMax = 4_000_000
 
-    /// Requests kept for `GET /_sandbox/requests`.
+    /// The number of requests stored for `GET /_sandbox/requests`.
     static let requestsMax = 100_000
 
-    /// Status changes kept for `GET /_sandbox/history`: a run over 250,000 sources, about 100 bytes each.
+    /// The number of status changes stored for `GET /_sandbox/history`: enough for 250,000 Sources, about 100 bytes
+    /// each.
     static let historyMax = 1_000_000
 
-    /// Webhook attempts kept for `GET /_sandbox/webhooks/attempts`.
+    /// The number of webhook attempts stored for `GET /_sandbox/webhooks/attempts`.
     static let attemptsMax = 100_000
 
     var ids: IDGenerator
     var time: SandboxTime
     var timers = TimerQueue()
-    /// Sandbox time in milliseconds since 1970, set on entry of every call; what objects are dated with.
+    /// Sandbox time in milliseconds since 1970, set on entry of every call and used to date objects.
     var nowMs: Int64 = 0
-    /// The machine's time, for the logs and the limiters.
+    /// The machine time, for the logs and the limiters.
     var machineMs: Int64 = 0
-    /// How long what settles by itself takes, in sandbox time.
+    /// The delay of automatic changes, in sandbox time.
     private(set) var autoDelayMs: Int64 = 1000
     private(set) var webhookPlan = WebhookSchedule(tries: 3, firstPauseMs: 1000)
-    /// Grows with what may have changed something that is kept over a restart.
+    /// Counts changes that may affect the saved state.
     var changes = 0
 
     var sources: [String: SandboxSource] = [:]
-    /// Payments to receivers, by source.
+    /// The payments to receivers, by Source.
     var transactions: [String: [SandboxTransaction]] = [:]
-    /// Mandate notifications by id.
+    /// The mandate notifications by ID.
     var notifications: [String: MandateNotification] = [:]
     var customers = ObjectTable<SandboxCustomer>()
     var charges = ObjectTable<SandboxCharge>()
     var refunds = ObjectTable<SandboxRefund>()
     var disputes = ObjectTable<SandboxDispute>()
-    /// Every movement of money, oldest first.
+    /// All balance transactions, oldest first.
     var ledger = ObjectTable<SandboxBalanceTransaction>()
     var intents = ObjectTable<SandboxIntent>()
     var setups = ObjectTable<SandboxSetup>()
-    /// PaymentMethods, however they were made.
+    /// All PaymentMethods.
     var methods = ObjectTable<SandboxMethod>()
 
     var events = EventLog()
@@ -69,16 +70,16 @@ struct SandboxState: Sendable {
     var grants: [String: KeyGrant] = [:]
     var limiter = Limiter()
     var locks = ObjectLocks()
-    /// How the next refund begins; nil for as its method does.
+    /// The first state of the next refund; `nil` for the default of its method.
     var nextRefund: RefundStart?
 
-    /// Webhooks to post now; the store drains them after every call.
+    /// The webhooks to send now; the store takes them after every call.
     var posts: [WebhookPost] = []
 
-    /// The request that causes the changes at hand, for the `request` of its events, and the version it asks for.
+    /// The request that causes the current changes, for the `request` of events, and its API version.
     var cause: (requestID: String?, idempotencyKey: String?, version: String?) = (nil, nil, nil)
 
-    /// Seconds since 1970, sandbox time.
+    /// Sandbox time in seconds since 1970.
     var nowSeconds: Int { Int(clamping: nowMs / 1000) }
 
     init(configuration: SandboxConfiguration, seed: UInt64, machineMs: Int64) {
@@ -87,7 +88,7 @@ struct SandboxState: Sendable {
         start(configuration, machineMs: machineMs)
     }
 
-    /// Begins, or goes on with what was kept: of what a sandbox is started with, this start's word counts.
+    /// Starts, or continues with a saved state; settings of this start replace the saved ones.
     mutating func start(_ configuration: SandboxConfiguration, machineMs: Int64) {
         time = time.at(scale: configuration.timeScale, from: machineMs)
         autoDelayMs = configuration.autoDelay.milliseconds
@@ -97,13 +98,13 @@ struct SandboxState: Sendable {
         )
         limiter.limits = configuration.limits
         advance(toMachineMs: machineMs)
-        // Those that were on their way when it ended, or held by a fault.
+        // Deliveries that were in flight at the end or held by a fault.
         for number in Set(deliveries.keys).subtracting(timers.attempts).sorted() {
             schedule(after: 0, .attempt(number))
         }
     }
 
-    /// Notes a status for the independent checker.
+    /// Records a status for the independent checker.
     mutating func recordStatus(_ object: String, from previous: String?, to status: String) {
         history.append(
             StatusChange(source: object, previous: previous, status: status, atMs: machineMs)
@@ -111,8 +112,7 @@ struct SandboxState: Sendable {
     }
 }
 
-/// What a file keeps of it: the world, and not what tests have asked for (faults, limits, locks, keys) or
-/// the logs of what was done to it.
+/// The saved part of the state: objects, but not test settings (faults, limits, locks, keys) or logs.
 extension SandboxState: Codable {
     private enum CodingKeys: CodingKey {
         case ids, time, timers
@@ -122,50 +122,50 @@ extension SandboxState: Codable {
     }
 }
 
-/// What a holder of a mandate is told before a debit, and of which source.
+/// The notification of a coming debit, and its Source.
 struct MandateNotification: Codable {
     let source: String
     let json: ByteBuffer
 }
 
-/// One request to the API as it arrived.
+/// A recorded API request.
 struct RecordedRequest {
     let method: String
     let path: String
     let atMs: Int64
     let keySuffix: String
     let requestID: String
-    /// What was answered; nil while it is held, 0 when the connection was cut instead.
+    /// The response status; `nil` while the request is held, 0 when the connection was reset.
     var status: Int?
 }
 
-/// One change of one object, for a checker that compares what a poller saw with what happened.
+/// A status change of an object, for a checker that compares a poller's observations with the history.
 struct StatusChange {
     let source: String
-    /// Nil when the object was created.
+    /// The previous status; `nil` when the object was created.
     let previous: String?
     let status: String
     let atMs: Int64
 }
 
-/// The sandbox's own time: the machine's, faster by a factor and ahead by what tests skipped.
+/// Sandbox time: machine time, scaled by a factor and advanced by skipped time.
 struct SandboxTime: Codable {
     private let startMs: Int64
     private let scale: Double
-    /// What `POST /_sandbox/clock/advance` skipped so far.
+    /// The time skipped so far by `POST /_sandbox/clock/advance`.
     private(set) var skippedMs: Int64 = 0
 
-    /// Starts at the machine's time.
+    /// Starts at the machine time.
     ///
     /// - Parameters:
-    ///   - startMs: The machine's time, milliseconds since 1970.
-    ///   - scale: Sandbox seconds per second of the machine.
+    ///   - startMs: The machine time in milliseconds since 1970.
+    ///   - scale: The number of sandbox seconds per machine second.
     init(startMs: Int64, scale: Double) {
         self.startMs = startMs
         self.scale = scale
     }
 
-    /// Sandbox time at a time of the machine's.
+    /// Returns sandbox time for a machine time.
     func nowMs(machineMs: Int64) -> Int64 {
         if scale == 1 { return machineMs.addingSaturating(skippedMs) }
         return startMs.addingSaturating(sandboxMs(for: machineMs - startMs)).addingSaturating(
@@ -173,15 +173,15 @@ struct SandboxTime: Codable {
         )
     }
 
-    /// How long the machine has to wait for a span of sandbox time, rounded up to a millisecond.
+    /// Returns the machine time for a span of sandbox time, rounded up to a millisecond.
     func machineMs(for spanMs: Int64) -> Int64 {
         max(1, Int64(saturating: (Double(spanMs) / scale).rounded(.up)))
     }
 
-    /// The span of sandbox time that passes in a span of the machine's.
+    /// Returns the sandbox time for a span of machine time.
     func sandboxMs(for machineMs: Int64) -> Int64 { Int64(saturating: Double(machineMs) * scale) }
 
-    /// The same moment, going on at a scale from a time of the machine's.
+    /// Returns the same time, continuing with another scale from a machine time.
     func at(scale: Double, from machineMs: Int64) -> SandboxTime {
         guard scale != self.scale else { return self }
         var time = SandboxTime(startMs: machineMs, scale: scale)
@@ -195,7 +195,7 @@ struct SandboxTime: Codable {
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// The duration in whole milliseconds.
     var milliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }

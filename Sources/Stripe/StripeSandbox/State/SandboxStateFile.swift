@@ -2,24 +2,24 @@ import Foundation
 import Logging
 import ServiceLifecycle
 
-/// Where a sandbox keeps what it knows, so that a restart goes on with it.
+/// The file that keeps a sandbox's state across restarts.
 ///
-/// *Shape*: one JSON object, `{"format": 2, "state": {…}}`, with base64 for bodies; some 3 kB for each source with its
-/// events. It is for this program alone. Webhook secrets are in it: only its user may read it.
+/// *Shape*: one JSON object, `{"format": 2, "state": {…}}`, with Base64 for bodies; about 3 kB for each Source with
+/// its events. Only this program reads it. It contains webhook secrets, so only its user may read it.
 package struct SandboxStateFile: Sendable {
-    /// Grows when an older program could not read what is written.
+    /// The format version, increased when older programs cannot read the file.
     private static let format = 2
-    /// What the file is called in a folder.
+    /// The file name in a folder.
     private static let name = "stripe-sandbox.json"
 
     private let url: URL
 
-    /// Why there is no going on: a sentence that names the file and says what to do.
+    /// The reason why the state cannot be used, with the file and the remedy.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// What stands in front of the rest.
+    /// The format version, decoded first.
     private struct Head: Decodable {
         let format: Int
     }
@@ -30,14 +30,14 @@ package struct SandboxStateFile: Sendable {
         let state: SandboxState
     }
 
-    /// A file, or the one in a folder; errors: a folder that is not there.
+    /// Creates a state file from the path of a file or folder; throws when the folder does not exist.
     package init(path: String) throws(Unusable) {
         let url = URL(fileURLWithPath: path)
         self.url = Self.isFolder(url) ? url.appendingPathComponent(Self.name) : url
         let folder = self.url.deletingLastPathComponent()
         guard Self.isFolder(folder) else {
             throw Unusable(
-                description: "\(folder.path) is no folder: make it, and let this user write there"
+                description: "\(folder.path) is not a folder: create it and make it writable"
             )
         }
     }
@@ -48,9 +48,9 @@ package struct SandboxStateFile: Sendable {
             && isFolder.boolValue
     }
 
-    /// What was kept; nil when nothing was.
+    /// Reads the saved state; `nil` when there is none.
     ///
-    /// Errors: a file that cannot be read is left as it is.
+    /// A file that cannot be read is not changed.
     func read() throws(Unusable) -> SandboxState? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         do {
@@ -66,7 +66,7 @@ package struct SandboxStateFile: Sendable {
         } catch let error as Unusable {
             throw error
         } catch is DecodingError {
-            throw unusable("is not what stripe-sandbox writes, or damaged")
+            throw unusable("is not a stripe-sandbox state file, or is damaged")
         } catch {
             throw unusable("cannot be read (\(error.localizedDescription))")
         }
@@ -74,15 +74,15 @@ package struct SandboxStateFile: Sendable {
 
     private func unusable(_ reason: String) -> Unusable {
         Unusable(
-            description: "the state in \(url.path) \(reason). It is left as it is: move it away to "
-                + "begin with nothing, or give --state another place"
+            description: "the state in \(url.path) \(reason). The file was not changed: "
+                + "move it away to start empty, or pass another path with --state"
         )
     }
 
-    /// Puts a state in the place of the one before, whole or not at all.
+    /// Replaces the saved state atomically.
     func write(_ state: SandboxState) throws {
         let data = try JSONEncoder().encode(Content(format: Self.format, state: state))
-        // Beside it first, so that others never read a half; a new file is nobody else's.
+        // Written to a new file first, so that readers never see an incomplete file; only its user can read it.
         let next = url.appendingPathExtension("new")
         let files = FileManager.default
         guard
@@ -107,14 +107,15 @@ package struct SandboxStateFile: Sendable {
     }
 }
 
-/// Writes what a sandbox knows after it has changed.
+/// Writes the state of a sandbox after changes.
 ///
-/// *Cost*: the first change after a quiet moment is written at once. The next waits for ``pauseMin`` or ten times what
-/// writing took, whichever is longer, so that keeping takes a tenth of a core at most, however much there is.
+/// *Cost*: the first change after an idle period is written immediately. The next write waits for ``pauseMin`` or ten
+/// times the duration of the last write, whichever is longer. Saving therefore uses at most a tenth of a core,
+/// regardless of size.
 ///
-/// *A crash* loses what has changed in that pause; a shutdown nothing.
+/// *Crash behaviour*: a crash loses the changes since the last write; a shutdown loses nothing.
 struct StateWriter: Service {
-    /// What a kill may lose while there is little to write.
+    /// The maximum loss at a kill while there is little to write.
     static let pauseMin = Duration.milliseconds(200)
     private static let pauseFactor = 10
 
@@ -132,7 +133,7 @@ struct StateWriter: Service {
                 isSaved = write(&written)
                 let duration = Duration.milliseconds(store.configuration.nowMs() - startMs)
                 await cancelWhenGracefulShutdown {
-                    // Cancelled: what is left is written at once.
+                    // Cancelled on shutdown: the remaining changes are written immediately.
                     try? await Task.sleep(for: max(Self.pauseMin, duration * Self.pauseFactor))
                 }
             }
@@ -140,9 +141,9 @@ struct StateWriter: Service {
         write(&written)
     }
 
-    /// Whether all is kept.
+    /// Writes the state if it has changed; returns whether everything is saved.
     ///
-    /// A place that is full or gone is told of each time, and tried again.
+    /// Each failure, such as a full disk, is logged and retried.
     @discardableResult
     private func write(_ written: inout Int) -> Bool {
         let state = store.state
@@ -152,7 +153,7 @@ struct StateWriter: Service {
             written = state.changes
             return true
         } catch {
-            logger.error("state not kept", metadata: ["error": "\(error)"])
+            logger.error("cannot save state; retrying", metadata: ["error": "\(error)"])
             return false
         }
     }

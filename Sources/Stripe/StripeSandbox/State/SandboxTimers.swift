@@ -1,51 +1,51 @@
-/// What happens by itself when its time has come.
+/// An automatic change that happens when its time has come.
 ///
-/// Time passes only on entry of a call: ``SandboxState/arrive(atMachineMs:)`` lets everything happen that was due by
-/// then, each at its own instant and in order, so an event is dated with when it happened and not with when somebody
-/// looked. The store wakes itself for the earliest timer, or webhooks would wait for the next request.
+/// Time passes only on entry of a call: ``SandboxState/advance(toMachineMs:)`` applies all timers that are due, in
+/// order and each at its own time. So an event is dated with the time of the change and not of the next request. The
+/// store wakes up for the earliest timer; otherwise webhooks would wait for the next request.
 ///
-/// A timer is never taken back: what it finds changed in the meantime it leaves alone.
+/// Timers are never removed: a timer whose object has changed in the meantime does nothing.
 enum SandboxTimer: Sendable, Codable {
-    /// A test-mode name decides a pending source.
+    /// A test-mode name settles a pending Source.
     case settleSource(String, status: String)
-    /// A source dies unused: `pending` or `chargeable` for too long.
+    /// A Source expires after too long in status `pending` or `chargeable`.
     case expireSource(String)
     /// A test-mode name sends money to a receiver.
     case paySource(String, amount: Int)
     /// A pending payment to a receiver arrives.
     case settleTransaction(String, source: String)
-    /// The bank answers an asynchronous charge.
+    /// The bank settles an asynchronous charge.
     case settleCharge(String, succeeds: Bool)
-    /// An authorisation was never captured.
+    /// An authorisation expires.
     case expireCharge(String)
-    /// A refund arrives.
+    /// A refund succeeds.
     case settleRefund(String)
-    /// A refund that was sent comes back.
+    /// A refund that was sent fails.
     case failRefund(String)
-    /// A test number objects to its charge.
+    /// A test number disputes its charge.
     case dispute(String)
-    /// Nobody answered a dispute in time.
+    /// The deadline of a dispute passes.
     case endDispute(String)
-    /// The bank answers a processing intent.
+    /// The bank settles a processing intent.
     case settleIntent(String)
-    /// The customer never did what an intent asked for.
+    /// The action of an intent expires.
     case expireIntent(String)
-    /// The bank answers a processing SetupIntent.
+    /// The bank settles a processing SetupIntent.
     case settleSetup(String)
-    /// The customer never did what a SetupIntent asked for.
+    /// The action of a SetupIntent expires.
     case expireSetup(String)
-    /// A webhook is tried (again).
+    /// A webhook is attempted.
     case attempt(Int)
 }
 
-/// What happens later, earliest first, in sandbox time: a binary heap.
+/// The timers in sandbox time, earliest first: a binary heap.
 ///
-/// Bounded by the objects that wait: each source, charge, intent and delivery has at most two timers.
+/// Its size is limited by the waiting objects: each Source, charge, intent and delivery has at most two timers.
 struct TimerQueue: Codable {
-    /// A timer and its time.
+    /// A timer and its due time.
     private struct Entry: Codable {
         let dueMs: Int64
-        /// Keeps timers of one millisecond in the order they were set.
+        /// Keeps timers of the same millisecond in the order they were set.
         let number: UInt64
         let timer: SandboxTimer
 
@@ -57,10 +57,10 @@ struct TimerQueue: Codable {
     private var heap: [Entry] = []
     private var next: UInt64 = 0
 
-    /// When the earliest timer is due; nil when none is set.
+    /// The due time of the earliest timer; `nil` when there is none.
     var firstDueMs: Int64? { heap.first?.dueMs }
 
-    /// The deliveries that will be tried.
+    /// The deliveries with a scheduled attempt.
     var attempts: Set<Int> {
         Set(heap.compactMap { if case .attempt(let number) = $0.timer { number } else { nil } })
     }
@@ -77,7 +77,7 @@ struct TimerQueue: Codable {
         }
     }
 
-    /// Takes the earliest timer that is due by then.
+    /// Removes the earliest timer that is due.
     mutating func take(dueBy nowMs: Int64) -> (timer: SandboxTimer, dueMs: Int64)? {
         guard let first = heap.first, first.dueMs <= nowMs else { return nil }
         let last = heap.removeLast()
@@ -104,32 +104,32 @@ struct TimerQueue: Codable {
 }
 
 extension SandboxState {
-    /// Sets a timer a span of sandbox time from now.
+    /// Schedules a timer after a span of sandbox time.
     mutating func schedule(after delayMs: Int64, _ timer: SandboxTimer) {
         timers.set(timer, atMs: nowMs + max(0, delayMs))
     }
 
-    /// Sets a timer after the automatic delay.
+    /// Schedules a timer after the automatic delay.
     mutating func scheduleAutomatic(_ timer: SandboxTimer) {
         schedule(after: autoDelayMs, timer)
     }
 
-    /// Brings the state to a time of the machine's: everything due until then happens, each at its own time.
+    /// Advances the state to a machine time and fires all due timers, each at its own time.
     mutating func advance(toMachineMs machineMs: Int64) {
         self.machineMs = machineMs
         fire(until: time.nowMs(machineMs: machineMs))
     }
 
-    /// Moves sandbox time forward at once.
+    /// Skips sandbox time.
     mutating func skip(_ spanMs: Int64) {
         time.skip(spanMs)
         fire(until: nowMs + spanMs)
     }
 
-    /// One after the other, since what a timer does may set another that is due as well.
+    /// Fires due timers one by one, because a timer may set another one that is also due.
     private mutating func fire(until endMs: Int64) {
         while let (timer, dueMs) = timers.take(dueBy: endMs) {
-            // Never backwards: a timer may have been set in the past of a clock that was changed.
+            // Never backwards: after a clock change a timer may be in the past.
             nowMs = max(nowMs, dueMs)
             fire(timer)
             changes += 1
@@ -140,7 +140,7 @@ extension SandboxState {
     private mutating func fire(_ timer: SandboxTimer) {
         switch timer {
         case .settleSource(let id, let status):
-            // Somebody else may have settled it in the meantime.
+            // It may have been settled in the meantime.
             if sources[id]?.status == "pending" { settleSource(id, to: status) }
         case .expireSource(let id): expireSource(id)
         case .paySource(let id, let amount): pay(id, amount: amount, isPending: false)

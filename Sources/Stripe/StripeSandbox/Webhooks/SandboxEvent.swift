@@ -2,28 +2,28 @@ import HTTPTypes
 import JSONText
 import NIOCore
 
-/// An event: its object is the JSON of the moment and never rendered again.
+/// An event; its object is the JSON at the time of the change and is never rendered again.
 ///
-/// From a change to a receiver: `emit` records the event and makes a ``WebhookDelivery`` for each endpoint that accepts
-/// it; `attempt` leaves a ``WebhookPost`` behind; ``WebhookSender`` signs and posts it after the lock was let go;
-/// `answered` ends the delivery or sets a timer for the next try. The event is listed whether or not anybody takes it,
-/// which is what those rely on who lost a webhook.
+/// `emit` records the event and creates a ``WebhookDelivery`` for each endpoint that accepts it. `attempt` adds a
+/// ``WebhookPost``. ``WebhookSender`` signs and sends it after the lock is released. `recordAttempt` ends the
+/// delivery or schedules the next attempt. The event is listed regardless of its deliveries, so that clients can
+/// recover lost webhooks.
 struct SandboxEvent: Codable {
     let id: String
     let type: String
     let created: Int
-    /// The machine's time, for a checker: `created` has whole seconds.
+    /// The machine time, for a checker, because `created` has whole seconds.
     let atMs: Int64
-    /// The connected account it happened in; nil is the platform's own.
+    /// The connected account of the event; `nil` for the platform.
     let account: String?
     let object: ByteBuffer
-    /// What the object's changed fields were before, of updates.
+    /// The previous values of the changed fields, for updates.
     let previous: [UInt8]?
     let requestID: String?
     let idempotencyKey: String?
-    /// The endpoints that have not taken it yet.
+    /// The endpoints that have not acknowledged it yet.
     var pending: [String]
-    /// The machine's time from which lists have it; nil: at once.
+    /// The machine time from which lists include the event; `nil` for immediately.
     ///
     /// Stripe's lists are eventually consistent.
     var listedFromMs: Int64?
@@ -50,18 +50,20 @@ struct SandboxEvent: Codable {
     }
 }
 
-/// The events of the last thirty days, numbered in the order they happened.
+/// The events of the last thirty days, numbered in order.
 struct EventLog: Codable {
-    /// Events kept, the oldest going first: more than one test run makes.
+    /// The maximum number of events; the oldest are removed first.
+    ///
+    /// It exceeds the events of a test run.
     static let eventsMax = 100_000
 
-    /// How long Stripe lists an event, in seconds.
+    /// The time that Stripe lists an event, in seconds.
     static let lifeSeconds = 30 * 24 * 3600
 
     private(set) var ring = RingBuffer<SandboxEvent>(capacity: EventLog.eventsMax)
     private var numbers: [String: Int] = [:]
 
-    /// The numbers in use, oldest first.
+    /// The numbers of all events, oldest first.
     var all: Range<Int> { ring.first..<ring.next }
 
     subscript(number: Int) -> SandboxEvent? { ring[number] }
@@ -75,7 +77,7 @@ struct EventLog: Codable {
         numbers[event.id] = ring.append(event)
     }
 
-    /// Notes that an endpoint took an event.
+    /// Records that an endpoint acknowledged an event.
     mutating func delivered(_ id: String, to endpoint: String) {
         guard let number = numbers[id], var event = ring[number] else { return }
         event.pending.removeAll { $0 == endpoint }
@@ -96,14 +98,14 @@ extension SandboxState {
         }
     }
 
-    /// The event of that id that a call may read.
+    /// Returns the event with this ID if the call may read it.
     func event(_ id: String, _ call: APICall) throws(APIError) -> SandboxEvent {
         guard let number = events.number(of: id), let event = events[number], isKept(event, call)
         else { throw APIError.noSuch("event", id) }
         return event
     }
 
-    /// Of the caller's account, and not older than Stripe keeps them.
+    /// Returns whether an event belongs to the caller's account and has not expired.
     private func isKept(_ event: SandboxEvent, _ call: APICall) -> Bool {
         event.account == call.account && event.created > nowSeconds - EventLog.lifeSeconds
     }
@@ -111,7 +113,7 @@ extension SandboxState {
     private func listEvents(_ call: APICall) throws(APIError) -> APIReply {
         let form = call.form
         let types = Set(form.list("types"))
-        // Twenty names is Stripe's limit.
+        // Stripe's limit is twenty types.
         guard types.count <= 20 else {
             throw APIError.invalid("You may only specify up to 20 types.", param: "types")
         }
@@ -137,7 +139,7 @@ extension SandboxState {
             }
     }
 
-    /// A type or a family such as `source.*`.
+    /// Returns whether a type matches a type or a pattern such as `source.*`.
     static func matches(_ type: String, _ pattern: String) -> Bool {
         pattern.hasSuffix("*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
     }

@@ -1,19 +1,19 @@
 import NIOCore
 
 extension SandboxState {
-    /// Deliveries under way; beyond it new ones are lost, as Stripe may lose a webhook.
+    /// The maximum number of deliveries in flight; above it webhooks are lost, as may happen at Stripe.
     static let deliveriesMax = 200_000
 
-    /// Webhook faults in force at a time.
+    /// The maximum number of active webhook faults.
     static let webhookFaultsMax = 100
 
-    /// Records an event and asks for its deliveries.
+    /// Records an event and starts its deliveries.
     ///
     /// - Parameters:
-    ///   - type: Such as `source.chargeable`.
-    ///   - object: What it is about, as it is now.
-    ///   - account: The connected account it belongs to.
-    ///   - previous: Of updates, a JSON object with what changed as it was before.
+    ///   - type: The type, for example `source.chargeable`.
+    ///   - object: The JSON of the object.
+    ///   - account: The connected account that owns the object.
+    ///   - previous: For updates, a JSON object with the previous values of the changed fields.
     mutating func emit(
         _ type: String,
         _ object: ByteBuffer,
@@ -51,7 +51,7 @@ extension SandboxState {
         }
     }
 
-    /// Starts a delivery as its fault wants.
+    /// Starts a delivery according to its fault.
     private mutating func begin(_ delivery: WebhookDelivery, _ fault: WebhookFault?) {
         guard fault?.mode != .drop, deliveries.count < Self.deliveriesMax else {
             log(delivery, status: nil)
@@ -72,7 +72,7 @@ extension SandboxState {
         }
     }
 
-    /// Posts a delivery now, unless its endpoint is gone.
+    /// Sends a delivery now, unless its endpoint was removed or disabled.
     mutating func attempt(_ number: Int) {
         guard let delivery = deliveries[number] else { return }
         guard let endpoint = webhooks.first(where: { $0.id == delivery.endpoint }),
@@ -94,11 +94,11 @@ extension SandboxState {
         )
     }
 
-    /// Notes an endpoint's answer and sets the next try if it did not take the event.
+    /// Records an endpoint's response, and schedules the next attempt after a failure.
     ///
     /// - Parameters:
     ///   - number: The delivery.
-    ///   - status: The HTTP status; 0 when there was no answer.
+    ///   - status: The HTTP status; 0 without a response.
     mutating func recordAttempt(_ number: Int, status: Int) {
         guard let delivery = deliveries[number] else { return }
         log(delivery, status: status)
@@ -112,9 +112,9 @@ extension SandboxState {
         }
     }
 
-    /// Delivers an event once more, as the Dashboard's button does.
+    /// Delivers an event again, like the button in the Dashboard.
     ///
-    /// - Returns: How many endpoints get it; nil when there is no such event.
+    /// - Returns: The number of endpoints; `nil` for an unknown event.
     mutating func resend(_ id: String, to endpoint: String?) -> Int? {
         guard let number = events.number(of: id), let event = events[number] else { return nil }
         let chosen = webhooks.filter { webhook in
@@ -131,25 +131,25 @@ extension SandboxState {
         return chosen.count
     }
 
-    /// The oldest fault that applies to the type, used once more.
+    /// Returns the oldest fault that matches the type, and counts the use.
     private mutating func takeWebhookFault(for type: String) -> WebhookFault? {
         guard let index = webhookFaults.firstIndex(where: { $0.applies(to: type) }) else {
             return nil
         }
         let fault = webhookFaults[index]
         if let left = fault.times { webhookFaults[index].times = left - 1 }
-        // A spent fault that holds nothing can go.
+        // A used-up fault without held deliveries can be removed.
         if fault.times == 1, fault.mode != .hold { webhookFaults.remove(at: index) }
         return fault
     }
 
-    /// Deletes one webhook fault, or all; what they hold arrives now, the newest first.
+    /// Deletes one webhook fault or all; held deliveries are sent now, the newest first.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted faults.
     mutating func removeWebhookFaults(_ id: String?) -> Int {
         let removed = webhookFaults.filter { id == nil || $0.id == id }
         webhookFaults.removeAll { id == nil || $0.id == id }
-        // 20 ms of the machine's apart, so that they arrive in that order.
+        // 20 ms of machine time apart, so that they arrive in this order.
         let intervalMs = time.sandboxMs(for: 20)
         for (offset, number) in removed.flatMap(\.held).reversed().enumerated() {
             schedule(after: Int64(clamping: offset) * intervalMs, .attempt(number))

@@ -9,19 +9,19 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Thin events of API v2: the same events, which only name their objects.
+/// Thin events of API v2, which contain a reference to the object instead of the object.
 ///
 /// *Source*: <https://docs.stripe.com/api/v2/core/events/object>, <https://docs.stripe.com/event-destinations>.
 extension SandboxEvent {
-    /// How ids of thin events begin in test mode.
+    /// The prefix of thin event IDs in test mode.
     static let thinPrefix = "evt_test_65"
 
-    /// Its id as a thin event: the same change has another id there.
+    /// The ID of the thin event, which differs from the ID of the event.
     var thinID: String { Self.thinPrefix + id.dropFirst("evt_".count) }
 
-    /// The event as a destination gets it.
+    /// Renders the thin event for a destination.
     func thinJSON() -> [UInt8] {
-        // Written by the sandbox itself, so it is an object with an id.
+        // The JSON was rendered by the sandbox, so it is an object with an ID.
         let object = try? StripeJSON.value(self.object.readableBytesView)
         let related = (id: object?["id"]?.string ?? "", kind: object?["object"]?.string ?? "")
         let created = Date(timeIntervalSince1970: Double(created))
@@ -60,7 +60,7 @@ extension SandboxState {
         return APIReply(body: event.thinJSON())
     }
 
-    /// Adds a destination that gets thin events of every type and account.
+    /// Adds a destination that receives thin events of all types and accounts.
     mutating func addDestination(_ url: String) -> SandboxWebhook {
         let destination = SandboxWebhook(
             id: ids.make("ed_test_61"),

@@ -4,19 +4,19 @@ import NIOCore
 
 /// A webhook endpoint.
 struct SandboxWebhook: Codable {
-    /// The secret before the last roll; good until a time of the machine's.
+    /// The secret before the last rotation, valid until a machine time.
     struct OldSecret: Codable {
         let text: String
         let untilMs: Int64
     }
 
-    /// Whose events it gets.
+    /// The accounts whose events an endpoint receives.
     enum Reach: Codable {
-        /// Those of its own account.
+        /// Only its own account.
         case own
-        /// Those of connected accounts, as `connect=true` asks for.
+        /// Connected accounts, as requested by `connect=true`.
         case connected
-        /// All of them; the one on the command line.
+        /// All accounts; used for the endpoint of the command line.
         case everything
     }
 
@@ -25,7 +25,7 @@ struct SandboxWebhook: Codable {
     let created: Int
     var url: String
     var secret: String
-    /// The secret before the last roll, which signs as well until the machine's time given.
+    /// The previous secret, which also signs until the given machine time.
     var oldSecret: OldSecret?
     var events: [String]
     var description: String?
@@ -33,7 +33,7 @@ struct SandboxWebhook: Codable {
     var metadata: [String: String] = [:]
     var isEnabled = true
     let reach: Reach
-    /// Whether it is an event destination that gets thin events, `v1.charge.succeeded` for `charge.succeeded`.
+    /// Whether this is an event destination with thin events (`v1.charge.succeeded` for `charge.succeeded`).
     private(set) var thin: Bool?
     var isThin: Bool { thin ?? false }
 
@@ -59,7 +59,7 @@ struct SandboxWebhook: Codable {
         thin = isThin ? true : nil
     }
 
-    /// Whether it gets an event of that type from that account; `*` is every type, families are no types.
+    /// Returns whether it receives this type from this account; `*` is every type, patterns are not supported.
     func accepts(_ type: String, from source: String?) -> Bool {
         let isReached =
             switch reach {
@@ -70,7 +70,7 @@ struct SandboxWebhook: Codable {
         return isEnabled && isReached && (events.contains("*") || events.contains(type))
     }
 
-    /// The secret is shown once, on creation.
+    /// Renders the endpoint; the secret is only included on creation.
     func json(withSecret: Bool) -> ByteBuffer {
         ByteBuffer(
             bytes: JSONWriter.object { writer in
@@ -91,34 +91,34 @@ struct SandboxWebhook: Codable {
     }
 }
 
-/// How deliveries misbehave: the body of `POST /_sandbox/webhooks/faults`, and what it has struck so far.
+/// A fault of webhook deliveries: the body of `POST /_sandbox/webhooks/faults` and its state.
 struct WebhookFault: Decodable {
-    /// What happens to a delivery.
+    /// The effect on a delivery.
     enum Mode: String, Decodable {
-        /// It is lost: never tried, never repeated.
+        /// The delivery is lost: never attempted, never repeated.
         case drop
-        /// It arrives twice, the same event.
+        /// The same event is delivered twice.
         case duplicate
-        /// One change makes two events, each with an id of its own.
+        /// One change creates two events with different IDs.
         case twin
-        /// It waits until the fault is deleted; then all arrive, the newest first.
+        /// Deliveries wait until the fault is deleted; then all are sent, the newest first.
         case hold
-        /// It arrives after `delay_ms`.
+        /// The delivery is sent after `delay_ms`.
         case delay
-        /// It arrives as usual; with `list_delay_ms` lists have the event later.
+        /// The delivery is sent normally; with `list_delay_ms` lists include the event later.
         case late
     }
 
     let mode: Mode
-    /// A type or a family such as `source.*`; all when absent.
+    /// A type or a pattern such as `source.*`; all types without it.
     let match: String?
     let delayMs: Int64?
-    /// How long lists of events do not have it, whatever happens to its delivery.
+    /// The delay before lists include the event, regardless of its delivery.
     let listDelayMs: Int64?
-    /// How many events it applies to; until deleted when absent.
+    /// The number of events it applies to; without it, until deleted.
     var times: Int?
     var id = ""
-    /// Deliveries it holds.
+    /// The held deliveries.
     var held: [Int] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -127,7 +127,7 @@ struct WebhookFault: Decodable {
         case listDelayMs = "list_delay_ms"
     }
 
-    /// Whether the values make sense.
+    /// Whether the values are in range.
     var isValid: Bool {
         times ?? 1 > 0 && (0...86_400_000).contains(delayMs ?? 0)
             && (0...86_400_000).contains(listDelayMs ?? 0)
@@ -139,7 +139,7 @@ struct WebhookFault: Decodable {
 }
 
 extension SandboxState {
-    /// Stripe's limit per account.
+    /// The maximum number of endpoints per account, as at Stripe.
     static let webhooksMax = 16
 
     /// `/v1/webhook_endpoints` and `/v1/webhook_endpoints/{id}`.
@@ -229,9 +229,9 @@ extension SandboxState {
         return APIReply(body: webhook.json(withSecret: false))
     }
 
-    /// Gives an endpoint a new secret; the old one signs too for a while, at most a day.
+    /// Rotates the secret of an endpoint; the old secret also signs for some time, at most a day.
     ///
-    /// - Returns: The new secret; nil when there is no such endpoint.
+    /// - Returns: The new secret; `nil` for an unknown endpoint.
     mutating func rollSecret(of id: String, overlapMs: Int64) -> String? {
         guard let index = webhooks.firstIndex(where: { $0.id == id }) else { return nil }
         let secret = ids.make("whsec_", length: 32)

@@ -5,12 +5,12 @@ import NIOHTTP1
 import ServiceLifecycle
 import StripeAPI
 
-/// Posts webhooks; when to try again is the state's decision.
+/// Sends webhooks; the state decides about retries.
 struct WebhookSender: Service {
-    /// Posts at a time: enough that a slow endpoint does not hold up the others in a test.
+    /// The maximum number of concurrent requests: enough that a slow endpoint does not delay others in a test.
     static let concurrencyMax = 128
 
-    /// How long an endpoint may take to answer.
+    /// The response timeout of an endpoint.
     static let timeout = TimeAmount.seconds(10)
 
     let store: SandboxStore
@@ -31,23 +31,25 @@ struct WebhookSender: Service {
                     group.addTask { await send(post, client) }
                     running += 1
                 }
-                // What is still under way would keep a stopping sandbox alive.
+                // Requests in flight would delay the shutdown.
                 group.cancelAll()
             }
         }
     }
 
-    /// Nothing is noted when the sandbox stops: a try that was cut off is no answer.
+    /// Sends a webhook and records the response, unless the sandbox stops: an aborted attempt is not a response.
     private func send(_ post: WebhookPost, _ client: HTTPClient) async {
         let status = await answer(to: post, client)
         guard !Task.isCancelled else { return }
         if !(200..<300).contains(status) {
-            logger.debug("webhook not taken", metadata: ["status": "\(status)"])
+            logger.debug("webhook attempt failed", metadata: ["status": "\(status)"])
         }
         store.step { $0.recordAttempt(post.delivery, status: status) }
     }
 
-    /// The endpoint's status, 0 without an answer; every attempt is signed anew, as Stripe's are.
+    /// Returns the endpoint's status, or 0 without a response.
+    ///
+    /// Like Stripe, it creates a new signature for each attempt.
     private func answer(to post: WebhookPost, _ client: HTTPClient) async -> Int {
         var request = HTTPClientRequest(url: post.url)
         request.method = .POST
@@ -57,7 +59,7 @@ struct WebhookSender: Service {
         request.body = .bytes(ByteBuffer(bytes: post.body))
         do {
             let response = try await client.execute(request, timeout: Self.timeout)
-            // Read a little, so that the connection can be used again.
+            // Read some of the body, so that the connection can be reused.
             _ = try await response.body.collect(upTo: 1 << 16)
             return Int(clamping: response.status.code)
         } catch {
@@ -65,9 +67,9 @@ struct WebhookSender: Service {
         }
     }
 
-    /// `t=…,v1=…`, with one more `v1` while a secret is rolled.
+    /// Returns `t=…,v1=…`, with a second `v1` during a rotation.
     private func signature(of post: WebhookPost) -> String {
-        // Receivers compare it with their own clock, so it is the machine's time.
+        // Receivers compare the timestamp with their own clock, so it is machine time.
         let now = store.configuration.nowMs() / 1000
         let headers = post.secrets.map { secret in
             WebhookSignature.header(payload: post.body, secret: secret, timestamp: now)
@@ -79,46 +81,46 @@ struct WebhookSender: Service {
     }
 }
 
-/// One event on its way to one endpoint.
+/// An event that is being delivered to an endpoint.
 struct WebhookDelivery: Codable {
     let event: String
     let type: String
     let endpoint: String
     let body: [UInt8]
-    /// Tries so far.
+    /// The number of attempts so far.
     var attempts = 0
 }
 
-/// What is posted to an endpoint now.
+/// A request to an endpoint.
 struct WebhookPost: Sendable {
-    /// The delivery it is a try of.
+    /// The delivery this attempt belongs to.
     let delivery: Int
     let url: String
-    /// One, or two while a secret is rolled.
+    /// One secret, or two during a rotation.
     let secrets: [String]
     let body: [UInt8]
 }
 
-/// One try to deliver an event, for `GET /_sandbox/webhooks/attempts`.
+/// An attempt to deliver an event, for `GET /_sandbox/webhooks/attempts`.
 struct WebhookAttempt {
     let event: String
     let type: String
     let endpoint: String
     let attempt: Int
-    /// The endpoint's answer; 0 when there was none, nil when the sandbox was told to lose it.
+    /// The endpoint's response status; 0 without a response, `nil` when a fault dropped the delivery.
     let status: Int?
     let atMs: Int64
 }
 
-/// When a webhook is tried again: pauses that double, as Stripe's do, compressed as far as tests like.
+/// The retry schedule of webhooks: doubling delays like Stripe's, shortened for tests.
 struct WebhookSchedule {
-    /// Stripe gives up after three days.
+    /// The longest delay; Stripe stops after three days.
     static let pauseMaxMs: Int64 = 3 * 24 * 3_600_000
 
     let tries: Int
     let firstPauseMs: Int64
 
-    /// The pause after a failed try; nil after the last one.
+    /// Returns the delay after a failed attempt; `nil` after the last one.
     func pauseMs(after attempt: Int) -> Int64? {
         guard attempt < tries else { return nil }
         let doubled = firstPauseMs.multipliedReportingOverflow(by: 1 << min(attempt - 1, 40))
