@@ -456,7 +456,8 @@ let package = Package(
         .testTarget(
             name: "PollerDeliveryTests",
             dependencies: [
-                "Poller", "PollerIdentity", "PollerDelivery", "PollerNet", "PollerTesting",
+                "Poller", "PollerQueue", "PollerIdentity", "PollerDelivery", "PollerNet",
+                "PollerTesting",
                 "PollerWords", nioCore,
                 nioSSL,
             ],
@@ -494,7 +495,8 @@ let package = Package(
         .testTarget(
             name: "pollerdTests",
             dependencies: [
-                "Poller", "PollerIdentity", "PollerTesting", "pollerd", arguments, yams,
+                "Poller", "PollerQueue", "PollerIdentity", "PollerTesting", "pollerd", arguments,
+                yams,
             ],
             swiftSettings: settings
         ),

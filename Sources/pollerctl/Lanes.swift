@@ -1,5 +1,6 @@
 import ArgumentParser
 import PollerClient
+import PollerQueue
 import PollerWire
 import SafeNumbers
 

@@ -3,6 +3,7 @@ import NIOPosix
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerTesting
 import Testing
 

@@ -1,4 +1,6 @@
 import Logging
+import PollerIdentity
+import PollerQueue
 import PollerRedis
 import PollerTesting
 import Synchronization

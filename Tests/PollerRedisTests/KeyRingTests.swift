@@ -1,6 +1,8 @@
 import Foundation
 import Logging
 import Poller
+import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Poller
+import PollerQueue
 import Testing
 
 @testable import PollerRedis

@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import RedisClient
 import Testing

@@ -1,5 +1,6 @@
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerUpstreams
 import Testing
 

@@ -4,6 +4,7 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import PollerUpstreams
 import Testing
 

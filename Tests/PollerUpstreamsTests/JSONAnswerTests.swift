@@ -1,6 +1,7 @@
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerQueue
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 import Yams

@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerQueue
 import Testing
 
 @testable import pollerd

@@ -1,4 +1,5 @@
 import JSONText
+import PollerQueue
 import PollerWire
 
 /// Examples of requests and answers for the API's description.

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 import PollerWords
 
 /// The English sentences of a payment's timeline, for support agents and operators.

@@ -1,5 +1,6 @@
 import Crypto
 import Poller
+import PollerIdentity
 
 /// The compact form of a signed token: `HEADER.PAYLOAD.SIGNATURE` with HMAC-SHA256, as JWTs with `HS256` have it.
 ///

@@ -206,7 +206,7 @@ struct PaymentRun {
             watch: snapshot,
             events: [event],
             notes: [],
-            told: [],
+            recipients: [],
             accounts: .all
         )
         #expect(!timeline.entries.isEmpty)

@@ -1,5 +1,7 @@
 package import JSONText
 package import Poller
+package import PollerIdentity
+package import PollerQueue
 
 // Initialisers with default values for tests.
 

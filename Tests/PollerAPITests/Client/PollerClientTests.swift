@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 import Poller
+import PollerQueue
 import PollerTesting
 import PollerWire
 import Testing

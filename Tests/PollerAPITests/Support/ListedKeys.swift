@@ -1,4 +1,6 @@
 import Poller
+import PollerIdentity
+import PollerQueue
 
 /// Keys that are read and never change.
 struct ListedKeys: KeyStore {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Poller
+import PollerIdentity
 import PollerRedis
 import PollerTesting
 import RedisClient

@@ -1,4 +1,5 @@
 import Poller
+import PollerIdentity
 
 extension WatchSnapshot {
     /// A snapshot without recipients and metadata.

@@ -1,4 +1,6 @@
 import Poller
+import PollerIdentity
+import PollerQueue
 
 /// An endpoint store that passes to another one each operation that it does not define itself.
 protocol EndpointStoreInFront: EndpointStore {

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import Poller
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

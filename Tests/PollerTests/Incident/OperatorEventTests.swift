@@ -1,3 +1,5 @@
+import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 

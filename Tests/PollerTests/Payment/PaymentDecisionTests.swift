@@ -1,5 +1,6 @@
 import JSONText
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import Testing
 
