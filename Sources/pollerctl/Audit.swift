@@ -18,7 +18,7 @@ struct Audit: AsyncParsableCommand {
     )
 
     /// How often --follow asks.
-    private static let pace = Duration.seconds(2)
+    private static let interval = Duration.seconds(2)
 
     @Option(help: "Begin a span ago, such as 1d, or at a time.")
     var since: PastInstant?
@@ -49,7 +49,7 @@ struct Audit: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            guard !follow else { return try await goOn(client) }
+            guard !follow else { return try await followChanges(client) }
             try await server.list(AuditEntry.columns, limit: limit) { limit, cursor in
                 try await page(client, since: since?.date, limit: limit, cursor: cursor)
             }
@@ -74,21 +74,21 @@ struct Audit: AsyncParsableCommand {
     }
 
     /// Shows what there is, then what comes, until it is interrupted.
-    private func goOn(_ client: PollerClient) async throws {
+    private func followChanges(_ client: PollerClient) async throws {
         var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
         while true {
             let since = seen.at
-            let news = try await client.everything { cursor in
+            let entries = try await client.everything { cursor in
                 try await page(client, since: since, limit: ServerOptions.pageMax, cursor: cursor)
             }.filter { !seen.ids.contains($0.value.id) }
-            for entry in news.reversed() { entry.show(json: server.json) }
-            if let newest = news.first {
+            for entry in entries.reversed() { entry.show(json: server.json) }
+            if let newest = entries.first {
                 // Those of the very millisecond are told again by the next page.
-                let same = news.filter { $0.value.at == newest.value.at }.map(\.value.id)
+                let same = entries.filter { $0.value.at == newest.value.at }.map(\.value.id)
                 let old = newest.value.at.date == seen.at ? seen.ids : []
                 seen = (newest.value.at.date, old.union(same))
             }
-            try await Task.sleep(for: Self.pace)
+            try await Task.sleep(for: Self.interval)
         }
     }
 }

@@ -83,7 +83,7 @@ extension BatchCommand {
 /// What is selected, and whether it is meant.
 struct BatchOptions: ParsableArguments {
     @Argument(help: "What the watches are like, as pollerctl list takes it.")
-    var words: [String]
+    var query: [String]
 
     @Flag(help: "Do it; without, they are counted.")
     var yes = false
@@ -95,14 +95,14 @@ struct BatchOptions: ParsableArguments {
 
     /// Counts first; then, if it is meant, does it part by part.
     fileprivate func run(_ action: String, _ outcome: String) async throws {
-        let words = SearchWords.text(of: words)
+        let query = SearchQuery.text(of: query)
         try await server.perform { client in
             var (matched, done) = (0, 0)
             var cursor: String?
             repeat {
                 let part = try await client.select(
                     action,
-                    matching: words,
+                    matching: query,
                     account: account,
                     isDryRun: !yes,
                     cursor: cursor
@@ -123,7 +123,7 @@ struct BatchOptions: ParsableArguments {
 }
 
 /// Words of a search as the server reads them.
-enum SearchWords {
+enum SearchQuery {
     /// The words side by side, with the quotation marks that the shell has taken off.
     static func text(of words: [String]) -> String {
         words.map(quoted).joined(separator: " ")

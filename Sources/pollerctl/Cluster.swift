@@ -177,7 +177,9 @@ struct Explain: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             let name = names.name(source)
-            try await client.known(name) { try await client.explain(name) }.show(json: server.json)
+            try await client.suggestingOrder(for: name) { try await client.explain(name) }.show(
+                json: server.json
+            )
         }
     }
 }

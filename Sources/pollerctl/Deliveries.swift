@@ -40,7 +40,7 @@ struct DeliveryList: PagedListCommand {
     @Option(help: "Only those that are waiting, in_flight, failing, dead or done.")
     var state: String?
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
@@ -239,11 +239,11 @@ extension Delivery: Shown, Listed {
         facts.add("account", account)
         facts.add("endpoint", endpointName.map { "\($0) (\(endpoint))" } ?? endpoint)
         facts.add("url", url)
-        let isUntold = state == Open(.done) && attempts == 0
+        let isUnsent = state == Open(.done) && attempts == 0
         facts.add(
             "state",
-            isUntold ? "done: nothing to tell yet" : state.rawValue,
-            isUntold ? nil : colour
+            isUnsent ? "done: nothing to tell yet" : state.rawValue,
+            isUnsent ? nil : colour
         )
         // What it does not want to hear of is passed over.
         facts.add(attempts == 0 ? "passed over up to seq" : "told up to seq", "\(lastSeq)")

@@ -65,7 +65,7 @@ extension PollerClient {
 }
 
 /// The account of an endpoint that is given by its name.
-struct EndpointPlace: ParsableArguments {
+struct EndpointAccount: ParsableArguments {
     @Option(
         help: """
             The account of an endpoint that is given by its name; without it, those of other \

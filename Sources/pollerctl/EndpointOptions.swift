@@ -53,7 +53,7 @@ struct EndpointOptions: ParsableArguments {
     var fallback: String?
 
     func validate() throws {
-        try KnownWords.check(types: types)
+        try KnownValues.check(types: types)
         guard (notifyBy == nil) == (fallback == nil) else {
             throw ValidationError("--notify-by and --fallback go together: give both or none")
         }

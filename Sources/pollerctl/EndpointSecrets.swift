@@ -24,12 +24,12 @@ struct EndpointRotate: AsyncParsableCommand {
     @Option(help: "Names the request: sent again with the same key it makes no second secret.")
     var idempotencyKey: String?
 
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+            let id = try await client.endpointID(endpoint, of: scope.account, toChange: true)
             try await client.rotateEndpoint(
                 id,
                 overlap: overlap.duration,

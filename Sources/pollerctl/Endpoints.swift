@@ -91,7 +91,7 @@ struct EndpointList: PagedListCommand {
     @Option(help: "Only those of this account.")
     var account: String?
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var server: ServerOptions
 
     var whenEmpty: String {
@@ -114,12 +114,12 @@ struct EndpointGet: AsyncParsableCommand {
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let endpoint = try await client.endpointID(endpoint, of: place.account)
+            let endpoint = try await client.endpointID(endpoint, of: scope.account)
             do {
                 try await client.endpoint(endpoint).show(json: server.json)
             } catch PollerError.problem(let problem) where problem.status == 404 {
@@ -169,7 +169,7 @@ struct EndpointChange: AsyncParsableCommand {
     var target: String?
 
     @OptionGroup var options: EndpointOptions
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
@@ -183,8 +183,8 @@ struct EndpointChange: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             var update = options.update(url: target)
-            try await client.resolveFallback(of: &update, in: place.account)
-            let id = try await client.endpointID(endpoint, of: place.account, toChange: true)
+            try await client.resolveFallback(of: &update, in: scope.account)
+            let id = try await client.endpointID(endpoint, of: scope.account, toChange: true)
             try await client.changeEndpoint(id, update).show(json: server.json)
         }
     }
@@ -200,12 +200,12 @@ struct EndpointProbe: AsyncParsableCommand {
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let id = try await client.endpointID(endpoint, of: place.account)
+            let id = try await client.endpointID(endpoint, of: scope.account)
             let result = try await client.testEndpoint(id)
             if server.json {
                 Terminal.printJSON(result.json)
@@ -230,13 +230,13 @@ struct EndpointTargets: Targets {
     @Argument(help: "The endpoints: their IDs, ep_…, or their names.")
     var endpoints: [String]
 
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func ids(_ client: PollerClient) async throws -> [String] {
         var ids: [String] = []
         for endpoint in endpoints {
-            ids.append(try await client.endpointID(endpoint, of: place.account, toChange: true))
+            ids.append(try await client.endpointID(endpoint, of: scope.account, toChange: true))
         }
         return ids
     }

@@ -101,11 +101,11 @@ struct Enqueue: AsyncParsableCommand {
             }
         try await server.perform { client in
             let isMany = requests.count > Self.listedMax
-            let result = try await Patience.during(
+            let result = try await SlowRequestNotice.during(
                 // Programs that read JSON see the end alone.
                 server.json && !Terminal.isErrorInteractive ? nil : client.url,
                 hasTimer: !isMany
-            ) { patience in
+            ) { notice in
                 try await client.enqueue(requests, traceparent: traceparent) { done in
                     guard isMany else { return }
                     Terminal.showProgress(
@@ -113,7 +113,7 @@ struct Enqueue: AsyncParsableCommand {
                         isLast: done == requests.count
                     )
                 } retrying: { error in
-                    patience.say(because: error)
+                    notice.reportRetry(after: error)
                 }
             }
             try show(result, duplicates: list?.duplicates ?? 0)

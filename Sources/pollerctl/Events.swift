@@ -77,7 +77,7 @@ struct EventTail: AsyncParsableCommand {
         let start = try EventStart(since: since)
         try await server.perform { client in
             let events = client.follow(from: start, account: account, types: types.list)
-                .onOutage { Follow.tell(outage: $0, of: client.url) }
+                .onOutage { Follow.report(outage: $0, of: client.url) }
             for try await item in events {
                 if case .event(let event) = item, !server.json {
                     Terminal.printLine(event.value.lineCells)
@@ -118,7 +118,7 @@ struct EventResend: AsyncParsableCommand {
         let key: SigningKey
         do {
             key = try forwarding.key(ListenFiles(ProcessInfo.processInfo.environment)).0
-        } catch let error as UnusableFiles {
+        } catch let error as ListenerFileError {
             Terminal.printError(error.message)
             throw ExitCode(1)
         }
@@ -152,7 +152,7 @@ struct TypesOption: ParsableArguments {
                 "--types takes event types such as source.chargeable or source.*, not \(type)"
             )
         }
-        try KnownWords.check(types: list)
+        try KnownValues.check(types: list)
     }
 }
 

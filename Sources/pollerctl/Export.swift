@@ -21,7 +21,7 @@ struct Export: AsyncParsableCommand {
     )
 
     @Argument(help: "What to look for, as in list; everything without.")
-    var words: [String] = []
+    var query: [String] = []
 
     @Option(help: "open, closed or quarantined.")
     var state = "closed"
@@ -33,14 +33,14 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let words = SearchWords.text(of: words)
+            let query = SearchQuery.text(of: query)
             var cursor: String?
             var count = 0
             repeat {
                 let page = try await client.list(
                     state: state,
                     account: account,
-                    matching: words.isEmpty ? nil : words,
+                    matching: query.isEmpty ? nil : query,
                     limit: ServerOptions.pageMax,
                     cursor: cursor
                 )

@@ -22,7 +22,7 @@ struct Failure {
             message =
                 "\(error)\nCheck that pollerd runs there, or name another server with POLLER_URL."
             exitStatus = 69
-        case .problem(let problem) where problem.isOfStranger:
+        case .problem(let problem) where problem.isFromOtherServer:
             message =
                 problem.status >= 500
                 ? "\(url) answers \(problem.status) and says nothing else: what stands before "
@@ -38,15 +38,15 @@ struct Failure {
                     + "key create; the first one is made beside Redis, with pollerd key create."
             exitStatus = 77
         case .problem(let problem) where problem.status == 403:
-            message = problem.told
+            message = problem.userMessage
             exitStatus = 77
         case .problem(let problem):
-            var lines = [problem.told]
+            var lines = [problem.userMessage]
             if let id = problem.requestID, problem.status >= 500 {
                 lines.append("The server's log has more under the request id \(id).")
             }
             message = lines.joined(separator: "\n")
-            exitStatus = problem.isMistake ? 64 : 1
+            exitStatus = problem.isUsageError ? 64 : 1
         case .unintelligible:
             message =
                 "\(error)\nIs \(url) the API of a pollerd, and of a release that is known here?"
@@ -92,27 +92,27 @@ extension PollerProblem {
     ]
 
     /// Whether who answered is none of ours: we always say which problem it is.
-    var isOfStranger: Bool { code == "http_\(status)" }
+    var isFromOtherServer: Bool { code == "http_\(status)" }
 
     /// Whether what was typed is wrong, and not only refused at this moment.
-    var isMistake: Bool { [400, 422].contains(status) }
+    var isUsageError: Bool { [400, 422].contains(status) }
 
     /// What the server says, in the words of somebody who has typed a command.
     ///
     /// Titles speak of bodies and URLs; what is wrong, the detail says.
-    var told: String {
+    var userMessage: String {
         // The answer of the router; a route names the missing object itself.
         guard code != "not_found" || !(detail.isEmpty || detail.contains("/openapi.json")) else {
             return "The server does not know of this: it may be older than this program."
         }
-        guard items.isEmpty else { return toldOfItems }
+        guard items.isEmpty else { return itemsMessage }
         let isPlain = [400, 404, 409, 422].contains(status) && !detail.isEmpty
-        return Self.told(isPlain ? detail : description, field: field)
+        return Self.commandText(isPlain ? detail : description, field: field)
     }
 
     /// What is wrong with some of the sources; said once when it is the same of all, as options are.
-    private var toldOfItems: String {
-        let details = items.map { Self.told($0.detail, field: $0.field) }
+    private var itemsMessage: String {
+        let details = items.map { Self.commandText($0.detail, field: $0.field) }
         // It begins with how many of how many are wrong.
         let isOfAll = detail.hasPrefix("\(itemsTotal) of \(itemsTotal) ")
         if isOfAll, let only = details.first, Set(details).count == 1 { return only }
@@ -123,7 +123,7 @@ extension PollerProblem {
             + (more > 0 ? ["… and \(more) more"] : [])).joined(separator: "\n")
     }
 
-    private static func told(_ detail: String, field: String?) -> String {
+    private static func commandText(_ detail: String, field: String?) -> String {
         var text = detail
         for (route, command) in routes { text = text.replacing(route, with: command) }
         // What is looked for has no name on a command line.

@@ -43,7 +43,7 @@ struct Follow: AsyncParsableCommand {
             let start = try EventStart(since: since)
             return try await server.perform { client in
                 let events = client.follow(from: start, account: names.account, types: types)
-                    .onOutage { Self.tell(outage: $0, of: client.url) }
+                    .onOutage { Self.report(outage: $0, of: client.url) }
                 for try await item in events { Self.show(item, json: server.json) }
             }
         }
@@ -89,7 +89,7 @@ struct Follow: AsyncParsableCommand {
         }
         guard !open.isEmpty else { return }
         let events = client.follow(Array(runs.keys), after: after)
-            .onOutage { tell(outage: $0, of: client.url) }
+            .onOutage { report(outage: $0, of: client.url) }
         for try await item in events {
             guard case .event(let event) = item else {
                 show(item, json: json)
@@ -118,10 +118,10 @@ struct Follow: AsyncParsableCommand {
     }
 
     /// Says that the server has gone, or is back; events go on by themselves.
-    static func tell(outage error: PollerError?, of url: String) {
+    static func report(outage error: PollerError?, of url: String) {
         guard let error else { return Terminal.printError("\(url) is back; events go on") }
         var why = "\(error)"
-        if case .problem(let problem) = error { why = problem.told }
+        if case .problem(let problem) = error { why = problem.userMessage }
         Terminal.printError("\(why)\nEvents go on from here when the server does.")
     }
 

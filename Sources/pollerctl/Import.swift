@@ -39,12 +39,12 @@ struct Import: AsyncParsableCommand {
         try await server.perform { client in
             var total = RestoreResult()
             do {
-                try await Patience.during(
+                try await SlowRequestNotice.during(
                     server.json ? nil : client.url,
                     hasTimer: false
-                ) { patience in
+                ) { notice in
                     while let part = try lines.nextPart() {
-                        total += try await send(part, client, patience)
+                        total += try await send(part, client, notice)
                         if Terminal.isErrorInteractive {
                             Terminal.printError(
                                 "\(total.restored + total.present + total.open) lines"
@@ -76,20 +76,20 @@ struct Import: AsyncParsableCommand {
     private func send(
         _ part: ArchiveLines.Part,
         _ client: PollerClient,
-        _ patience: Patience
+        _ notice: SlowRequestNotice
     ) async throws -> RestoreResult {
         do {
             return try await client.restore(part.lines, isTrusted: trust) {
-                patience.say(because: $0)
+                notice.reportRetry(after: $0)
             }
         } catch PollerError.problem(let problem) where !problem.items.isEmpty {
-            var told = problem.items.map { item in
+            var messages = problem.items.map { item in
                 "line \(part.numbers[min(item.index, part.numbers.count - 1)]): \(item.detail)"
             }
-            if problem.itemsTotal > told.count {
-                told.append("… and \(problem.itemsTotal - told.count) more")
+            if problem.itemsTotal > messages.count {
+                messages.append("… and \(problem.itemsTotal - messages.count) more")
             }
-            throw ArchiveLines.mistakes(told)
+            throw ArchiveLines.mistakes(messages)
         }
     }
 }
@@ -120,7 +120,7 @@ struct ArchiveLines {
     private var isAtEnd = false
     private var number = 0
     /// A line that begins the next part.
-    private var held: [UInt8]?
+    private var deferred: [UInt8]?
 
     /// Opens a file; `-` is the standard input.
     init(of file: String) throws {
@@ -138,10 +138,10 @@ struct ArchiveLines {
     }
 
     /// What to say of lines that are wrong.
-    static func mistakes(_ told: [String]) -> ValidationError {
+    static func mistakes(_ messages: [String]) -> ValidationError {
         ValidationError(
             "some lines are wrong, and nothing of their part was put back; correct them and repeat the "
-                + "command:\n" + told.joined(separator: "\n")
+                + "command:\n" + messages.joined(separator: "\n")
         )
     }
 
@@ -152,8 +152,8 @@ struct ArchiveLines {
         var part = Part()
         var bytes = 0
         var wrong: [String] = []
-        while part.lines.count < Self.countMax, let line = try held ?? nextLine() {
-            held = nil
+        while part.lines.count < Self.countMax, let line = try deferred ?? nextLine() {
+            deferred = nil
             if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
             guard RawJSON(line)?.kind == .object else {
                 if wrong.count < Self.mistakesMax {
@@ -161,10 +161,10 @@ struct ArchiveLines {
                 }
                 continue
             }
-            let text = Self.needed(line)
+            let text = Self.restorable(line)
             // A part ends before a line with which it would be too long: one alone may have as much as is taken.
             if bytes + text.utf8.count > Self.bytesMax, !part.lines.isEmpty {
-                held = line
+                deferred = line
                 break
             }
             bytes += text.utf8.count
@@ -176,7 +176,7 @@ struct ArchiveLines {
     }
 
     /// What the server reads of a line; the story of its events it tells anew.
-    private static func needed(_ line: [UInt8]) -> String {
+    private static func restorable(_ line: [UInt8]) -> String {
         guard let json = RawJSON(line), let watch = json.member("watch"),
             let events = json.member("events")
         else { return String(decoding: line, as: UTF8.self) }
@@ -185,9 +185,9 @@ struct ArchiveLines {
     }
 
     private mutating func nextLine() throws -> [UInt8]? {
-        var looked = start
+        var searched = start
         while true {
-            if let end = buffer[looked...].firstIndex(of: 0x0A) {
+            if let end = buffer[searched...].firstIndex(of: 0x0A) {
                 defer { start = end + 1 }
                 number += 1
                 return Array(buffer[start..<end])
@@ -195,8 +195,8 @@ struct ArchiveLines {
             // What was read is dropped once for many lines, not at each.
             buffer.removeFirst(start)
             start = 0
-            looked = buffer.count
-            guard looked <= Self.readLineMax else {
+            searched = buffer.count
+            guard searched <= Self.readLineMax else {
                 throw ValidationError("\(file) line \(number + 1) is longer than 32 MiB")
             }
             if isAtEnd {

@@ -5,24 +5,26 @@ import Synchronization
 /// The keys of the person at the terminal, each as it is pressed.
 enum Keyboard {
     /// How the terminal was before; what it becomes again, however the program ends.
-    private static let before = Mutex<termios?>(nil)
+    private static let savedSettings = Mutex<termios?>(nil)
     /// Written before the terminal is given back.
-    private static let farewell = Mutex("")
-    private static let endings = Mutex<[any DispatchSourceSignal]>([])
+    private static let restoreText = Mutex("")
+    private static let signalSources = Mutex<[any DispatchSourceSignal]>([])
 
     /// Begins to read; the stream never ends, and without a terminal it gives nothing.
     ///
-    /// `farewell` is written to the terminal at the end, such as what leaves the alternate screen.
-    static func keys(farewell text: String = "") -> AsyncStream<Character> {
+    /// `restoreText` is written to the terminal at the end, such as what leaves the alternate screen.
+    static func keys(restoreText text: String = "") -> AsyncStream<Character> {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, Terminal.isInteractive,
             unsafe tcgetattr(STDIN_FILENO, &settings) == 0
         else { return AsyncStream { _ in } }
-        before.withLock { $0 = settings }
-        farewell.withLock { $0 = text }
-        atexit { Keyboard.giveBack() }
-        endings.withLock { endings in
-            for number in [SIGINT, SIGTERM, SIGHUP] { endings.append(ending(by: number)) }
+        savedSettings.withLock { $0 = settings }
+        restoreText.withLock { $0 = text }
+        atexit { Keyboard.restore() }
+        signalSources.withLock { signalSources in
+            for number in [SIGINT, SIGTERM, SIGHUP] {
+                signalSources.append(exitSource(for: number))
+            }
         }
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
@@ -39,7 +41,7 @@ enum Keyboard {
     }
 
     /// Ends the program as the signal would have, but with the terminal as it was.
-    private static func ending(by number: Int32) -> any DispatchSourceSignal {
+    private static func exitSource(for number: Int32) -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler { exit(128 + number) }
@@ -47,10 +49,10 @@ enum Keyboard {
         return source
     }
 
-    private static func giveBack() {
-        before.withLock { settings in
+    private static func restore() {
+        savedSettings.withLock { settings in
             guard var settings else { return }
-            Terminal.write(farewell.withLock(\.self))
+            Terminal.write(restoreText.withLock(\.self))
             unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         }
     }

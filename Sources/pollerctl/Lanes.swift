@@ -29,7 +29,7 @@ struct LaneList: PagedListCommand {
     )
     static let route = ListRoute<Lane>("/v1/lanes")
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var server: ServerOptions
 
     func columns(_ client: PollerClient) async -> [Column<Lane>] {
@@ -269,7 +269,7 @@ struct AccountList: PagedListCommand {
     )
     static let route = ListRoute<Account>("/v1/accounts")
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var server: ServerOptions
 }
 

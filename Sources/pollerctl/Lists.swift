@@ -149,11 +149,11 @@ extension ListCommand where Item: Listed {
 
 /// A list whose length is an option.
 protocol PagedListCommand: ListCommand {
-    var most: PageLimit { get }
+    var pageLimit: PageLimit { get }
 }
 
 extension PagedListCommand {
-    var limit: Int { most.items }
+    var limit: Int { pageLimit.items }
 }
 
 /// How many items a list prints at most.
@@ -175,16 +175,16 @@ extension ServerOptions {
     func list<Item>(
         _ columns: [Column<Item>],
         limit: Int,
-        looksMax: Int = .max,
+        scanMax: Int = .max,
         whenEmpty: String = "nothing matches",
         page: (Int, String?) async throws -> Page<Item>
     ) async throws -> Int {
-        var (left, looked) = (limit, 0)
+        var (left, scanned) = (limit, 0)
         var (cursor, hasMore) = (String?.none, false)
         var items: [Item] = []
         repeat {
             let page = try await page(min(left, Self.pageMax), cursor)
-            looked += page.looked ?? 0
+            scanned += page.looked ?? 0
             left -= page.items.count
             cursor = page.next
             hasMore = page.hasMore || page.next != nil
@@ -193,10 +193,10 @@ extension ServerOptions {
             } else {
                 items += page.items.map(\.value)
             }
-        } while cursor != nil && left > 0 && looked < looksMax
+        } while cursor != nil && left > 0 && scanned < scanMax
         if !json { Table(columns, items).print() }
         if cursor != nil, left > 0 {
-            Terminal.printError("looked at \(looked) of more watches; --everything looks at all")
+            Terminal.printError("looked at \(scanned) of more watches; --everything looks at all")
         }
         guard Terminal.isErrorInteractive else { return limit - left }
         if hasMore { Terminal.printError("there are more; see --limit") }
@@ -208,7 +208,7 @@ extension ServerOptions {
 extension PollerClient {
     /// Reads a list to its end, or until there are so many items.
     func everything<Item>(
-        upTo most: Int = .max,
+        upTo countMax: Int = .max,
         _ page: (String?) async throws -> Page<Item>
     ) async throws -> [Received<Item>] {
         var (found, cursor) = ([Received<Item>](), String?.none)
@@ -216,7 +216,7 @@ extension PollerClient {
             let page = try await page(cursor)
             found += page.items
             cursor = page.next
-        } while cursor != nil && found.count < most
+        } while cursor != nil && found.count < countMax
         return found
     }
 }

@@ -22,7 +22,7 @@ struct MailList: PagedListCommand {
     )
     static let route = ListRoute<SuppressionListEntry>("/v1/mail/suppressions")
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var server: ServerOptions
 
     var whenEmpty: String { "mails are sent to every recipient" }

@@ -49,7 +49,7 @@ struct OrderList: PagedListCommand {
     @Flag(help: "Only those that several tries have paid.")
     var paidTwice = false
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
 
     @Option(help: "The account at the upstream; default when absent.")
     var account: String?
@@ -72,23 +72,23 @@ extension PollerClient {
     }
 
     /// What is asked of a watch; where nobody knows it and an order is called so, the failure says that.
-    func known<Answer>(
-        _ name: WatchName,
-        _ ask: () async throws -> Answer
+    func suggestingOrder<Answer>(
+        for name: WatchName,
+        _ request: () async throws -> Answer
     ) async throws -> Answer {
         do {
-            return try await ask()
+            return try await request()
         } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
             guard let order = try? await order(name.source, account: name.account).value else {
                 throw PollerError.problem(problem)
             }
             let account = name.account.map { " --account \($0)" } ?? ""
-            let tries = order.members.map(\.source).joined(separator: ", ")
-            let payments = order.members.count == 1 ? "payment is" : "payments are"
+            let payments = order.members.map(\.source).joined(separator: ", ")
+            let noun = order.members.count == 1 ? "payment is" : "payments are"
             throw PollerError.problem(
                 problem.saying(
                     "\(order.order) is an order: pollerctl timeline --order \(order.order)\(account)"
-                        + (tries.isEmpty ? "" : "; its \(payments) \(tries)")
+                        + (payments.isEmpty ? "" : "; its \(noun) \(payments)")
                 )
             )
         }

@@ -16,8 +16,8 @@ struct Poll: ChangeCommand {
     @OptionGroup var targets: WatchTargets
 
     func change(_ id: WatchName, _ client: PollerClient) async throws -> (Received<Watch>, String) {
-        let watch = try await client.known(id) { try await client.poll(id) }
-        guard !targets.server.json, let why = try await Self.obstacle(id, client) else {
+        let watch = try await client.suggestingOrder(for: id) { try await client.poll(id) }
+        guard !targets.server.json, let why = try await Self.pollObstacle(id, client) else {
             return (watch, "is due now")
         }
         return (watch, "is due now and waits: \(why)")
@@ -26,12 +26,12 @@ struct Poll: ChangeCommand {
 
 extension Poll {
     /// Seconds that a look takes to begin where nothing is in its way.
-    private static let soon = 2.0
+    private static let promptSeconds = 2.0
 
     /// Why it is not polled although it is due; nil when nothing but its turn is waited for.
     ///
     /// Asked for beside what was done: a server that cannot tell spoils nothing.
-    fileprivate static func obstacle(
+    fileprivate static func pollObstacle(
         _ name: WatchName,
         _ client: PollerClient
     ) async throws -> String? {
@@ -40,7 +40,7 @@ extension Poll {
         else { return nil }
         // By the server's clock alone: ours may be another.
         if let earliest = explained.earliestPollAt, let due = explained.dueAt,
-            earliest.date.timeIntervalSince(due.date) <= soon
+            earliest.date.timeIntervalSince(due.date) <= promptSeconds
         {
             return nil
         }

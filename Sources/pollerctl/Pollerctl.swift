@@ -37,7 +37,7 @@ package struct Pollerctl: AsyncParsableCommand {
 
     package static func main() async {
         StandardStreams.prepare(program: "pollerctl")
-        let arguments = Self.inOrder(Array(CommandLine.arguments.dropFirst()))
+        let arguments = Self.globalOptionsLast(Array(CommandLine.arguments.dropFirst()))
         if let advice = advice(on: arguments) {
             Terminal.printError(advice)
             Foundation.exit(64)
@@ -64,12 +64,12 @@ package struct Pollerctl: AsyncParsableCommand {
     }
 
     /// What every command takes, and how many values each has.
-    private static let ofAll = ["--json": 0, "--url": 1, "--ca-file": 1]
+    private static let globalOptions = ["--json": 0, "--url": 1, "--ca-file": 1]
 
     /// The arguments with what stands before the command behind it, where the command looks for it.
-    private static func inOrder(_ arguments: [String]) -> [String] {
+    private static func globalOptionsLast(_ arguments: [String]) -> [String] {
         var (moved, rest) = ([String](), arguments[...])
-        while let first = rest.first, let count = ofAll[first], rest.count > count {
+        while let first = rest.first, let count = globalOptions[first], rest.count > count {
             moved += rest.prefix(count + 1)
             rest = rest.dropFirst(count + 1)
         }
@@ -123,7 +123,7 @@ package struct Pollerctl: AsyncParsableCommand {
             }
             // What stands behind events is a source, unless it is a command.
             guard command != EventsCommand.self else { return nil }
-            return KnownWords.suggestion(for: word, among: known.map(name(of:))).map {
+            return KnownValues.suggestion(for: word, among: known.map(name(of:))).map {
                 "there is no command \(word); did you mean \(path) \($0)?"
             }
         }

@@ -33,7 +33,7 @@ struct QuarantineList: PagedListCommand {
     )
     static let route = ListRoute<Watch>("/v1/quarantine")
 
-    @OptionGroup var most: PageLimit
+    @OptionGroup var pageLimit: PageLimit
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 

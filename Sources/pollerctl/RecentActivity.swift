@@ -5,11 +5,11 @@ import SafeNumbers
 /// What the cluster did in the last hour, a line a figure.
 struct RecentActivity {
     /// How often processes add to it.
-    static let pause = Duration.seconds(10)
+    static let updateInterval = Duration.seconds(10)
     /// Minutes drawn where there is room for them.
     private static let minutesMax = 60
     /// Columns of what stands beside them: a title, and a rate or two spans.
-    private static let beside = 34
+    private static let labelColumns = 34
     private static let bars = Array("▁▂▃▄▅▆▇█")
 
     /// Nil where the server keeps none.
@@ -28,7 +28,7 @@ struct RecentActivity {
     func lines(within width: Int?) -> [String] {
         guard let history else { return [] }
         let series = history.series
-        let minutes = min(Self.minutesMax, max(0, (width ?? .max) - Self.beside))
+        let minutes = min(Self.minutesMax, max(0, (width ?? .max) - Self.labelColumns))
         return [
             line("Polls", series.polls, history, minutes),
             line("Changes", series.changes, history, minutes),

@@ -15,7 +15,7 @@ struct DeliveryReplay: AsyncParsableCommand {
     )
 
     /// Between two looks at the progress.
-    private static let pause = Duration.milliseconds(500)
+    private static let progressInterval = Duration.milliseconds(500)
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
@@ -38,7 +38,7 @@ struct DeliveryReplay: AsyncParsableCommand {
     @Flag(help: "Show how the last replay of the endpoint stands.")
     var show = false
 
-    @OptionGroup var place: EndpointPlace
+    @OptionGroup var scope: EndpointAccount
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
@@ -57,7 +57,7 @@ struct DeliveryReplay: AsyncParsableCommand {
         try await server.perform { client in
             let endpoint = try await client.endpointID(
                 endpoint,
-                of: place.account,
+                of: scope.account,
                 toChange: !show && !dryRun
             )
             if show {
@@ -73,7 +73,7 @@ struct DeliveryReplay: AsyncParsableCommand {
                 idempotencyKey: idempotencyKey
             )
             while !replay.isOver {
-                try await Task.sleep(for: Self.pause)
+                try await Task.sleep(for: Self.progressInterval)
                 replay = try await client.replay(endpoint: endpoint)
             }
             replay.show(json: server.json)

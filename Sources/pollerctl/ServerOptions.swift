@@ -59,7 +59,7 @@ extension ServerOptions {
                 where items.count > 1 && [400, 404, 409, 422].contains(problem.status)
             {
                 failed += 1
-                Terminal.printError("\(item): \(problem.told)")
+                Terminal.printError("\(item): \(problem.userMessage)")
             }
         }
         guard failed == 0 else { throw ExitCode(1) }

@@ -33,17 +33,19 @@ struct ShowTimeline: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            var told: [(entry: Received<TimelineEntry>, source: String)] = []
-            for name in try await tries(client) {
-                let story = try await client.known(name) { try await client.timeline(of: name) }
-                told += story.items.map { ($0, name.source) }
+            var entries: [(entry: Received<TimelineEntry>, source: String)] = []
+            for name in try await payments(client) {
+                let timeline = try await client.suggestingOrder(for: name) {
+                    try await client.timeline(of: name)
+                }
+                entries += timeline.items.map { ($0, name.source) }
             }
-            told = told.enumerated().sorted { left, right in
+            entries = entries.enumerated().sorted { left, right in
                 left.element.entry.value.isBefore(right.element.entry.value)
                     ?? (left.offset < right.offset)
             }.map(\.element)
             var isPast = true
-            for (entry, source) in told {
+            for (entry, source) in entries {
                 if isPast, entry.value.kind == Open(.ahead), Terminal.isInteractive, !server.json {
                     Terminal.printLine("\nWho is told next")
                     isPast = false
@@ -53,7 +55,7 @@ struct ShowTimeline: AsyncParsableCommand {
         }
     }
 
-    private func tries(_ client: PollerClient) async throws -> [WatchName] {
+    private func payments(_ client: PollerClient) async throws -> [WatchName] {
         if let source { return [names.name(source)] }
         let found = try await client.order(order ?? "", account: names.account)
         return found.value.members.map {
@@ -67,17 +69,17 @@ extension Received<TimelineEntry> {
     /// else is known below it.
     fileprivate func show(json isJSON: Bool, of source: String?) {
         if isJSON { return Terminal.printJSON(json) }
-        let (text, rest) = (Terminal.clean(value.text), value.rest(of: source))
+        let (text, details) = (Terminal.clean(value.text), value.details(of: source))
         guard Terminal.isInteractive else {
-            let cells = ["\(value.at)", value.kind.rawValue, text, rest]
+            let cells = ["\(value.at)", value.kind.rawValue, text, details]
             return Terminal.printLine(cells.joined(separator: "\t"))
         }
         let time = "\(value.at)"
         let room = Terminal.width.map { $0 - time.count - 2 }
         let space = String(repeating: " ", count: time.count)
         var lines = Terminal.wrapped(text, within: room).map { Terminal.coloured($0, value.colour) }
-        if !rest.isEmpty {
-            lines += Terminal.wrapped(rest, within: room).map { Terminal.coloured($0, .faint) }
+        if !details.isEmpty {
+            lines += Terminal.wrapped(details, within: room).map { Terminal.coloured($0, .faint) }
         }
         for (index, line) in lines.enumerated() {
             Terminal.printLine((index == 0 ? Terminal.coloured(time, .faint) : space) + "  " + line)
@@ -105,7 +107,7 @@ extension TimelineEntry {
     }
 
     /// What is known besides its sentence.
-    fileprivate func rest(of source: String?) -> String {
+    fileprivate func details(of source: String?) -> String {
         let last = until.map { "the last \($0)" }
         return [detail, last, source].compactMap(\.self).map { Terminal.clean($0) }
             .joined(separator: " · ")

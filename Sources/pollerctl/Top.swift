@@ -37,7 +37,7 @@ struct Top: AsyncParsableCommand {
     /// A server that does not answer for a moment is waited for: its last state stays visible.
     private func refresh(_ client: PollerClient, from first: ClusterView) async throws {
         // What was on the screen before comes back at the end.
-        let keys = Keyboard.keys(farewell: "\u{1B}[?1049l")
+        let keys = Keyboard.keys(restoreText: "\u{1B}[?1049l")
         Terminal.write("\u{1B}[?1049h")
         let quits = Task {
             for await key in keys where key == "q" { Foundation.exit(0) }
@@ -45,7 +45,7 @@ struct Top: AsyncParsableCommand {
         defer { quits.cancel() }
         var view = first
         var note = ""
-        var asked = ContinuousClock.now
+        var activityReadAt = ContinuousClock.now
         while true {
             Terminal.redraw(
                 [Terminal.coloured("\(Terminal.clean(client.url)) \(note)", .faint), ""]
@@ -55,9 +55,9 @@ struct Top: AsyncParsableCommand {
             do {
                 var activity = view.activity
                 // It changes no more often.
-                if asked.duration(to: .now) >= RecentActivity.pause {
+                if activityReadAt.duration(to: .now) >= RecentActivity.updateInterval {
                     activity = try await RecentActivity(client)
-                    asked = .now
+                    activityReadAt = .now
                 }
                 view = try await ClusterView(client, activity)
                 note = ""
@@ -70,7 +70,7 @@ struct Top: AsyncParsableCommand {
 
 /// The cluster at one moment, as `pollerctl top` shows it.
 struct ClusterView {
-    /// Lanes asked for: what fits a screen.
+    /// Lanes activityReadAt for: what fits a screen.
     private static let lanesMax = 12
     /// Processes shown, those with the most in hand: the rest is in `pollerctl worker list`.
     private static let workersMax = 12

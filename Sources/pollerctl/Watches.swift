@@ -20,7 +20,9 @@ struct Get: AsyncParsableCommand {
         try await server.perform { client in
             let names = targets.ids(client)
             try await server.each(names) { name in
-                let watch = try await client.known(name) { try await client.watch(name) }
+                let watch = try await client.suggestingOrder(for: name) {
+                    try await client.watch(name)
+                }
                 if !server.json, name != names.first { Terminal.printLine("") }
                 watch.show(json: server.json)
             }
@@ -64,7 +66,7 @@ struct List: AsyncParsableCommand {
     )
 
     /// Watches looked at unless somebody wants all of them: some seconds.
-    private static let looksMax = 20_000
+    private static let scanMax = 20_000
 
     @Argument(
         help: """
@@ -72,7 +74,7 @@ struct List: AsyncParsableCommand {
             'amount>=70' is 70 cents, 'amount>=70.00' and 'amount>=€70' are 70 euros.
             """
     )
-    var words: [String] = []
+    var query: [String] = []
 
     @Flag(help: "Look at every watch, however many there are.")
     var everything = false
@@ -100,14 +102,14 @@ struct List: AsyncParsableCommand {
             throw ValidationError("--json and --csv exclude each other")
         }
         // A search is sent in a URL.
-        if let secret = words.lazy.compactMap({ SecretShape($0, isName: true) }).first {
+        if let secret = query.lazy.compactMap({ SecretShape($0, isName: true) }).first {
             throw ValidationError("this \(secret.advice)")
         }
     }
 
     func run() async throws {
         try await server.perform { client in
-            let words = SearchWords.text(of: words)
+            let query = SearchQuery.text(of: query)
             if output.summary {
                 let summary = try await client.summary(
                     state: state,
@@ -117,7 +119,7 @@ struct List: AsyncParsableCommand {
                     kind: names.kind,
                     createdAfter: created.after,
                     createdBefore: created.before,
-                    matching: words.isEmpty ? nil : words
+                    matching: query.isEmpty ? nil : query
                 )
                 return summary.show(json: server.json)
             }
@@ -130,20 +132,20 @@ struct List: AsyncParsableCommand {
                     kind: names.kind,
                     createdAfter: created.after,
                     createdBefore: created.before,
-                    matching: words.isEmpty ? nil : words,
+                    matching: query.isEmpty ? nil : query,
                     limit: limit,
                     cursor: cursor
                 )
             }
             guard !output.csv else { return try await output.writeCSV(limit: limit, page: page) }
-            let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
+            let scanMax = everything || query.isEmpty ? Int.max : Self.scanMax
             let count = try await server.list(
                 Watch.columns,
                 limit: limit ?? 100,
-                looksMax: looksMax,
+                scanMax: scanMax,
                 page: page
             )
-            if count == 0, let advice = status.flatMap(KnownWords.advice(onStatus:)) {
+            if count == 0, let advice = status.flatMap(KnownValues.advice(onStatus:)) {
                 Terminal.printError(advice)
             }
         }
@@ -177,7 +179,7 @@ struct Wait: AsyncParsableCommand {
     func validate() throws {
         try names.check([source])
         guard case .status(let status) = try goal() else { return }
-        try KnownWords.check(status: status, of: names.kind(of: source), option: "--until")
+        try KnownValues.check(status: status, of: names.kind(of: source), option: "--until")
     }
 
     func run() async throws {

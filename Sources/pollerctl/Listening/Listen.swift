@@ -11,7 +11,7 @@ struct Listen: AsyncParsableCommand {
         abstract: "Forward events to a program of yours, as webhooks.",
         discussion: """
             Each event is the very request that an endpoint gets, signed, in order, until it is \
-            answered with 2xx. The place is kept on the disk after each answer: killed and \
+            answered with 2xx. The position is kept on the disk after each answer: killed and \
             started again it goes on where it was, and at most the event that was under way comes \
             twice, with the same webhook-id. Without --since a first start begins now. On a \
             terminal, r sends the last event once more.
@@ -84,8 +84,8 @@ struct Listen: AsyncParsableCommand {
             let files = try ListenFiles(ProcessInfo.processInfo.environment)
             let (key, path) = try forwarding.key(files)
             if printSecret { return Terminal.printLine(key.reveal) }
-            try await listen(files, key, keptIn: path)
-        } catch let error as UnusableFiles {
+            try await listen(files, key, storedIn: path)
+        } catch let error as ListenerFileError {
             Terminal.printError(error.message)
             throw ExitCode(1)
         }
@@ -120,19 +120,22 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    private func listen(_ files: ListenFiles, _ key: SigningKey, keptIn path: String?) async throws
-    {
+    private func listen(
+        _ files: ListenFiles,
+        _ key: SigningKey,
+        storedIn path: String?
+    ) async throws {
         let target = forwarding.forwardTo ?? ""
         try await server.perform { client in
-            var place = ListenPlace(
+            var position = ListenerPosition(
                 server: client.url,
                 target: target,
                 account: account,
                 types: types.list
             )
-            let lock = try files.lock(place)
-            let kept = since == nil ? try files.kept(place) : nil
-            if let kept { place = kept } else { try await begin(&place, files, client) }
+            let lock = try files.lock(position)
+            let stored = since == nil ? try files.stored(position) : nil
+            if let stored { position = stored } else { try await begin(&position, files, client) }
             let keys = Keyboard.keys()
             try await Forwarder.with(target: target, key: key) { forwarder in
                 if let path { Terminal.printError("signs with \(key.reveal), kept in \(path)") }
@@ -145,13 +148,13 @@ struct Listen: AsyncParsableCommand {
                     client,
                     forwarder,
                     files: files,
-                    place: place,
+                    position: position,
                     skipped: Set(skip),
                     isJSON: server.json,
                     last: last
                 )
-                let from = kept == nil ? since.map { "from \($0)" } ?? "from now" : "where it was"
-                Terminal.printError("forwards to \(target), \(from)\(await ahead(listener))")
+                let from = stored == nil ? since.map { "from \($0)" } ?? "from now" : "where it was"
+                Terminal.printError("forwards to \(target), \(from)\(await backlogNote(listener))")
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for await key in keys where key == "r" {
@@ -168,21 +171,21 @@ struct Listen: AsyncParsableCommand {
 
     /// Finds where a first start begins, and keeps that: what comes from here on is not lost.
     private func begin(
-        _ place: inout ListenPlace,
+        _ position: inout ListenerPosition,
         _ files: ListenFiles,
         _ client: PollerClient
     ) async throws {
         switch try EventStart(since: since) {
-        case .time(let date): place.since = date
+        case .time(let date): position.since = date
         case .oldest: break
-        case .now, .cursor: place.cursor = try await client.events(from: .now, limit: 1).next
+        case .now, .cursor: position.cursor = try await client.events(from: .now, limit: 1).next
         }
-        try files.keep(place)
+        try files.store(position)
     }
 
     /// How much it catches up; nothing to say where the server cannot be asked now.
-    private func ahead(_ listener: Listener) async -> String {
-        guard let (count, isMore) = try? await listener.behind(), count > 0 else { return "" }
+    private func backlogNote(_ listener: Listener) async -> String {
+        guard let (count, isMore) = try? await listener.backlog(), count > 0 else { return "" }
         let number = isMore ? "more than \(count)" : "\(count)"
         return "; catches up \(number) event\(count == 1 ? "" : "s")"
     }

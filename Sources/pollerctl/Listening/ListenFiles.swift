@@ -8,7 +8,7 @@ import PollerClient
 import StandardWebhooks
 
 /// How far one listener has come.
-struct ListenPlace: Codable {
+struct ListenerPosition: Codable {
     let server: String
     let target: String
     let account: String?
@@ -27,8 +27,8 @@ struct ListenPlace: Codable {
 
     /// The name of its file: the same server, target and filter are the same listener.
     fileprivate var name: String {
-        let said = [server, target, account ?? ""] + types.sorted()
-        let digest = SHA256.hash(data: Data(said.joined(separator: "\n").utf8))
+        let fields = [server, target, account ?? ""] + types.sorted()
+        let digest = SHA256.hash(data: Data(fields.joined(separator: "\n").utf8))
         // 64 bits: a developer has a handful of them.
         return "listen-"
             + digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
@@ -36,8 +36,8 @@ struct ListenPlace: Codable {
     }
 }
 
-/// Why a listener cannot keep its place: a sentence that says what to do.
-struct UnusableFiles: Error {
+/// Why a listener cannot keep its position: a sentence that says what to do.
+struct ListenerFileError: Error {
     let message: String
 }
 
@@ -64,24 +64,26 @@ struct ListenFiles {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw UnusableFiles(
+            throw ListenerFileError(
                 message:
                     "\(folder.path) cannot be made: name another folder with XDG_STATE_HOME or HOME"
             )
         }
     }
 
-    /// Where a listener's place is kept.
-    func url(of place: ListenPlace) -> URL { folder.appendingPathComponent(place.name + ".json") }
+    /// Where a listener's position is kept.
+    func url(of position: ListenerPosition) -> URL {
+        folder.appendingPathComponent(position.name + ".json")
+    }
 
     /// What was kept of a listener; nil when it has never been started.
-    func kept(_ place: ListenPlace) throws -> ListenPlace? {
-        let url = url(of: place)
+    func stored(_ position: ListenerPosition) throws -> ListenerPosition? {
+        let url = url(of: position)
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         do {
-            return try JSONDecoder().decode(ListenPlace.self, from: Data(contentsOf: url))
+            return try JSONDecoder().decode(ListenerPosition.self, from: Data(contentsOf: url))
         } catch {
-            throw UnusableFiles(
+            throw ListenerFileError(
                 message: "\(url.path) cannot be understood\n"
                     + "Remove it, and say with --since where to begin."
             )
@@ -89,14 +91,14 @@ struct ListenFiles {
     }
 
     /// Keeps a place; a kill in the middle leaves the one before.
-    func keep(_ place: ListenPlace) throws {
-        let url = url(of: place)
+    func store(_ position: ListenerPosition) throws {
+        let url = url(of: position)
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            try encoder.encode(place).write(to: url, options: .atomic)
+            try encoder.encode(position).write(to: url, options: .atomic)
         } catch {
-            throw UnusableFiles(
+            throw ListenerFileError(
                 message: "\(url.path) cannot be written: \(error.localizedDescription)\n"
                     + "Nothing is lost: events go on from the place it had."
             )
@@ -104,18 +106,18 @@ struct ListenFiles {
     }
 
     /// Makes sure that nobody else forwards the same; the system lets go when the process ends.
-    func lock(_ place: ListenPlace) throws -> FileHandle {
-        let path = folder.appendingPathComponent(place.name + ".lock").path
+    func lock(_ position: ListenerPosition) throws -> FileHandle {
+        let path = folder.appendingPathComponent(position.name + ".lock").path
         if !FileManager.default.fileExists(atPath: path) {
             _ = FileManager.default.createFile(atPath: path, contents: nil)
         }
         guard let file = FileHandle(forUpdatingAtPath: path) else {
-            throw UnusableFiles(message: "\(path) cannot be opened")
+            throw ListenerFileError(message: "\(path) cannot be opened")
         }
         guard flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw UnusableFiles(
+            throw ListenerFileError(
                 message:
-                    "another pollerctl listen forwards the same to \(place.target)\nEnd it first."
+                    "another pollerctl listen forwards the same to \(position.target)\nEnd it first."
             )
         }
         return file
@@ -137,7 +139,7 @@ struct ListenFiles {
         guard let text = try? String(contentsOf: url, encoding: .utf8),
             let key = SigningKey(text.trimmingCharacters(in: .whitespacesAndNewlines))
         else {
-            throw UnusableFiles(
+            throw ListenerFileError(
                 message: "\(url.path) has no secret: it \(SigningKey.rule)\n"
                     + "Remove it, and a new one is made."
             )

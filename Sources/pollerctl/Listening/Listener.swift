@@ -4,7 +4,7 @@ import PollerClient
 import PollerWire
 import Synchronization
 
-/// Reads events behind a place and forwards them one after the other; the place moves when the
+/// Reads events behind a position and forwards them one after the other; the position moves when the
 /// receiver has accepted.
 ///
 /// *Order*: that of the server's log: of `seq` within a source. One event at a time is under way, so
@@ -25,15 +25,15 @@ struct Listener {
     let isJSON: Bool
     /// The event forwarded last, for who wants it once more.
     let last: LastEvent
-    private(set) var place: ListenPlace
-    private var isOut = false
+    private(set) var position: ListenerPosition
+    private var isUnavailable = false
     private var backoff = Backoff()
 
     init(
         _ client: PollerClient,
         _ forwarder: Forwarder,
         files: ListenFiles,
-        place: ListenPlace,
+        position: ListenerPosition,
         skipped: Set<String>,
         isJSON: Bool,
         last: LastEvent
@@ -41,7 +41,7 @@ struct Listener {
         self.client = client
         self.forwarder = forwarder
         self.files = files
-        self.place = place
+        self.position = position
         self.skipped = skipped
         self.isJSON = isJSON
         self.last = last
@@ -57,31 +57,31 @@ struct Listener {
                         + "See pollerctl list for where the watches are now."
                 )
             }
-            for event in page.events where !place.accepted.contains(event.value.id) {
-                try await tell(event)
-                place.accepted.append(event.value.id)
-                place.total += 1
-                try files.keep(place)
+            for event in page.events where !position.accepted.contains(event.value.id) {
+                try await deliver(event)
+                position.accepted.append(event.value.id)
+                position.total += 1
+                try files.store(position)
             }
-            guard let next = page.next, next != place.cursor else { continue }
-            place.cursor = next
-            place.accepted = []
-            try files.keep(place)
+            guard let next = page.next, next != position.cursor else { continue }
+            position.cursor = next
+            position.accepted = []
+            try files.store(position)
         }
     }
 
-    /// How many events are to be told before those of now, and whether there are more than counted.
-    func behind() async throws -> (count: Int, isMore: Bool) {
+    /// How many events are to be reported before those of now, and whether there are more than counted.
+    func backlog() async throws -> (count: Int, isMore: Bool) {
         var count = 0
-        var start = place.start
+        var start = position.start
         for _ in 0..<Self.countedPagesMax {
             let page = try await client.events(
                 from: start,
-                account: place.account,
-                types: place.types,
+                account: position.account,
+                types: position.types,
                 limit: 500
             )
-            count += page.items.count { !place.accepted.contains($0.value.id) }
+            count += page.items.count { !position.accepted.contains($0.value.id) }
             guard page.hasMore, let next = page.next else { return (count, false) }
             start = .cursor(next)
         }
@@ -95,59 +95,59 @@ struct Listener {
         while true {
             do {
                 let page = try await client.events(
-                    from: place.start,
-                    account: place.account,
-                    types: place.types,
+                    from: position.start,
+                    account: position.account,
+                    types: position.types,
                     limit: Self.page,
-                    // Whether it is back is told at once, and not with the next event.
-                    wait: isOut ? .zero : Self.wait
+                    // Whether it is back is reported at once, and not with the next event.
+                    wait: isUnavailable ? .zero : Self.wait
                 )
                 backoff.reset()
-                if isOut { Terminal.printError("\(client.url) is back; events go on") }
-                isOut = false
+                if isUnavailable { Terminal.printError("\(client.url) is back; events go on") }
+                isUnavailable = false
                 return (page.items, page.next, page.hasGap)
             } catch PollerError.problem(let problem) where problem.field == "cursor" {
-                guard place.cursor != nil else { throw PollerError.problem(problem) }
+                guard position.cursor != nil else { throw PollerError.problem(problem) }
                 Terminal.printError(
-                    "\(client.url) does not know this place: its store, or the key, is another\n"
+                    "\(client.url) does not know this position: its store, or the key, is another\n"
                         + "Goes on with the oldest event that it keeps."
                 )
-                place.cursor = nil
-                place.since = nil
-                place.accepted = []
+                position.cursor = nil
+                position.since = nil
+                position.accepted = []
             } catch let error as PollerError where error.isTransient {
-                if !isOut { Follow.tell(outage: error, of: client.url) }
-                isOut = true
+                if !isUnavailable { Follow.report(outage: error, of: client.url) }
+                isUnavailable = true
                 try await backoff.sleep(atLeast: error.retryAfter)
             }
         }
     }
 
     /// Forwards one event until it is accepted; says why it is not, once for each reason.
-    private func tell(_ event: Received<Event>) async throws {
+    private func deliver(_ event: Received<Event>) async throws {
         guard !skipped.contains(event.value.id) else {
             return Terminal.printError("\(event.value.id) is left out, as --skip says")
         }
-        last.keep(event)
+        last.set(event)
         var backoff = Backoff()
-        var told: String?
+        var reported: String?
         var times = 0
         while true {
             times += 1
             let attempt = try await forwarder.forward(event)
             guard let problem = attempt.problem else {
-                if told != nil {
+                if reported != nil {
                     Terminal.printError("\(event.value.id) is accepted at attempt \(times)")
                 }
                 return event.show(attempt, times: times, json: isJSON)
             }
-            if told != problem {
+            if reported != problem {
                 Terminal.printError(
-                    "\(place.target) \(problem); \(event.value.id) (\(event.value.type)) is told "
+                    "\(position.target) \(problem); \(event.value.id) (\(event.value.type)) is reported "
                         + "again until it is accepted, the others wait"
                 )
             }
-            told = problem
+            reported = problem
             try await backoff.sleep()
         }
     }
@@ -159,9 +159,9 @@ struct Listener {
 final class LastEvent: Sendable {
     private let event = Mutex<Received<Event>?>(nil)
 
-    func keep(_ event: Received<Event>) { self.event.withLock { $0 = event } }
+    func set(_ event: Received<Event>) { self.event.withLock { $0 = event } }
 
-    /// Forwards it once more; the listener's own place stays as it is.
+    /// Forwards it once more; the listener's own position stays as it is.
     func resend(_ forwarder: Forwarder, json: Bool) async throws {
         guard let event = event.withLock({ $0 }) else {
             return Terminal.printError("nothing was forwarded yet")

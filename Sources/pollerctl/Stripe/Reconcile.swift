@@ -58,7 +58,11 @@ struct Reconcile: AsyncParsableCommand {
                     found.append(difference)
                 }
             }
-            found += try await told(cluster, seen, since: Int64(clamping: bounds.from ?? 0) * 1000)
+            found += try await watchDifferences(
+                cluster,
+                seen,
+                since: Int64(clamping: bounds.from ?? 0) * 1000
+            )
             if mend {
                 for index in found.indices { try await mend(&found[index], cluster) }
             }
@@ -98,7 +102,7 @@ struct Reconcile: AsyncParsableCommand {
     }
 
     /// What watches say that charges do not bear out, and sources that wait to be charged.
-    private func told(
+    private func watchDifferences(
         _ cluster: PollerClient,
         _ seen: Reconciliation,
         since: Int64
@@ -112,7 +116,7 @@ struct Reconcile: AsyncParsableCommand {
                 cursor: cursor
             )
             for watch in page.items.map(\.value) {
-                if let difference = seen.judge(told: watch, since: since) {
+                if let difference = seen.judge(reportedBy: watch, since: since) {
                     found.append(difference)
                 }
                 guard watch.status == "chargeable", watch.createdAt.ms >= since else { continue }

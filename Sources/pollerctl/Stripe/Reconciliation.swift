@@ -14,7 +14,8 @@ import StripeAPI
 struct Reconciliation {
     /// How the two differ.
     enum Class: String, Encodable {
-        case untold, stale, unpaid, unknown, uncharged
+        case unreported = "untold"
+        case stale, unpaid, unknown, uncharged
     }
 
     /// One payment about which the two differ.
@@ -34,7 +35,7 @@ struct Reconciliation {
     }
 
     /// Words that say that the money came, whatever became of it since.
-    private static let paidWords: Set<String> = [
+    private static let paidStates: Set<String> = [
         "paid", "partially_refunded", "refunded", "disputed", "reversed",
     ]
 
@@ -76,28 +77,28 @@ struct Reconciliation {
             )
         }
         let word = watch.payment?.state.rawValue
-        guard let told = word, Self.paidWords.contains(told) else {
+        guard let state = word, Self.paidStates.contains(state) else {
             return Difference(
-                kind: .untold,
+                kind: .unreported,
                 source: subject,
                 charge: charge.id,
                 message: "\(sum) were taken, and the watch says "
                     + (word ?? watch.status ?? "nothing")
             )
         }
-        let (returned, said) = (Self.returned(charge), watch.payment?.amountReturned ?? 0)
+        let (returned, reported) = (Self.returned(charge), watch.payment?.amountReturned ?? 0)
         // Stripe counts a refund from its creation, the watch once it has succeeded.
         let refund = watch.payment?.refund
         let isOpen = refund?.status.known == .pending || refund?.status.known == .requiresAction
         let open = isOpen ? refund?.amount ?? 0 : 0
         // A dispute that was lost counts as returned as well, and is not in the charge.
-        guard returned > said.addingSaturating(open), told != "disputed" else { return nil }
+        guard returned > reported.addingSaturating(open), state != "disputed" else { return nil }
         return Difference(
             kind: .stale,
             source: subject,
             charge: charge.id,
             message: "\(Sums.text(returned, charge.currency)) of \(sum) went back, and the watch "
-                + "says \(Sums.text(said, charge.currency)) (\(told))"
+                + "says \(Sums.text(reported, charge.currency)) (\(state))"
         )
     }
 
@@ -107,8 +108,8 @@ struct Reconciliation {
     ///   - watch: Any watch.
     ///   - since: Older payments are not looked at, in milliseconds since 1970.
     /// - Returns: The difference; nil when there is none.
-    func judge(told watch: Watch, since: Int64) -> Difference? {
-        guard let payment = watch.payment, Self.paidWords.contains(payment.state.rawValue),
+    func judge(reportedBy watch: Watch, since: Int64) -> Difference? {
+        guard let payment = watch.payment, Self.paidStates.contains(payment.state.rawValue),
             let paidAt = payment.paidAt, paidAt.ms >= since,
             charges[watch.source]?.contains(where: Self.hasTaken) != true
         else { return nil }

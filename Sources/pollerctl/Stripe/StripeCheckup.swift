@@ -137,8 +137,8 @@ extension StripeCheckup {
     /// The endpoints there are; `url` names ours, else it is told by its path.
     mutating func judge(endpoints: [WebhookEndpoint], url: String?) {
         let ours = endpoints.filter { endpoint in
-            url.map { Self.place(endpoint.url) == Self.place($0) }
-                ?? Self.place(endpoint.url).contains(Self.ourPath)
+            url.map { Self.normalized(endpoint.url) == Self.normalized($0) }
+                ?? Self.normalized(endpoint.url).contains(Self.ourPath)
         }
         if ours.isEmpty {
             let wanted = url.map { "\($0)" } ?? "an address that ends in \(Self.ourPath)"
@@ -150,7 +150,7 @@ extension StripeCheckup {
             )
         }
         for endpoint in ours { judge(endpoint) }
-        let places = Dictionary(grouping: endpoints, by: { Self.place($0.url) })
+        let places = Dictionary(grouping: endpoints, by: { Self.normalized($0.url) })
         for (_, same) in places.sorted(by: { $0.key < $1.key }) where same.count > 1 {
             let names = same.map(\.id).joined(separator: ", ")
             add(
@@ -179,8 +179,8 @@ extension StripeCheckup {
         let has = Set(endpoint.enabledEvents)
         let missing = has.contains("*") ? [] : EventTypes.payments.filter { !has.contains($0) }
         let ofMoney = Set(EventTypes.charges + EventTypes.refunds + EventTypes.disputes)
-        let hearsSources = has.contains { $0.hasPrefix("source.") }
-        let late = hearsSources ? missing.filter(ofMoney.contains) : []
+        let hasSourceEvents = has.contains { $0.hasPrefix("source.") }
+        let late = hasSourceEvents ? missing.filter(ofMoney.contains) : []
         let others = missing.filter { !late.contains($0) }
         if missing.isEmpty {
             add("webhooks", .ok, "\(name) gets all \(EventTypes.payments.count) types needed")
@@ -237,7 +237,7 @@ extension StripeCheckup {
     }
 
     /// Where an address points: without what may be written in two ways.
-    private static func place(_ url: String) -> String {
+    private static func normalized(_ url: String) -> String {
         var text = url.prefix { $0 != "?" && $0 != "#" }
         while text.last == "/" { text.removeLast() }
         guard let slash = text.firstRange(of: "://")?.upperBound else { return String(text) }

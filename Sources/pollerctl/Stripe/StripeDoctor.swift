@@ -45,7 +45,7 @@ struct StripeDoctor: AsyncParsableCommand {
 
     func run() async throws {
         let checkup = try await stripe.perform(isRead: true) { client throws(StripeError) in
-            try await look(client)
+            try await inspect(client)
         }
         if json {
             try checkup.showJSON()
@@ -56,7 +56,7 @@ struct StripeDoctor: AsyncParsableCommand {
     }
 
     /// Asks for everything that is judged; what the key may not read is left out.
-    private func look(_ client: StripeClient) async throws(StripeError) -> StripeCheckup {
+    private func inspect(_ client: StripeClient) async throws(StripeError) -> StripeCheckup {
         var checkup = StripeCheckup()
         let key = client.configuration.key
         var answers: [String: Int] = [:]

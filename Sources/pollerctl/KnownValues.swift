@@ -7,7 +7,7 @@ import StripeAPI
 /// Another release of the server, or Stripe, may say more of them. So only what is nearly a known
 /// word is refused, as the typing mistake it is; other unknown words pass with a warning. What a
 /// configured upstream says (`http`) is known to its operator alone.
-enum KnownWords {
+enum KnownValues {
     /// The statuses of a kind of object; empty when they may be anything.
     private static func statuses(of kind: String) -> Set<String> {
         switch Kind(rawValue: kind) {

@@ -4,12 +4,12 @@ import Synchronization
 /// Says on the error output that an answer takes long, so that nobody takes waiting for a hang.
 ///
 /// A class, because a timer and the repeats of the client share what was said.
-final class Patience: Sendable {
+final class SlowRequestNotice: Sendable {
     /// After this long people wonder.
-    private static let span = Duration.seconds(2)
+    private static let delay = Duration.seconds(2)
 
     private let url: String?
-    private let isSaid = Mutex(false)
+    private let isReported = Mutex(false)
 
     private init(url: String?) { self.url = url }
 
@@ -20,32 +20,36 @@ final class Patience: Sendable {
     static func during<Value: Sendable>(
         _ url: String?,
         hasTimer: Bool,
-        _ body: (Patience) async throws -> Value
+        _ body: (SlowRequestNotice) async throws -> Value
     ) async throws -> Value {
-        let patience = Patience(url: url)
+        let notice = SlowRequestNotice(url: url)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             if hasTimer {
                 group.addTask {
-                    try await Task.sleep(for: Self.span)
-                    patience.say("no answer from \(url ?? "") for 2 s")
+                    try await Task.sleep(for: Self.delay)
+                    notice.report("no answer from \(url ?? "") for 2 s")
                 }
             }
-            return try await body(patience)
+            return try await body(notice)
         }
     }
 
-    /// Says why a request is sent again.
-    func say(because error: PollerError) {
-        if case .problem(let problem) = error { say(problem.told) } else { say("\(error)") }
+    /// Says reason a request is sent again.
+    func reportRetry(after error: PollerError) {
+        if case .problem(let problem) = error {
+            report(problem.userMessage)
+        } else {
+            report("\(error)")
+        }
     }
 
-    private func say(_ why: String) {
-        let isFirst = isSaid.withLock { isSaid in
-            defer { isSaid = true }
-            return !isSaid
+    private func report(_ reason: String) {
+        let isFirst = isReported.withLock { isReported in
+            defer { isReported = true }
+            return !isReported
         }
         guard isFirst, url != nil else { return }
-        Terminal.printError("\(why)\nStill trying, for half a minute at most.")
+        Terminal.printError("\(reason)\nStill trying, for half a minute at most.")
     }
 }
