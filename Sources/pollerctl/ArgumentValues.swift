@@ -1,16 +1,16 @@
 public import ArgumentParser
 public import PollerWire
 
-/// A span as users write it: `250ms`, `90s`, `5m`, `36h`, `7d`.
+/// A duration on a command line: `250ms`, `90s`, `5m`, `36h`, `7d`.
 extension Span: ExpressibleByArgument {
-    /// Reads what stands on the command line; nil when it is no span.
+    /// Parses a duration; returns `nil` for other text.
     public init?(argument: String) { self.init(argument) }
 
-    /// How a default is shown in the help.
+    /// The default as the help shows it.
     public var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }
 
-/// How webhooks are signed, as users write it.
+/// The signature scheme of webhooks on a command line.
 extension Endpoint.Signing: ExpressibleByArgument {}
 
 /// `NAME=VALUE` on a command line.
@@ -26,16 +26,16 @@ struct NameValue: ExpressibleByArgument {
     }
 }
 
-/// A place in a trace on a command line, in the form of W3C Trace Context.
+/// A W3C `traceparent` on a command line.
 ///
-/// The server ignores what is none, since a payment is not refused for that; who types one wants to know.
+/// The server ignores an invalid one rather than reject a payment. The command reports it instead.
 /// *Source*: <https://www.w3.org/TR/trace-context-2/#traceparent-header>
 enum Traceparent {
-    /// The text; errors: `ValidationError` where the server would ignore it.
+    /// Returns the text, or throws `ValidationError` if the server would ignore it.
     static func checked(_ text: String) throws -> String {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         let digits = Set("0123456789abcdef".utf8)
-        // Of later versions the parts of this one count, whatever follows.
+        // Later versions may append parts; the first four are as in version 00.
         guard parts.count == 4 || parts.count > 4 && parts[0] != "00",
             zip(parts, [2, 32, 16, 2]).allSatisfy({
                 $0.utf8.count == $1 && $0.utf8.allSatisfy(digits.contains)
@@ -43,8 +43,8 @@ enum Traceparent {
             parts[0] != "ff", parts[1...2].allSatisfy({ $0.contains { $0 != "0" } })
         else {
             throw ValidationError(
-                "it is ignored. Give 00-TRACE-SPAN-FLAGS of 2, 32, 16 and 2 hexadecimal digits in "
-                    + "lower case, TRACE and SPAN not all 0, as in "
+                "invalid traceparent. Use 00-TRACE-SPAN-FLAGS with 2, 32, 16 and 2 lower-case "
+                    + "hexadecimal digits, TRACE and SPAN not all 0, such as "
                     + "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, or leave it out."
             )
         }
@@ -53,14 +53,14 @@ enum Traceparent {
 }
 
 extension [NameValue] {
-    /// The values by name; the last one of a name counts.
+    /// The values by name; the last value of a repeated name wins.
     var dictionary: [String: String] {
         Dictionary(map { ($0.name, $0.value) }) { _, last in last }
     }
 }
 
 extension Duration {
-    /// The span for people, cut to one unit: `350 ms`, `42 s`, `7 min`, `3 h`, `2 d`.
+    /// The duration for display, truncated to one unit: `350 ms`, `42 s`, `7 min`, `3 h`, `2 d`.
     var shown: String {
         let seconds = components.seconds
         switch seconds {

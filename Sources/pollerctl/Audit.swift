@@ -6,39 +6,43 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl audit`: who changed what.
+/// `pollerctl audit`: the log of changes.
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show who changed what, newest first.",
+        abstract: "Show the log of changes, newest first.",
         discussion: """
-            Changes by keys, by the configuration file and by the system itself, and what a key was \
-            refused. With --json one change a line, with every field; the table leaves out what does not \
-            fit. The newest 20,000 are kept, for 400 days at most; the server's log has each of them.
+            Lists changes made with API keys, by the configuration file and by the system, and \
+            requests that a key was not allowed to make. --json prints one change per line with every \
+            field. The newest 20,000 entries are kept for up to 400 days; the server's log has all of them.
+
+            Example:
+
+              pollerctl audit --since 1d --action pauseLane
             """
     )
 
-    /// How often --follow asks.
+    /// The interval between requests with --follow.
     private static let interval = Duration.seconds(2)
 
-    @Option(help: "Begin a span ago, such as 1d, or at a time.")
+    @Option(help: "Start at a time, or this long ago, such as 1d.")
     var since: PastInstant?
 
-    @Option(help: "Only by this key: its name or its id.")
+    @Option(help: "Only changes by this key: its name or its id.")
     var by: String?
 
-    @Option(help: "Only of this operation, such as pauseLane or changeEndpoint.")
+    @Option(help: "Only this operation, such as pauseLane or changeEndpoint.")
     var action: String?
 
-    @Option(help: "Only of the watch, endpoint, lane, delivery or key with this id.")
+    @Option(help: "Only changes to the watch, endpoint, lane, delivery or key with this id.")
     var target: String?
 
-    @Option(help: "Only of this account.")
+    @Option(help: "Only changes in this account.")
     var account: String?
 
-    @Option(help: "How many.")
+    @Option(help: "Maximum number of entries.")
     var limit = 50
 
-    @Flag(help: "Go on showing changes as they are made, newest last.")
+    @Flag(help: "Keep showing changes as they are made, newest last.")
     var follow = false
 
     @OptionGroup var server: ServerOptions
@@ -73,7 +77,7 @@ struct Audit: AsyncParsableCommand {
         )
     }
 
-    /// Shows what there is, then what comes, until it is interrupted.
+    /// Prints existing changes, then new ones until the command is interrupted.
     private func followChanges(_ client: PollerClient) async throws {
         var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
         while true {
@@ -83,7 +87,7 @@ struct Audit: AsyncParsableCommand {
             }.filter { !seen.ids.contains($0.value.id) }
             for entry in entries.reversed() { entry.show(json: server.json) }
             if let newest = entries.first {
-                // Those of the very millisecond are told again by the next page.
+                // The next page repeats the entries of this millisecond.
                 let same = entries.filter { $0.value.at == newest.value.at }.map(\.value.id)
                 let old = newest.value.at.date == seen.at ? seen.ids : []
                 seen = (newest.value.at.date, old.union(same))
@@ -93,7 +97,7 @@ struct Audit: AsyncParsableCommand {
     }
 }
 
-/// An instant that has passed: a span ago, or a time.
+/// A past instant, given as a time or as a duration before now.
 struct PastInstant: ExpressibleByArgument {
     let date: Date
 
@@ -113,7 +117,7 @@ struct PastInstant: ExpressibleByArgument {
 }
 
 extension Received<AuditEntry> {
-    /// Prints the change on one line: as the server sent it, or for people.
+    /// Prints the change on one line: the server's JSON, or text.
     fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printJSON(json) }
         let separator = Terminal.isInteractive ? "  " : "\t"

@@ -3,15 +3,17 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// `pollerctl batch`: the same for all that a search finds.
+/// `pollerctl batch`: one action on every match of a search.
 struct Batch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Poll, cancel, redrive or dismiss all watches that a search finds.",
+        abstract: "Poll, cancel, redrive or dismiss all matches of a search.",
         discussion: """
-            pollerctl batch cancel account=shop 'created>7d'          how many that would be
-            pollerctl batch cancel account=shop 'created>7d' --yes    does it
+            Takes the same query as pollerctl list. Without --yes it only counts the matches.
 
-            The words are those of pollerctl list. Without --yes they are counted, and nothing is done.
+            Examples:
+
+              pollerctl batch cancel account=shop 'created>7d'          count
+              pollerctl batch cancel account=shop 'created>7d' --yes    cancel
             """,
         subcommands: [
             BatchPoll.self, BatchCancel.self, BatchRedrive.self, BatchDismiss.self,
@@ -19,11 +21,12 @@ struct Batch: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl batch poll`: look at all now.
+/// `pollerctl batch poll`: poll all matches now.
 struct BatchPoll: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "poll",
-        abstract: "Look now at all open watches that a search finds."
+        abstract: "Poll all open watches that match, now.",
+        discussion: "Example: pollerctl batch poll error=any --yes"
     )
 
     static let outcome = "due now"
@@ -31,11 +34,12 @@ struct BatchPoll: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch cancel`: stop watching all.
+/// `pollerctl batch cancel`: cancel all matches.
 struct BatchCancel: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Stop watching all that a search finds."
+        abstract: "Stop watching all sources that match.",
+        discussion: "Example: pollerctl batch cancel account=shop 'created>7d' --yes"
     )
 
     static let outcome = "no longer watched"
@@ -43,11 +47,12 @@ struct BatchCancel: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch redrive`: watch all of the quarantine again.
+/// `pollerctl batch redrive`: redrive all matches in quarantine.
 struct BatchRedrive: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Watch all again that a search finds in quarantine."
+        abstract: "Watch all matching sources in quarantine again.",
+        discussion: "Example: pollerctl batch redrive account=shop --yes"
     )
 
     static let outcome = "watched again"
@@ -55,11 +60,12 @@ struct BatchRedrive: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch dismiss`: take all out of the quarantine for good.
+/// `pollerctl batch dismiss`: dismiss all matches in quarantine.
 struct BatchDismiss: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
-        abstract: "Take all out of quarantine for good that a search finds there."
+        abstract: "Remove all matching sources from quarantine permanently.",
+        discussion: "Example: pollerctl batch dismiss account=shop --yes"
     )
 
     static let outcome = "out of quarantine"
@@ -80,20 +86,20 @@ extension BatchCommand {
     }
 }
 
-/// What is selected, and whether it is meant.
+/// The query of a batch command and its confirmation.
 struct BatchOptions: ParsableArguments {
-    @Argument(help: "What the watches are like, as pollerctl list takes it.")
+    @Argument(help: "The query, as in pollerctl list.")
     var query: [String]
 
-    @Flag(help: "Do it; without, they are counted.")
+    @Flag(help: "Apply the action; without it, only count the matches.")
     var yes = false
 
-    @Option(help: "Of this account only.")
+    @Option(help: "Only this account.")
     var account: String?
 
     @OptionGroup var server: ServerOptions
 
-    /// Counts first; then, if it is meant, does it part by part.
+    /// Counts the matches, or with `--yes` applies the action, page by page.
     fileprivate func run(_ action: String, _ outcome: String) async throws {
         let query = SearchQuery.text(of: query)
         try await server.perform { client in
@@ -122,9 +128,9 @@ struct BatchOptions: ParsableArguments {
     }
 }
 
-/// Words of a search as the server reads them.
+/// Builds a query for the server from command-line arguments.
 enum SearchQuery {
-    /// The words side by side, with the quotation marks that the shell has taken off.
+    /// Joins the arguments and restores the quotation marks that the shell removed.
     static func text(of words: [String]) -> String {
         words.map(quoted).joined(separator: " ")
     }

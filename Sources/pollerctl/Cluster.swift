@@ -3,13 +3,17 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl doctor`: what is wrong, and what to do.
+/// `pollerctl doctor`: failed checks and how to fix them.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check what the server depends on and say what to do.",
+        abstract: "Check the server's dependencies and suggest fixes.",
         discussion: """
-            Failed checks come first, then warnings. Exit status: 0 no check failed, 1 some did, \
+            Lists failed checks first, then warnings. Exit status: 0 no check failed, 1 some failed, \
             69 the server is unreachable.
+
+            Example:
+
+              pollerctl doctor --json
             """
     )
 
@@ -46,7 +50,7 @@ struct Doctor: AsyncParsableCommand {
         /// `ok`, `warning` or `failed`; a newer server may have others.
         let status: String
         let message: String
-        /// The advice; nil when there is nothing to do.
+        /// The advice; `nil` if there is nothing to do.
         var action: String?
 
         fileprivate var colour: Terminal.Colour {
@@ -67,16 +71,16 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 
-    /// Columns before what is said.
+    /// The columns before the message.
     private static let indent = 9
 
-    /// Prints findings: failed ones, warnings, and those that are well; the order within each is kept.
+    /// Prints findings: failures, then warnings, then passed checks.
     static func show(_ findings: [Finding]) {
-        // The sort is stable.
+        // The sort is stable, so the order within each status stays.
         for finding in findings.sorted(by: { $0.rank < $1.rank }) { show(finding) }
     }
 
-    /// Prints a finding, and what to do below it.
+    /// Prints a finding with its advice on the next line.
     private static func show(_ finding: Finding) {
         let word = Terminal.clean(finding.status)
         let gap = String(repeating: " ", count: max(1, indent - word.count))
@@ -96,11 +100,12 @@ struct Doctor: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl stats`: counts.
+/// `pollerctl stats`: counts of watches, deliveries, lanes and processes.
 struct ShowStats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Count watches, deliveries, lanes and processes."
+        abstract: "Count watches, deliveries, lanes and processes.",
+        discussion: "Example: pollerctl stats --json"
     )
 
     @OptionGroup var server: ServerOptions
@@ -134,7 +139,7 @@ struct ShowStats: AsyncParsableCommand {
         }
     }
 
-    /// What a server of today tells beyond the counts.
+    /// Values that servers of the first release did not report.
     private static func facts(_ stats: Stats) -> Facts {
         var facts = Facts()
         func add(_ name: String, _ value: Int?, _ colour: Terminal.Colour? = nil) {
@@ -160,13 +165,14 @@ struct ShowStats: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl explain`: why one watch is not polled.
+/// `pollerctl explain`: when a watch is polled next, and why.
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell when a source is polled next and what it waits for."
+        abstract: "Show when a source is polled next, and why.",
+        discussion: "Example: pollerctl explain src_123"
     )
 
-    @Argument(help: "The id.")
+    @Argument(help: "The source id.")
     var source: String
 
     @OptionGroup var names: NameOptions
@@ -193,11 +199,11 @@ extension WatchExplanation: Shown {
         facts.add("account", account)
         facts.add("place", place.rawValue)
         facts.add("due", at: dueAt)
-        facts.add("ahead of it", ahead.map { "\($0)" })
-        facts.add("in the hands of", owner)
+        facts.add("ahead in queue", ahead.map { "\($0)" })
+        facts.add("leased by", owner)
         facts.add("earliest poll", at: earliestPollAt)
         if crashes > 0 { facts.add("crashes", "\(crashes) workers in a row", .careful) }
-        for reason in reasons { facts.add("because", reason) }
+        for reason in reasons { facts.add("reason", reason) }
         return facts
     }
 }
@@ -206,44 +212,46 @@ extension WatchExplanation: Shown {
 struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
-        abstract: "Look at the processes that work on the cluster.",
+        abstract: "Show the processes of the cluster.",
+        discussion: "Example: pollerctl worker list",
         subcommands: [WorkerList.self, WorkerDeparted.self],
         defaultSubcommand: WorkerList.self
     )
 }
 
-/// `pollerctl worker list`: who works right now.
+/// `pollerctl worker list`: the running processes.
 struct WorkerList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the processes alive, with what they have in hand.",
-        discussion: "With --json one process a line."
+        abstract: "List running processes with the work they hold.",
+        discussion: "--json prints one process per line. Example: pollerctl worker list"
     )
     static let route = ListRoute<Worker>("/v1/workers", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "no process is alive\nStart one with pollerd worker." }
+    var whenEmpty: String { "no process is running\nStart one with pollerd worker." }
 }
 
-/// `pollerctl worker departed`: the processes that left within a day, and how.
+/// `pollerctl worker departed`: the processes that ended in the last 24 hours.
 struct WorkerDeparted: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "departed",
-        abstract: "List the processes that left within a day: shut down, or lost.",
-        discussion: "The last one first. With --json one departure a line."
+        abstract: "List processes that shut down or were lost in the last 24 hours.",
+        discussion:
+            "Newest first. --json prints one process per line. Example: pollerctl worker departed"
     )
     static let route = ListRoute<DepartedWorker>("/v1/workers/departed", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "no process has left within a day" }
+    var whenEmpty: String { "no process has ended in the last 24 hours" }
 }
 
 extension DepartedWorker: Listed {
     static var columns: [Column<DepartedWorker>] {
         [
-            Column("HOW") { $0.how.cell($0.how.known == .lost ? .bad : .good) },
+            Column("OUTCOME") { $0.how.cell($0.how.known == .lost ? .bad : .good) },
             Column("LEFT", \.departedAt), Column("HOST", .strong, \.process.host),
             Column("PID", drop: 4, \.process.pid),
             Column("ROLES") { $0.process.roles.joined(separator: ",") },
@@ -258,7 +266,7 @@ extension Worker: Listed {
     static var columns: [Column<Worker>] {
         [
             Column("HOST", .strong, \.host), Column("PID", drop: 4, \.pid),
-            Column("ROLES") { $0.roles.joined(separator: ",") }, Column("IN HAND", \.inFlight),
+            Column("ROLES") { $0.roles.joined(separator: ",") }, Column("IN FLIGHT", \.inFlight),
             Column("UP SINCE", drop: 3, \.startedAt), Column("VERSION", drop: 2, \.version),
             Column("ID", .faint, drop: 1, \.id),
         ]

@@ -3,16 +3,19 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl delivery`: what endpoints are told, and what became of it.
+/// `pollerctl delivery`: deliveries to endpoints and their attempts.
 struct DeliveryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delivery",
-        abstract: "See what endpoints were told, and have it sent again.",
+        abstract: "Show deliveries to endpoints and retry them.",
         discussion: """
-            A delivery is what one endpoint has to be told about one source, in order. Its state \
-            is waiting, in_flight, failing (tried again by itself), dead (given up; retry sends \
-            it again, dismiss lets it rest) or done (nothing is left to tell; without attempts \
-            there was nothing yet).
+            A delivery sends the events of one source to one endpoint, in order. Its state is \
+            waiting, in_flight, failing (retried automatically), dead (no attempts left; retry or \
+            dismiss it) or done (no events left to send, or none so far).
+
+            Example:
+
+              pollerctl delivery list --state dead
             """,
         subcommands: [
             DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryMessage.self,
@@ -22,22 +25,23 @@ struct DeliveryCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl delivery list`: how deliveries stand.
+/// `pollerctl delivery list`: deliveries and their states.
 struct DeliveryList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List deliveries, the newest first.",
-        discussion: "With --json one delivery a line."
+        abstract: "List deliveries, newest first.",
+        discussion:
+            "--json prints one delivery per line. Example: pollerctl delivery list --source src_123"
     )
     static let route = ListRoute<Delivery>("/v1/deliveries")
 
-    @Option(help: "Only those to this endpoint: its ID, ep_…, or its name.")
+    @Option(help: "Only deliveries to this endpoint: its ID, ep_…, or its name.")
     var endpoint: String?
 
-    @Option(help: "Only those about this source.")
+    @Option(help: "Only deliveries of this source.")
     var source: String?
 
-    @Option(help: "Only those that are waiting, in_flight, failing, dead or done.")
+    @Option(help: "Only this state: waiting, in_flight, failing, dead or done.")
     var state: String?
 
     @OptionGroup var pageLimit: PageLimit
@@ -48,8 +52,7 @@ struct DeliveryList: PagedListCommand {
         try names.check([source].compactMap(\.self))
         guard source != nil || (names.account == nil && names.kind == nil) else {
             throw ValidationError(
-                "--account and --kind tell which source is meant: name it with --source, or leave "
-                    + "them out"
+                "--account and --kind belong to --source: add --source ID, or remove them"
             )
         }
     }
@@ -69,7 +72,8 @@ struct DeliveryList: PagedListCommand {
 struct DeliveryGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show a delivery and how its endpoint stands."
+        abstract: "Show a delivery and the health of its endpoint.",
+        discussion: "Example: pollerctl delivery get dlv_123"
     )
 
     @Argument(help: "The delivery: dlv_….")
@@ -84,14 +88,18 @@ struct DeliveryGet: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl delivery attempts`: what was tried.
+/// `pollerctl delivery attempts`: the attempts of a delivery.
 struct DeliveryAttempts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attempts",
-        abstract: "Show the newest attempts of a delivery, oldest first.",
+        abstract: "Show the latest attempts of a delivery, oldest first.",
         discussion: """
-            With --json one attempt a line, with the beginning of the answer. MS is the time of \
-            resolving, connecting, waiting for the answer, and all in all.
+            MS lists the milliseconds for DNS, connecting, the first byte and the whole attempt. \
+            --json prints one attempt per line with the start of the response body.
+
+            Example:
+
+              pollerctl delivery attempts dlv_123
             """
     )
 
@@ -121,14 +129,18 @@ struct DeliveryTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { ids }
 }
 
-/// `pollerctl delivery retry`: try again now.
+/// `pollerctl delivery retry`: retry deliveries now.
 struct DeliveryRetry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try deliveries now; what was given up is sent again under the same event ids.",
+        abstract: "Retry deliveries now; dead events are sent again with the same event ids.",
         discussion: """
-            It goes out even while the endpoint's circuit is open. What fails is told and the \
-            others go on; then the exit status is 1.
+            Sends even while the endpoint's circuit is open. If some fail, the command reports \
+            them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl delivery retry dlv_123
             """
     )
 
@@ -137,52 +149,61 @@ struct DeliveryRetry: ChangeCommand {
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Delivery>, String) {
         let delivery = try await client.retry(delivery: id)
         let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
-        return (delivery, seqs.isEmpty ? "is tried now" : "sends events \(seqs) again")
+        return (delivery, seqs.isEmpty ? "is retried now" : "resends events \(seqs)")
     }
 }
 
-/// `pollerctl delivery dismiss`: let rest what was given up.
+/// `pollerctl delivery dismiss`: dismiss dead events.
 struct DeliveryDismiss: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
-        abstract: "Let rest what was given up: nobody is warned of it, and no retry sends it.",
+        abstract: "Dismiss dead events: no more warnings, and no retry sends them.",
         discussion: """
-            For receivers that are not to get it any more. What comes later is sent as before. What \
-            fails is told and the others go on; then the exit status is 1.
+            Use it when a receiver no longer needs the events. Later events are sent as before. If \
+            some fail, the command reports them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl delivery dismiss --endpoint ep_123
             """
     )
 
-    /// Deliveries dismissed at once with --endpoint or --all; more are left for the next call.
+    /// The most deliveries dismissed by one command with --endpoint or --all.
     private static let allMax = 100_000
 
     @Argument(help: "The deliveries: dlv_….")
     var ids: [String] = []
 
-    @Option(help: "All that was given up for this endpoint: ep_….")
+    @Option(help: "All dead deliveries of this endpoint: ep_….")
     var endpoint: String?
 
-    @Flag(help: "All that was given up.")
+    @Flag(help: "All dead deliveries.")
     var all = false
 
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
         guard [!ids.isEmpty, endpoint != nil, all].count(where: \.self) == 1 else {
-            throw ValidationError("name deliveries, or --endpoint ep_…, or --all")
+            throw ValidationError("no deliveries given: name them, or use --endpoint ep_… or --all")
         }
     }
 
     func run() async throws {
         try await server.perform { client in
             let targets = ids.isEmpty ? try await dead(client) : ids
-            if targets.isEmpty, !server.json { Terminal.printLine("nothing was given up") }
+            if targets.isEmpty, !server.json { Terminal.printLine("no dead deliveries") }
             try await server.each(targets) { id in
-                try await client.dismiss(delivery: id).show(change: "rests", json: server.json)
+                try await client.dismiss(delivery: id).show(
+                    change: "is dismissed",
+                    json: server.json
+                )
             }
         }
     }
 
-    /// All ids first: what is given up meanwhile is not dismissed unseen.
+    /// The IDs of the deliveries that are dead now.
+    ///
+    /// They are read before any is dismissed, so events that die meanwhile are not dismissed unseen.
     private func dead(_ client: PollerClient) async throws -> [String] {
         try await client.everything(upTo: Self.allMax) { cursor in
             try await client.deliveries(
@@ -208,7 +229,7 @@ extension Delivery: Shown, Listed {
         ]
     }
 
-    /// The recipient as people know it: the name of the endpoint, or the address of an inline delivery.
+    /// The recipient for display: the endpoint's name, or the address of an inline delivery.
     private var recipient: String {
         if let endpointName { return endpointName }
         guard let url else { return endpoint }
@@ -216,18 +237,18 @@ extension Delivery: Shown, Listed {
         return url.hasPrefix(scheme) ? String(url.dropFirst(scheme.count)) : url
     }
 
-    /// When it is tried next; what is due already only waits for its turn, or for its endpoint.
+    /// The next attempt; a due delivery waits for a free slot or for its endpoint.
     private var next: Table.Cell? {
         let isOpen = state == Open(.waiting) || state == Open(.failing)
-        if isOpen, endpointHealth?.isPaused == true { return .init("when it is enabled", .careful) }
-        if let givenUpAt { return .init(people: "gave up \(givenUpAt.away())", programs: "-") }
+        if isOpen, endpointHealth?.isPaused == true { return .init("when enabled", .careful) }
+        if let givenUpAt { return .init(people: "dead \(givenUpAt.away())", programs: "-") }
         guard let nextAttemptAt else { return nil }
         guard nextAttemptAt.date <= Date() else { return nextAttemptAt.cell() }
-        // One attempt at a time finds out whether it does.
+        // Single attempts probe the endpoint until one succeeds.
         if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
-            return .init("when it answers", .careful)
+            return .init("when it responds", .careful)
         }
-        return .init(people: "in its turn", programs: "now")
+        return .init(people: "queued", programs: "now")
     }
 
     var title: String { id }
@@ -242,18 +263,18 @@ extension Delivery: Shown, Listed {
         let isUnsent = state == Open(.done) && attempts == 0
         facts.add(
             "state",
-            isUnsent ? "done: nothing to tell yet" : state.rawValue,
+            isUnsent ? "done: no events to send yet" : state.rawValue,
             isUnsent ? nil : colour
         )
-        // What it does not want to hear of is passed over.
-        facts.add(attempts == 0 ? "passed over up to seq" : "told up to seq", "\(lastSeq)")
+        // Events that the endpoint did not subscribe to are skipped.
+        facts.add(attempts == 0 ? "skipped up to seq" : "delivered up to seq", "\(lastSeq)")
         facts.add(
             "attempts",
             "\(attempts)" + (failures > 0 ? ", \(failures) of this event failed" : "")
         )
-        facts.add("given up", deadShown, .bad)
-        facts.add("given up at", at: givenUpAt)
-        facts.add("sent again", list(retryingSeqs))
+        facts.add("dead", deadShown, .bad)
+        facts.add("dead since", at: givenUpAt)
+        facts.add("retrying", list(retryingSeqs))
         facts.add("failing since", at: failingSince, .careful)
         if let nextAttemptAt, nextAttemptAt.date > Date() {
             facts.add("next attempt", at: nextAttemptAt)
@@ -262,12 +283,12 @@ extension Delivery: Shown, Listed {
         }
         facts.add("last error", lastError, .careful)
         guard endpointHealth?.isPaused != true else {
-            facts.add("its endpoint", "is disabled: \(EndpointHealth.untilEnabled)", .bad)
+            facts.add("endpoint", "disabled: \(EndpointHealth.untilEnabled)", .bad)
             return facts
         }
         if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
-            let why = endpointHealth?.failure.map { ": it \($0.shown)" } ?? ""
-            facts.add("endpoint's circuit", circuit.rawValue + why, .bad)
+            let why = endpointHealth?.failure.map { ": \($0.shown)" } ?? ""
+            facts.add("endpoint circuit", circuit.rawValue + why, .bad)
         }
         facts.add("endpoint held until", at: endpointHealth?.heldUntil, .careful)
         return facts
@@ -292,7 +313,7 @@ extension Delivery: Shown, Listed {
 extension DeliveryAttempt: Listed {
     static var columns: [Column<DeliveryAttempt>] {
         [
-            Column("AT", \.at), Column("SEQ", \.seq), Column("TRY", drop: 4, \.number),
+            Column("AT", \.at), Column("SEQ", \.seq), Column("ATTEMPT", drop: 4, \.number),
             Column("OUTCOME") { $0.outcome.cell($0.outcome == Open(.delivered) ? .good : .bad) },
             Column("CLASS", \.kind), Column("CODE", drop: 3, \.code),
             Column("MS", drop: 2) {

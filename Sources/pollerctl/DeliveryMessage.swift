@@ -8,19 +8,22 @@ import SafeNumbers
 struct DeliveryMessage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message",
-        abstract: "Show what a recipient was sent: the email's text or the webhook's body.",
+        abstract: "Show a sent message: the email's text or the webhook's body.",
         discussion: """
-            pollerctl delivery message dlv_…           the newest event that was sent
-            pollerctl delivery message dlv_… --seq 3   another one; delivery attempts has their numbers
+            The server builds the message from the event again and reports whether it differs from \
+            the sent one. pollerctl delivery attempts lists the seq of each sent event.
 
-            The server composes the message from the event again and says whether it is the one that was sent.
+            Examples:
+
+              pollerctl delivery message dlv_123           the latest sent event
+              pollerctl delivery message dlv_123 --seq 3   event 3
             """
     )
 
     @Argument(help: "The delivery: dlv_….")
     var id: String
 
-    @Option(help: "The event, by its seq; the newest that was sent when absent.")
+    @Option(help: "The event's seq (default: the latest sent event).")
     var seq: Int?
 
     @OptionGroup var server: ServerOptions
@@ -41,7 +44,7 @@ struct DeliveryMessage: AsyncParsableCommand {
 
     private func newest(_ client: PollerClient) async throws -> Int {
         if let attempt = try await client.attempts(of: id).last { return attempt.value.seq }
-        throw ValidationError("\(id) was not tried yet: name an event with --seq")
+        throw ValidationError("\(id) has no attempts yet: name an event with --seq")
     }
 
     private func show(_ message: RawJSON) {
@@ -54,7 +57,7 @@ struct DeliveryMessage: AsyncParsableCommand {
         if message.member("as_sent")?.bool == false {
             facts.add(
                 "differs",
-                "from what was sent: a template or the endpoint has changed",
+                "from the sent message: a template or the endpoint has changed",
                 .careful
             )
         }
@@ -68,9 +71,8 @@ struct DeliveryMessage: AsyncParsableCommand {
 }
 
 extension RawJSON {
-    /// A member that is a time.
+    /// A time member; `nil` if it is missing or not a time.
     func time(_ name: String) -> Time? {
-        // A text that is no time is not shown.
         member(name)?.string.flatMap { Time($0) }
     }
 }

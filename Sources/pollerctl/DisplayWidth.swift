@@ -1,17 +1,17 @@
-/// How many columns of a terminal a text takes.
+/// The width of text in terminal columns.
 ///
-/// Terminals draw Chinese, Japanese and Korean characters and most emoji two columns wide, and marks that combine with
-/// the character before them in no column of their own.
+/// Terminals draw Chinese, Japanese and Korean characters and most emoji two columns wide. Combining marks take no
+/// column.
 ///
-/// *Source*: Unicode Standard Annex 11, East Asian Width: what is `W` or `F` is two columns wide.
+/// *Source*: Unicode Standard Annex 11, East Asian Width: characters with `W` or `F` are two columns wide.
 extension StringProtocol {
-    /// The columns of the whole text.
+    /// The width of the whole text.
     var columns: Int {
-        // Most texts are ASCII.
+        // The fast path for ASCII.
         utf8.allSatisfy { $0 < 0x80 } ? utf8.count : reduce(0) { $0 + $1.columns }
     }
 
-    /// As much of the beginning as has room in so many columns.
+    /// The longest prefix that fits in so many columns.
     func prefix(columns most: Int) -> SubSequence {
         var left = most
         return prefix { character in
@@ -22,20 +22,20 @@ extension StringProtocol {
 }
 
 extension Character {
-    /// 0 for what is not seen by itself, 2 for what is wide, 1 for everything else.
+    /// 0 for combining and format characters, 2 for wide ones, 1 for all others.
     var columns: Int {
         guard let first = unicodeScalars.first, !isASCII else { return 1 }
         switch first.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format: return 0
         default: break
         }
-        // With the variation selector 16 behind it, any emoji is drawn as a picture.
+        // Variation selector 16 turns any emoji into a picture.
         let isPicture =
             first.properties.isEmojiPresentation || unicodeScalars.contains { $0.value == 0xFE0F }
         return isPicture || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
     }
 
-    /// Ranges of East Asian Width W and F of Unicode 16 with letters and signs; emoji are known by their own property.
+    /// Letters and signs with East Asian Width W or F in Unicode 16; emoji have their own property.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,

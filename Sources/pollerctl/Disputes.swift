@@ -5,40 +5,48 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl dispute`: customers and banks that want their money back.
+/// `pollerctl dispute`: disputed charges.
 struct DisputeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dispute",
-        abstract: "See which disputes have to be answered, until when.",
+        abstract: "Show disputes that need a response, and their deadlines.",
         discussion: """
-            Evidence is sent in Stripe's Dashboard, or by its own command: stripe disputes update dp_… \
-            -d 'evidence[uncategorized_text]=…' -d submit=true.
+            Submit evidence in the Stripe Dashboard or with the Stripe CLI: stripe disputes update \
+            dp_… -d 'evidence[uncategorized_text]=…' -d submit=true.
+
+            Example:
+
+              pollerctl dispute due
             """,
         subcommands: [DisputesDue.self]
     )
 }
 
-/// `pollerctl dispute due`: the disputes that can be answered, with their deadlines.
+/// `pollerctl dispute due`: open disputes with their deadlines.
 struct DisputesDue: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
-        abstract: "List disputes of all accounts with their deadlines, the nearest first.",
+        abstract: "List disputes of all accounts, nearest deadline first.",
         discussion: """
-            Asks the cluster, which reads them from Stripe once a minute at most: it needs POLLER_URL and no key of \
-            Stripe's. With --json one dispute a line.
+            The cluster reads disputes from Stripe at most once a minute, so the command needs \
+            POLLER_URL but no Stripe key. --json prints one dispute per line.
+
+            Example:
+
+              pollerctl dispute due --account shop
             """
     )
     static let route = ListRoute<Dispute>("/v1/disputes", pageMax: nil)
 
-    @Option(help: "Of this account only.")
+    @Option(help: "Only this account.")
     var account: String?
 
-    @Flag(help: "Also those to which nothing more happens.")
+    @Flag(help: "Include closed disputes.")
     var closed = false
 
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "there is no dispute" }
+    var whenEmpty: String { "no disputes" }
 
     func filters(_ client: PollerClient) -> [(String, String?)] {
         [("account", account), ("closed", closed ? "true" : nil)]
@@ -48,7 +56,7 @@ struct DisputesDue: ListCommand {
         let answer = try? DisputeList(reading: RawJSON(unchecked: page.json))
         for unread in answer?.unread ?? [] {
             Terminal.printError(
-                "the disputes of account \(unread.account) could not be read: \(unread.reason)"
+                "disputes of account \(unread.account) could not be read: \(unread.reason)"
             )
         }
     }
@@ -57,7 +65,7 @@ struct DisputesDue: ListCommand {
 extension Dispute: Listed {
     static var columns: [Column<Dispute>] {
         [
-            Column("DISPUTE", .strong, \.id), Column("ANSWER UNTIL", .careful, \.dueAt),
+            Column("DISPUTE", .strong, \.id), Column("DUE", .careful, \.dueAt),
             Column("STATUS") { Table.Cell($0.status, $0.needsResponse ? .bad : nil) },
             Column("AMOUNT") { dispute in dispute.amount.map { Sums.text($0, dispute.currency) } },
             Column("REASON", drop: 3, \.reason), Column("SOURCE", \.source),

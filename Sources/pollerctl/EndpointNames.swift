@@ -2,13 +2,13 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-// Where a command takes an endpoint, it takes its ID or its name.
+// Every command that takes an endpoint takes its ID or its name.
 
 extension PollerClient {
-    /// The ID of an endpoint that is given by its ID or by its name, within an account or in any.
+    /// Returns the ID of an endpoint given by ID or name, in one account or in all.
     ///
-    /// A name that no endpoint has is refused. For a change, an endpoint of another account than the default one is
-    /// refused unless that account is named: a key that is bound to no account sees the endpoints of all tenants.
+    /// Throws if no endpoint has the name. For a change, it also throws if the endpoint belongs to another account
+    /// than the default one and `account` is nil: a key without an account can access the endpoints of all tenants.
     func endpointID(
         _ text: String,
         of account: String? = nil,
@@ -20,15 +20,15 @@ extension PollerClient {
         if found.count > 1 {
             let choices = found.map { "\($0.id) of account \($0.account)" }
             throw ValidationError(
-                "endpoints of several accounts are called \"\(text)\": "
-                    + "\(choices.joined(separator: ", ")); "
-                    + "name one by its ID, or its account with --account"
+                "several accounts have an endpoint named \"\(text)\": "
+                    + "\(choices.joined(separator: ", ")). "
+                    + "Use an ID, or add --account"
             )
         }
         if let account, found.isEmpty, let other = named.first {
             throw ValidationError(
-                "no endpoint of account \(account) is called \"\(text)\"; "
-                    + "\(other.id) of account \(other.account) is"
+                "no endpoint of account \(account) has the name \"\(text)\"; "
+                    + "\(other.id) of account \(other.account) has it"
             )
         }
         guard let one = found.first else {
@@ -40,8 +40,8 @@ extension PollerClient {
         }
         guard !isChange || account != nil || one.account == Self.defaultAccount else {
             throw ValidationError(
-                "the endpoint \"\(text)\" belongs to account \(one.account): "
-                    + "name it by its ID, \(one.id), or add --account \(one.account)"
+                "endpoint \"\(text)\" belongs to account \(one.account): "
+                    + "use its ID, \(one.id), or add --account \(one.account)"
             )
         }
         return one.id
@@ -57,19 +57,19 @@ extension PollerClient {
         }.map(\.value).filter { $0.name == name }
     }
 
-    /// Replaces the name of a fallback in an update by its ID.
+    /// Replaces the fallback's name in an update with its ID.
     func resolveFallback(of update: inout EndpointUpdate, in account: String?) async throws {
         guard let notifyBy = update.notifyBy else { return }
         update.notifyBy?.fallback = try await endpointID(notifyBy.fallback, of: account)
     }
 }
 
-/// The account of an endpoint that is given by its name.
+/// The account of an endpoint given by name.
 struct EndpointAccount: ParsableArguments {
     @Option(
         help: """
-            The account of an endpoint that is given by its name; without it, those of other \
-            accounts than default are shown and not changed.
+            The account of an endpoint given by name; required to change an endpoint of an account \
+            other than default.
             """
     )
     var account: String?

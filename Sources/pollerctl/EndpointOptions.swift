@@ -2,9 +2,9 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// What an endpoint is to be: the options that adding and changing share.
+/// The options shared by `endpoint add` and `endpoint change`.
 struct EndpointOptions: ParsableArguments {
-    @Option(help: "What people call it, unique within the account; '' removes the name.")
+    @Option(help: "A name, unique within the account; '' removes it.")
     var name: String?
 
     @Option(help: "Event types such as source.chargeable or source.*; may be repeated.")
@@ -13,49 +13,51 @@ struct EndpointOptions: ParsableArguments {
     @Option(name: .customLong("source"), help: "Only events of this source; may be repeated.")
     var sources: [String] = []
 
-    @Option(help: "NAME=VALUE that the watch's metadata must hold; may be repeated.")
+    @Option(help: "Only watches with this metadata, NAME=VALUE; may be repeated.")
     var metadata: [NameValue] = []
 
-    @Flag(inversion: .prefixedNo, help: "Only how watches end.")
+    @Flag(inversion: .prefixedNo, help: "Only the final event of each watch.")
     var finalOnly: Bool?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "After a failure only the newest of what waits, and the end."
+        help: "After a failure, send only the newest pending event and the final one."
     )
     var coalesce: Bool?
 
-    @Option(help: "default, fast, none, or waits by comma such as 5s,1m,10m.")
+    @Option(help: "default, fast, none, or comma-separated delays such as 5s,1m,10m.")
     var retry: String?
 
-    @Option(help: "For one attempt, 1s to 30s.")
+    @Option(help: "Timeout of one attempt, 1s to 30s.")
     var timeout: Span?
 
-    @Option(help: "Deliveries a second, 0 for no limit.")
+    @Option(help: "Deliveries per second; 0 for no limit.")
     var rate: Double?
 
-    @Option(help: "Deliveries that may follow each other at once.")
+    @Option(help: "Deliveries that may exceed the rate at once.")
     var burst: Int?
 
-    @Option(help: "Deliveries in flight at once.")
+    @Option(help: "Maximum deliveries in flight.")
     var concurrency: Int?
 
-    @Option(help: "NAME=VALUE to send as a header with every request; may be repeated.")
+    @Option(help: "A header for every request, NAME=VALUE; may be repeated.")
     var header: [NameValue] = []
 
     @Option(help: "full, or thin: the event without its object.")
     var payload: String?
 
-    @Option(help: "Tell --fallback what is not accepted within this span.")
+    @Option(help: "Send events that are not accepted within this time to --fallback.")
     var notifyBy: Span?
 
-    @Option(help: "The ID or the name of the endpoint that --notify-by means.")
+    @Option(help: "The ID or name of the endpoint for --notify-by.")
     var fallback: String?
 
     func validate() throws {
         try KnownValues.check(types: types)
         guard (notifyBy == nil) == (fallback == nil) else {
-            throw ValidationError("--notify-by and --fallback go together: give both or none")
+            throw ValidationError(
+                "--notify-by and --fallback must be used together: give both or neither"
+            )
         }
         if let rate {
             guard rate.isFinite, rate >= 0 else {
@@ -64,7 +66,7 @@ struct EndpointOptions: ParsableArguments {
         }
     }
 
-    /// What was asked for; what no option names is left out.
+    /// The update with only the options that were given.
     func update(url: String? = nil, account: String? = nil) -> EndpointUpdate {
         var update = EndpointUpdate(url: url, account: account)
         update.name = name
@@ -89,14 +91,14 @@ struct EndpointOptions: ParsableArguments {
 
 extension Endpoint: Shown, Listed {
     static var columns: [Column<Endpoint>] {
-        // After those of the first release, because scripts use their positions.
+        // New columns go last, because scripts use the positions.
         [
             Column("ENDPOINT") { Table.Cell(people: $0.title, programs: $0.id, .strong) },
             Column("STATE") { Table.Cell($0.stateShown, $0.colour) },
             Column("ACCOUNT", drop: 2, \.account), Column("URL", \.url),
             Column("TYPES", .faint, drop: 1, \.typesShown),
             Column("FAILING SINCE", .bad, drop: 4) { $0.health?.failingSince },
-            // The answer for a list has no text of the last error.
+            // The list response has no text of the last error.
             Column("LAST ERROR", .careful, drop: 3) {
                 $0.health?.lastError ?? $0.health?.failure?.phrase
             },
@@ -113,21 +115,21 @@ extension Endpoint: Shown, Listed {
         facts.add("account", account)
         facts.add("state", isEnabled ? "enabled" : "disabled: \(disabledReason ?? "?")", colour)
         if !isEnabled {
-            facts.add("now", EndpointHealth.untilEnabled, .careful)
+            facts.add("effect", EndpointHealth.untilEnabled, .careful)
         } else {
             facts.add("failing since", at: health?.failingSince, .bad)
-            facts.add("because", health?.failure.map { "it \($0.shown)" }, .bad)
+            facts.add("reason", health?.failure.map { $0.shown }, .bad)
             facts.add("held until", at: health?.heldUntil, .careful)
         }
         facts.add("last error", health?.lastError, .careful)
         if let dead = health?.dead, dead > 0 {
-            facts.add("given up", "events of \(dead) deliveries", .bad)
+            facts.add("dead", "events of \(dead) deliveries", .bad)
         }
         facts.add("types", typesShown)
         if !sources.isEmpty { facts.add("sources", sources.joined(separator: ", ")) }
         if !metadata.isEmpty { facts.add("metadata", metadataShown) }
-        if isFinalOnly { facts.add("told", "only how watches end") }
-        if isCoalescing { facts.add("coalesce", "after a failure only the newest event") }
+        if isFinalOnly { facts.add("events", "final only") }
+        if isCoalescing { facts.add("coalesce", "after a failure, only the newest event") }
         facts.add("payload", payload.rawValue)
         facts.add("retry", "\(retry)")
         facts.add("timeout", timeout?.description)
@@ -141,7 +143,7 @@ extension Endpoint: Shown, Listed {
         let headerNames = headers.dictionary.keys.sorted()
         if !headerNames.isEmpty { facts.add("headers", headerNames.joined(separator: ", ")) }
         if let notifyBy { facts.add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
-        if secrets.count > 1 { facts.add("secrets", "\(secrets.count) sign right now") }
+        if secrets.count > 1 { facts.add("secrets", "\(secrets.count) active") }
         facts.add("created", at: createdAt)
         for key in secrets.compactMap(\.publicKey) { facts.add("public key", key) }
         facts.add("secret", secret, .careful)
@@ -160,15 +162,15 @@ extension Endpoint: Shown, Listed {
         Int(exactly: value).map(String.init) ?? String(value)
     }
 
-    /// How it stands, in a word or two: an enabled one may be told nothing all the same.
+    /// The state in one or two words; an enabled endpoint may still receive nothing.
     private var stateShown: String {
         guard isEnabled else { return "disabled" }
         guard let health else { return "enabled" }
         if health.isPaused { return "stopped" }
         if health.circuit != Open(.closed) {
             switch health.failure?.known {
-            case .silent: return "not answering"
-            case .errors: return "answers with errors"
+            case .silent: return "not responding"
+            case .errors: return "returns errors"
             default: return "failing"
             }
         }
@@ -186,15 +188,15 @@ extension Endpoint: Shown, Listed {
 }
 
 extension EndpointHealth {
-    /// What is said of one that is disabled: when it is tried does not hang on it then.
-    static var untilEnabled: String { "nothing is sent until somebody enables it" }
+    /// The note for a disabled endpoint, in place of the next attempt.
+    static var untilEnabled: String { "nothing is sent until it is enabled" }
 }
 
 extension Received<Endpoint> {
-    /// Prints an endpoint whose secret is told now and never again.
+    /// Prints an endpoint with its secret, which the server returns only once.
     func showOnce(json isJSON: Bool) {
         show(json: isJSON)
         guard !isJSON, value.secret != nil, Terminal.isErrorInteractive else { return }
-        Terminal.printError("keep the secret now; it is not shown again")
+        Terminal.printError("save the secret now; it is not shown again")
     }
 }

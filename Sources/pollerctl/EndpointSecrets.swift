@@ -3,25 +3,29 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl endpoint rotate`: a new secret.
+/// `pollerctl endpoint rotate`: rotate the signing secret.
 struct EndpointRotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Make a new secret, shown now and never again.",
+        abstract: "Create a new signing secret; it is shown only once.",
         discussion: """
-            Until the overlap ends both sign every message, so that the receiver can be changed \
-            without losing one; --overlap 0s ends the old secrets at once. \
-            At most three are live: a fourth waits until one has ended.
+            Old and new secrets both sign every message until the overlap ends, so no message is lost \
+            while you update the receiver. --overlap 0s revokes the old secrets at once. At most three \
+            secrets are active; a fourth is rejected until one expires.
+
+            Example:
+
+              pollerctl endpoint rotate ep_123 --overlap 1h
             """
     )
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
-    @Option(help: "How long the old secrets go on signing, 0s to 7d.")
+    @Option(help: "How long the old secrets stay valid, 0s to 7d.")
     var overlap = Span(.seconds(86_400))
 
-    @Option(help: "Names the request: sent again with the same key it makes no second secret.")
+    @Option(help: "Idempotency key; repeating the request with it creates no second secret.")
     var idempotencyKey: String?
 
     @OptionGroup var scope: EndpointAccount
@@ -39,17 +43,21 @@ struct EndpointRotate: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint secret`: what signs the webhooks of inline `--notify` URLs.
+/// `pollerctl endpoint secret`: the signing secret of inline `--notify` URLs.
 struct EndpointSecret: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",
         abstract: "Show the secret that signs the webhooks of --notify URLs.",
         discussion: """
-            Each account has one of its own. A registered endpoint has its own too, shown when it is made.
+            Each account has one. A registered endpoint has a separate secret, shown when it is created.
+
+            Example:
+
+              pollerctl endpoint secret --account shop
             """
     )
 
-    @Option(help: "Whose; the default account, or that of the key, when absent.")
+    @Option(help: "The account (default: the key's account, or default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions

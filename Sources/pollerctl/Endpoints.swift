@@ -7,10 +7,14 @@ import PollerWire
 struct EndpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "endpoint",
-        abstract: "Register who is told about events, and manage them.",
+        abstract: "Register and manage endpoints that receive events.",
         discussion: """
-            An endpoint is told about every event of its account that it asked for. The --notify \
-            URLs of a watch are told about that watch alone and need no endpoint.
+            An endpoint receives all events of its account that match its filters. The --notify \
+            URLs of a watch receive only that watch's events and need no endpoint.
+
+            Example:
+
+              pollerctl endpoint add https://shop.example/hook --types 'source.*'
             """,
         subcommands: [
             EndpointAdd.self, EndpointList.self, EndpointGet.self, EndpointChange.self,
@@ -25,22 +29,28 @@ struct EndpointCommand: AsyncParsableCommand {
 struct EndpointAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Register an endpoint; its secret is shown now and never again.",
-        discussion: "It is told what is seen from now on, of every source of its account."
+        abstract: "Register an endpoint; its secret is shown only once.",
+        discussion: """
+            It receives events recorded from now on, from all sources of its account.
+
+            Example:
+
+              pollerctl endpoint add https://shop.example/hook --types 'source.*'
+            """
     )
 
     @Argument(help: "https://…, mailto:name@host or redis+stream:NAME.")
     var target: String
 
-    @Option(help: "The account whose events it is told; default when absent.")
+    @Option(help: "The account whose events it receives (default: default).")
     var account: String?
 
     @Option(
-        help: "hmac, or ed25519: the receiver gets a public key, with which nobody can sign."
+        help: "hmac, or ed25519, where the receiver gets only a public key."
     )
     var signing: Endpoint.Signing?
 
-    @Option(help: "Names the request: sent again with the same key it makes no second endpoint.")
+    @Option(help: "Idempotency key; repeating the request with it creates no second endpoint.")
     var idempotencyKey: String?
 
     @OptionGroup var options: EndpointOptions
@@ -56,17 +66,17 @@ struct EndpointAdd: AsyncParsableCommand {
                 idempotencyKey: idempotencyKey
             )
             endpoint.showOnce(json: server.json)
-            // It is made by now, and its secret shown: what cannot be listed is no failure.
+            // The endpoint exists and its secret is printed, so a failed list is ignored.
             for twin in (try? await twins(of: endpoint.value, client)) ?? [] {
                 Terminal.printError(
-                    "\(twin) has this URL already: what both ask for is told twice\n"
+                    "\(twin) has this URL already: events that match both are sent twice\n"
                         + "Remove one of them with pollerctl endpoint remove."
                 )
             }
         }
     }
 
-    /// The other endpoints of its account with the same URL.
+    /// Other endpoints of the account with the same URL.
     private func twins(of endpoint: Endpoint, _ client: PollerClient) async throws -> [String] {
         let all = try await client.everything { cursor in
             try await client.endpoints(
@@ -79,16 +89,17 @@ struct EndpointAdd: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint list`: the endpoints, the newest first.
+/// `pollerctl endpoint list`: the endpoints, newest first.
 struct EndpointList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List endpoints, the newest first.",
-        discussion: "With --json one endpoint a line."
+        abstract: "List endpoints, newest first.",
+        discussion:
+            "--json prints one endpoint per line. Example: pollerctl endpoint list --account shop"
     )
     static let route = ListRoute<Endpoint>("/v1/endpoints")
 
-    @Option(help: "Only those of this account.")
+    @Option(help: "Only this account.")
     var account: String?
 
     @OptionGroup var pageLimit: PageLimit
@@ -108,7 +119,8 @@ struct EndpointList: PagedListCommand {
 struct EndpointGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show an endpoint."
+        abstract: "Show an endpoint.",
+        discussion: "Example: pollerctl endpoint get ep_123"
     )
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
@@ -133,7 +145,7 @@ struct EndpointGet: AsyncParsableCommand {
 }
 
 extension EndpointGet {
-    /// A delivery to it, when it is the URL of some watches and no registered endpoint.
+    /// A delivery to an inline URL of watches; `nil` if there is none.
     private func inline(_ endpoint: String, _ client: PollerClient) async throws -> Delivery? {
         let page = try? await client.deliveries(endpoint: endpoint, limit: 1)
         return page?.items.first.flatMap { $0.value.url == nil ? nil : $0.value }
@@ -148,24 +160,25 @@ extension EndpointGet {
         var facts = Facts()
         facts.add("endpoint", endpoint, .strong)
         facts.add("url", url)
-        facts.add("registered", "no: it is a --notify of watches")
-        facts.add("secret", "pollerctl endpoint secret shows it")
+        facts.add("registered", "no: a --notify URL of watches")
+        facts.add("secret", "run pollerctl endpoint secret")
         facts.add("deliveries", "pollerctl delivery list --endpoint \(endpoint)")
         facts.print()
     }
 }
 
-/// `pollerctl endpoint change`: change what an endpoint asked for.
+/// `pollerctl endpoint change`: change an endpoint's settings.
 struct EndpointChange: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
-        abstract: "Change an endpoint; what no option names stays as it is."
+        abstract: "Change an endpoint; settings without an option stay as they are.",
+        discussion: "Example: pollerctl endpoint change ep_123 --types 'source.*'"
     )
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
-    @Option(help: "Where it is from now on.")
+    @Option(help: "The new URL.")
     var target: String?
 
     @OptionGroup var options: EndpointOptions
@@ -175,7 +188,7 @@ struct EndpointChange: AsyncParsableCommand {
     func validate() throws {
         guard options.update(url: target) != EndpointUpdate() else {
             throw ValidationError(
-                "name what is to change: pollerctl endpoint change ep_… --types 'source.*'"
+                "nothing to change: give at least one option, such as --types 'source.*'"
             )
         }
     }
@@ -190,11 +203,12 @@ struct EndpointChange: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint test`: whether it hears us.
+/// `pollerctl endpoint test`: send a test event.
 struct EndpointProbe: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Send a signed test event at once; exit 1 when it is not accepted."
+        abstract: "Send a signed test event now; exit 1 if it is not accepted.",
+        discussion: "Example: pollerctl endpoint test ep_123"
     )
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
@@ -212,7 +226,7 @@ struct EndpointProbe: AsyncParsableCommand {
             } else {
                 let what = result.isDelivered ? "accepted" : "not accepted: "
                 let reason = result.reason ?? ""
-                // Most reasons name the status themselves.
+                // Most reasons include the status.
                 let answered =
                     result.code.map { "answered \($0)" }
                     .flatMap { reason.contains($0) ? nil : ", \($0)" } ?? ""
@@ -246,43 +260,46 @@ struct EndpointTargets: Targets {
 struct EndpointEnable: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Resume delivery to an endpoint; waiting events are sent first."
+        abstract: "Resume delivery to an endpoint; pending events are sent first.",
+        discussion: "Example: pollerctl endpoint enable ep_123"
     )
 
     @OptionGroup var targets: EndpointTargets
 
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
-        (try await client.enableEndpoint(id), "is told again")
+        (try await client.enableEndpoint(id), "is enabled")
     }
 }
 
-/// `pollerctl endpoint disable`: tell some endpoints nothing.
+/// `pollerctl endpoint disable`: stop delivery.
 struct EndpointDisable: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Tell an endpoint nothing until it is enabled; what comes within a day waits."
+        abstract: "Stop delivery to an endpoint; events of the next 24 hours are kept.",
+        discussion: "Example: pollerctl endpoint disable ep_123 --reason maintenance"
     )
 
-    @Option(help: "Why, for whoever looks.")
+    @Option(help: "The reason, shown with the endpoint.")
     var reason: String?
 
     @OptionGroup var targets: EndpointTargets
 
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
-        (try await client.disableEndpoint(id, reason: reason), "is told nothing")
+        (try await client.disableEndpoint(id, reason: reason), "is disabled")
     }
 }
 
-/// `pollerctl endpoint remove`: forget some endpoints.
+/// `pollerctl endpoint remove`: remove endpoints.
 struct EndpointRemove: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Forget an endpoint; what waits for it is not delivered any more."
+        abstract: "Remove an endpoint; its pending events are not delivered.",
+        discussion: "Example: pollerctl endpoint remove ep_123"
     )
 
     @OptionGroup var targets: EndpointTargets
 
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Endpoint>, String) {
-        (try await client.removeEndpoint(id), "is gone")
+        (try await client.removeEndpoint(id), "is removed")
     }
 }

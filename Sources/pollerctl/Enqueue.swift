@@ -3,55 +3,62 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl enqueue`: watch sources, one or a hundred thousand.
+/// `pollerctl enqueue`: watch sources, up to 100,000 at once.
 struct Enqueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Watch sources, or join those that are watched already.",
-        discussion: "Everything is checked before anything is sent; repeating the command is safe."
+        abstract: "Watch sources; join watches that already exist.",
+        discussion: """
+            All input is validated before anything is sent. Repeating the command is safe.
+
+            Example:
+
+              pollerctl enqueue src_123 --order A77 --follow
+            """
     )
 
-    /// More lines than this are a summary.
+    /// More results than this are printed as a summary.
     private static let listedMax = 20
-    /// With --follow each source's history is read first.
+    /// The limit of --follow, which reads each source's history first.
     private static let followedMax = 100
 
     @Argument(help: "Ids: src_…, pi_…, seti_…, ch_….")
     var sources: [String] = []
 
     @Option(
-        help: "The URL of a source of a configured upstream, in place of its id; may be repeated."
+        help: "The URL of a source of a configured upstream, instead of its id; may be repeated."
     )
     var sourceURL: [String] = []
 
-    @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
+    @Option(help: "A file with one id per line, - for standard input; may be repeated.")
     var file: [String] = []
 
     @OptionGroup var terms: WatchTerms
 
     @Option(
-        help: "Before the hold of a payment intent ends: capture, cancel, or leave (the default)."
+        help:
+            "Before a payment intent's authorisation expires: capture, cancel, or leave (the default)."
     )
     var authorisation: String?
 
-    @Option(help: "If nobody has paid an intent in time: cancel, or leave (the default).")
+    @Option(help: "If an intent is not paid in time: cancel, or leave (the default).")
     var abandoned: String?
 
-    @Flag(help: "Charge all of a source, exactly once, when it becomes chargeable.")
+    @Flag(help: "Charge a source's full amount, exactly once, when it becomes chargeable.")
     var chargeWhenChargeable = false
 
-    @Option(help: "The order that is paid by them, as you call it; it is in each of their events.")
+    @Option(help: "Your order ID; it is included in every event.")
     var order: String?
 
-    @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
+    @Option(help: "Metadata of the watch, NAME=VALUE; may be repeated.")
     var metadata: [NameValue] = []
 
-    @Option(help: "The source's client_secret, where the server polls with a publishable key.")
+    @Option(help: "The source's client_secret, if the server polls with a publishable key.")
     var clientSecret: String?
 
     @Option(
         help: """
-            The trace of your request, 00-TRACE-SPAN-FLAGS, kept with each watch and carried on by \
-            its events and webhooks.
+            The trace of your request, 00-TRACE-SPAN-FLAGS; it is stored with each watch and passed \
+            on in its events and webhooks.
             """,
         transform: Traceparent.checked
     )
@@ -59,13 +66,13 @@ struct Enqueue: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Then wait until each source was polled once, for 30 s at most; status 1 when the \
-            upstream does not know one, or could not be asked.
+            Wait up to 30 s until each source was polled once; exit 1 if the upstream does not know a \
+            source or did not respond.
             """
     )
     var waitFirstPoll = false
 
-    @Flag(help: "Then show events until every source is closed.")
+    @Flag(help: "Show events until every source is closed.")
     var follow = false
 
     @OptionGroup var names: NameOptions
@@ -80,7 +87,7 @@ struct Enqueue: AsyncParsableCommand {
         let ids = list?.ids ?? []
         if follow, ids.count + sourceURL.count > Self.followedMax {
             throw ValidationError(
-                "--follow shows at most \(Self.followedMax) sources; use pollerctl follow for all"
+                "--follow takes at most \(Self.followedMax) sources. Use pollerctl follow for more"
             )
         }
         if waitFirstPoll, ids.count + sourceURL.count > Self.followedMax {
@@ -102,7 +109,7 @@ struct Enqueue: AsyncParsableCommand {
         try await server.perform { client in
             let isMany = requests.count > Self.listedMax
             let result = try await SlowRequestNotice.during(
-                // Programs that read JSON see the end alone.
+                // A program that reads JSON gets only the result.
                 server.json && !Terminal.isErrorInteractive ? nil : client.url,
                 hasTimer: !isMany
             ) { notice in
@@ -123,11 +130,11 @@ struct Enqueue: AsyncParsableCommand {
             let refused = result.results.filter { $0.outcome == Open(.refused) }
             if let first = refused.first {
                 Terminal.printError(
-                    "\(refused.count) refused, as \(first.source): it would tell more than the 64 URLs that a watch can"
+                    "\(refused.count) refused, such as \(first.source): a watch can have at most 64 notify URLs"
                 )
                 throw ExitCode(1)
             }
-            // Ids are sent before URLs, and each only once.
+            // The client sends IDs before URLs, each once.
             let runs = Dictionary(
                 result.results.enumerated().map { index, line in
                     (index < ids.count ? names.name(line.source) : line.name, line.run)
@@ -151,46 +158,46 @@ struct Enqueue: AsyncParsableCommand {
                 Column("OUTCOME") { $0.outcome.cell($0.outcome == Open(.joined) ? nil : .good) },
                 Column("RUN", \.run), Column("SEQ", \.seq),
             ]
-            // An id that others may have too is told with the account that other commands need.
+            // Outside the default account other commands need --account as well.
             if result.results.contains(where: { $0.account != "default" }) {
                 columns.append(Column("NAMED BY") { "\($0.source) --account \($0.account)" })
             }
             Table(columns, result.results).print()
-            if duplicates > 0 { Terminal.printLine("\(duplicates) duplicates left out") }
+            if duplicates > 0 { Terminal.printLine("\(duplicates) duplicates skipped") }
         } else {
             Terminal.printLine(
                 "\(result.results.count) sources: \(result.created) created, "
                     + "\(result.restarted) restarted, \(result.joined) joined; "
-                    + "\(duplicates) duplicates left out"
+                    + "\(duplicates) duplicates skipped"
             )
         }
     }
 }
 
-/// The options of every command that begins a watch: policy, end, timeout and recipients.
+/// The options of every command that creates a watch: policy, goal, timeout and recipients.
 struct WatchTerms: ParsableArguments {
     @Option(
         help: """
-            How often to poll. auto (the default) and interactive begin with 1 s and slow down to \
-            15 s: interactive for 10 minutes, auto as long as the payer is likely to be there. \
-            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. Beyond \
-            that each goes on, slower, until the timeout. A change makes the interval short again.
+            How often to poll. auto (the default) and interactive start at 1 s and slow down to \
+            15 s: interactive for 10 minutes, auto while the payer is likely to be present. \
+            standard slows down to 5 minutes, for a day; patient to an hour, for 30 days. After \
+            that, polling continues more slowly until the timeout. A change resets the interval.
             """
     )
     var policy: String?
 
-    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
+    @Option(help: "When to stop: left_pending, settled (the default) or final.")
     var until: String?
 
     @Option(
-        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
+        help: "How long to wait for the payer, 1s to 90d (default: the lifetime of its kind)."
     )
     var timeout: Span?
 
     @Option(help: "A recipient: https://…, mailto:… or redis+stream:NAME; may be repeated.")
     var notify: [String] = []
 
-    /// Whether none of them is given.
+    /// Whether no option was given.
     var isEmpty: Bool { policy == nil && until == nil && timeout == nil && notify.isEmpty }
 
     /// Sets the options that were given.
@@ -203,6 +210,6 @@ struct WatchTerms: ParsableArguments {
 }
 
 extension BatchResult.Result {
-    /// The watch of a request that named it by its URL.
+    /// The watch of a request that gave a URL.
     fileprivate var name: WatchName { WatchName(source, account: account, kind: "http") }
 }

@@ -4,28 +4,35 @@ import PollerClient
 import PollerWire
 import StandardWebhooks
 
-/// `pollerctl events`: what was recorded.
+/// `pollerctl events`: recorded events.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "Show what was recorded: of a source, or of all as it comes.",
-        discussion: "pollerctl events SOURCE is short for pollerctl events list SOURCE.",
+        abstract: "Show recorded events of a source, or live events of all sources.",
+        discussion: """
+            pollerctl events SOURCE is short for pollerctl events list SOURCE.
+
+            Example:
+
+              pollerctl events src_123
+            """,
         subcommands: [EventList.self, EventTail.self, EventResend.self],
         defaultSubcommand: EventList.self
     )
 }
 
-/// `pollerctl events list`: what was recorded of one source.
+/// `pollerctl events list`: the events of one source.
 struct EventList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show what was recorded of a source; the last 100 events are kept."
+        abstract: "Show the events of a source; the last 100 are kept.",
+        discussion: "Example: pollerctl events list src_123 --after 3"
     )
 
-    @Argument(help: "The id.")
+    @Argument(help: "The source id.")
     var source: String
 
-    @Option(help: "Begin behind this seq.")
+    @Option(help: "Start after this seq.")
     var after = 0
 
     @OptionGroup var names: NameOptions
@@ -50,20 +57,21 @@ struct EventList: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl events tail`: everything that is recorded, as it comes.
+/// `pollerctl events tail`: live events of all sources.
 struct EventTail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tail",
-        abstract: "Show the events of all sources as they come, until it is interrupted.",
-        discussion: "With --json one event a line, as the server sent it."
+        abstract: "Show live events of all sources until interrupted.",
+        discussion:
+            "--json prints the server's JSON, one event per line. Example: pollerctl events tail"
     )
 
     @OptionGroup var types: TypesOption
 
-    @Option(help: "Only those of this account.")
+    @Option(help: "Only this account.")
     var account: String?
 
-    @Option(help: "Begin now (the default), at the oldest event kept, a span ago, or at a time.")
+    @Option(help: "Start at: now (the default), oldest, a duration ago such as 10m, or a time.")
     var since: String?
 
     @OptionGroup var server: ServerOptions
@@ -89,14 +97,18 @@ struct EventTail: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl events resend`: an event once more, to a program of the developer's.
+/// `pollerctl events resend`: forward an event again to a local program.
 struct EventResend: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend",
-        abstract: "Forward events once more, as pollerctl listen does.",
+        abstract: "Forward events again, as pollerctl listen does.",
         discussion: """
-            One attempt each, with the same webhook-id; the exit status is 1 when one is not \
-            accepted. Endpoints are told again with pollerctl delivery replay.
+            Makes one attempt per event with the same webhook-id. Exits with 1 if one is not \
+            accepted. To resend events to endpoints, use pollerctl delivery replay.
+
+            Example:
+
+              pollerctl events resend evt_123 --forward-to http://localhost:3000/hook
             """
     )
 
@@ -137,15 +149,15 @@ struct EventResend: AsyncParsableCommand {
     }
 }
 
-/// Of which types events are meant.
+/// The option that selects event types.
 struct TypesOption: ParsableArguments {
-    @Option(help: "Only these types, with commas between: source.chargeable, source.*.")
+    @Option(help: "Only these types, comma-separated: source.chargeable, source.*.")
     var types: String?
 
     /// The types, one by one.
     var list: [String] { types?.split(separator: ",").map(String.init) ?? [] }
 
-    /// Refuses types that no event has.
+    /// Throws `ValidationError` for types that no event has.
     func check() throws {
         for type in list where !type.contains(".") {
             throw ValidationError(
@@ -157,7 +169,7 @@ struct TypesOption: ParsableArguments {
 }
 
 extension EventStart {
-    /// Reads a `--since`; now when there is none.
+    /// Parses `--since`; `nil` means now.
     init(since text: String?) throws {
         switch text {
         case nil, "now": self = .now
@@ -165,7 +177,7 @@ extension EventStart {
         case .some(let text):
             guard let past = PastInstant(argument: text) else {
                 throw ValidationError(
-                    "--since must be now, oldest, a span such as 10m, or a time such as "
+                    "--since must be now, oldest, a duration such as 10m, or a time such as "
                         + "2026-11-20T09:30:00Z"
                 )
             }
@@ -175,9 +187,9 @@ extension EventStart {
 }
 
 extension PollerClient {
-    /// Looks for an event by its id among all that are kept, the oldest first.
+    /// Finds a stored event by its ID, reading from the oldest.
     ///
-    /// Exits with a message when there is none.
+    /// Prints a message and throws `ExitCode(1)` if there is none.
     func event(_ id: String) async throws -> Received<Event> {
         var start = EventStart.oldest
         while true {
@@ -187,8 +199,8 @@ extension PollerClient {
             start = .cursor(next)
         }
         Terminal.printError(
-            "\(id) is not among the events that are kept\n"
-                + "See pollerctl events tail --since oldest --json for those that are."
+            "event \(id) not found\n"
+                + "List stored events with pollerctl events tail --since oldest --json."
         )
         throw ExitCode(1)
     }

@@ -3,30 +3,32 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl export`: what is known of payments, for an archive.
+/// `pollerctl export`: archive payments as NDJSON.
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write what is known of payments as NDJSON, a line each, for an archive.",
+        abstract: "Export payments as NDJSON, one per line, for an archive.",
         discussion: """
-            pollerctl export 'closed>2026-11-01' > november.ndjson
-            pollerctl export account=shop payment=paid > paid.ndjson
+            Each line has the members watch, events (the last 100), digest and timeline, as pollerctl \
+            get, events and timeline show them. It scans every watch, takes the same query as pollerctl \
+            list, and skips watches deleted meanwhile. Run it more often than closed_retention, and \
+            before body_retention to keep the upstream's objects. pollerctl import restores the lines. \
+            The digest is the server's signature of watch and events, which proves that the cluster wrote \
+            the line. Changing a line invalidates it; changing only white space does not.
 
-            Each line has the members watch, events (the last 100), digest and timeline (who was told what \
-            and when), as pollerctl get, events and timeline show them. It looks at every watch, finds by the \
-            same words as list, and leaves out what was forgotten meanwhile. Run it more often than \
-            closed_retention, and before body_retention where the upstream's objects are to be kept. \
-            pollerctl import puts them back: the digest is the server's signature of watch and events, by \
-            which the cluster recognises its own lines. Reformatting a line breaks it; white space does not.
+            Examples:
+
+              pollerctl export 'closed>2026-11-01' > november.ndjson
+              pollerctl export account=shop payment=paid > paid.ndjson
             """
     )
 
-    @Argument(help: "What to look for, as in list; everything without.")
+    @Argument(help: "The query, as in pollerctl list (default: all).")
     var query: [String] = []
 
     @Option(help: "open, closed or quarantined.")
     var state = "closed"
 
-    @Option(help: "The account at the upstream; all when absent.")
+    @Option(help: "The account at the upstream (default: all).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
@@ -55,9 +57,9 @@ struct Export: AsyncParsableCommand {
         }
     }
 
-    /// A payment with its events and its timeline; nil when it was forgotten since it was listed.
+    /// A payment with its events and timeline; `nil` if it was deleted after it was listed.
     ///
-    /// It is one physical line for every answer of an upstream.
+    /// The result is one line, whatever line breaks the upstream's object contains.
     private func line(of watch: Received<Watch>, _ client: PollerClient) async throws -> String? {
         let name = WatchName(watch.source, account: watch.account, kind: watch.kind)
         do {

@@ -2,12 +2,12 @@ import Foundation
 import PollerClient
 import StripeAPI
 
-/// A failed request as the user sees it: what happened, what to do, and an exit status.
+/// The message and exit status of a failed request.
 struct Failure {
     let message: String
     let exitStatus: Int32
 
-    /// Statuses of sysexits.h where there is one: 64 usage, 69 unavailable, 77 not allowed.
+    /// Uses the statuses of sysexits.h: 64 usage, 69 unavailable, 77 not allowed; otherwise 1.
     init(_ error: PollerError, hasKey: Bool, of url: String) {
         switch error {
         case .invalidConfiguration(let reason):
@@ -15,27 +15,27 @@ struct Failure {
             exitStatus = 64
         case .unreachable(_, PollerClient.distrusted):
             message =
-                "\(error)\nIf an authority of your own has signed it, name its certificate with "
-                + "--ca-file PATH or POLLER_CA_FILE."
+                "\(error)\nIf a private authority signed it, set --ca-file PATH or POLLER_CA_FILE to its "
+                + "certificate."
             exitStatus = 69
         case .unreachable:
             message =
-                "\(error)\nCheck that pollerd runs there, or name another server with POLLER_URL."
+                "\(error)\nCheck that pollerd is running there, or set POLLER_URL to another server."
             exitStatus = 69
         case .problem(let problem) where problem.isFromOtherServer:
             message =
                 problem.status >= 500
-                ? "\(url) answers \(problem.status) and says nothing else: what stands before "
-                    + "pollerd does not reach it\nCheck that it runs, and repeat the command."
-                : "\(url) answers, and is no API of pollerd\nName the API's address with POLLER_URL: "
-                    + "pollerd prints it as it starts."
+                ? "\(url) returned \(problem.status) without details: a proxy could not reach "
+                    + "pollerd\nCheck that pollerd is running, then repeat the command."
+                : "\(url) is not a pollerd API\nSet POLLER_URL to the API's address, which pollerd "
+                    + "prints at start."
             exitStatus = 69
         case .problem(let problem) where problem.status == 401:
             message =
                 hasKey
-                ? "POLLER_API_KEY is not a key of this server, or it has ended or was revoked."
-                : "This server wants a key: set POLLER_API_KEY.\nWho may makes one with pollerctl "
-                    + "key create; the first one is made beside Redis, with pollerd key create."
+                ? "POLLER_API_KEY is unknown to this server, expired or revoked. Set it to a valid key."
+                : "This server requires an API key: set POLLER_API_KEY.\nAn admin creates keys with "
+                    + "pollerctl key create. Create the first one with pollerd key create."
             exitStatus = 77
         case .problem(let problem) where problem.status == 403:
             message = problem.userMessage
@@ -43,20 +43,20 @@ struct Failure {
         case .problem(let problem):
             var lines = [problem.userMessage]
             if let id = problem.requestID, problem.status >= 500 {
-                lines.append("The server's log has more under the request id \(id).")
+                lines.append("Search the server's log for request id \(id).")
             }
             message = lines.joined(separator: "\n")
             exitStatus = problem.isUsageError ? 64 : 1
         case .unintelligible:
             message =
-                "\(error)\nIs \(url) the API of a pollerd, and of a release that is known here?"
+                "\(error)\nCheck that \(url) is a pollerd API of a compatible release."
             exitStatus = 1
         }
     }
 }
 
 extension PollerProblem {
-    /// Where the server speaks of its routes, and what does the same here.
+    /// Routes in server messages and the commands that replace them.
     private static let routes = [
         (
             "enqueue it with POST /v1/watches, or name another account",
@@ -71,7 +71,7 @@ extension PollerProblem {
         ("POST …/rotate", "pollerctl endpoint rotate"),
         (
             "Send the request again after a moment: repeating it is safe.",
-            "Repeat the command in a moment, which is safe; pollerctl doctor says what is wrong."
+            "Repeat the command in a moment; repeating is safe. Run pollerctl doctor for the cause."
         ),
         ("Send the request again later;", "Repeat the command later;"),
         ("before you send this again, or send it with", "before you repeat this, or do it with"),
@@ -81,54 +81,55 @@ extension PollerProblem {
         ("This Idempotency-Key", "This --idempotency-key"),
         ("this Idempotency-Key", "this --idempotency-key"),
     ]
-    /// Members of requests that are arguments here; the others are options.
+    /// Request members that are arguments of commands; the others are options.
     private static let arguments = [
         "source", "url", "delivery", "endpoint", "lane", "charge", "order", "key", "recipient",
     ]
-    /// Members whose options are called something else here.
+    /// Request members whose options have another name.
     private static let options = [
         "headers": "header", "sources": "source", "expires_in": "expires", "accounts": "account",
         "created_after": "since", "created_before": "until",
     ]
 
-    /// Whether who answered is none of ours: we always say which problem it is.
+    /// Whether the response came from another server; pollerd always sends a specific code.
     var isFromOtherServer: Bool { code == "http_\(status)" }
 
-    /// Whether what was typed is wrong, and not only refused at this moment.
+    /// Whether the input is invalid, as opposed to a request that may succeed later.
     var isUsageError: Bool { [400, 422].contains(status) }
 
-    /// What the server says, in the words of somebody who has typed a command.
+    /// The server's message with routes and members replaced by commands and options.
     ///
-    /// Titles speak of bodies and URLs; what is wrong, the detail says.
+    /// It uses the detail, because titles are about bodies and URLs.
     var userMessage: String {
-        // The answer of the router; a route names the missing object itself.
+        // The router's own 404; a route's 404 names the missing object.
         guard code != "not_found" || !(detail.isEmpty || detail.contains("/openapi.json")) else {
-            return "The server does not know of this: it may be older than this program."
+            return
+                "The server does not support this command. Update pollerd to this program's release."
         }
         guard items.isEmpty else { return itemsMessage }
         let isPlain = [400, 404, 409, 422].contains(status) && !detail.isEmpty
         return Self.commandText(isPlain ? detail : description, field: field)
     }
 
-    /// What is wrong with some of the sources; said once when it is the same of all, as options are.
+    /// The mistakes by source, or a single line if all sources have the same one.
     private var itemsMessage: String {
         let details = items.map { Self.commandText($0.detail, field: $0.field) }
-        // It begins with how many of how many are wrong.
+        // The detail begins with the count of wrong items.
         let isOfAll = detail.hasPrefix("\(itemsTotal) of \(itemsTotal) ")
         if isOfAll, let only = details.first, Set(details).count == 1 { return only }
         let lines = zip(items, details).map { "source \($0.index + 1): \($1)" }
         let more = itemsTotal - items.count
         return
-            (["some are wrong; correct them and repeat the command:"] + lines
+            (["some sources are invalid; correct them and repeat the command:"] + lines
             + (more > 0 ? ["… and \(more) more"] : [])).joined(separator: "\n")
     }
 
     private static func commandText(_ detail: String, field: String?) -> String {
         var text = detail
         for (route, command) in routes { text = text.replacing(route, with: command) }
-        // What is looked for has no name on a command line.
-        if field == "q", text.hasPrefix("q ") { return "the search" + text.dropFirst(1) }
-        // A value of several is `notify[0]`.
+        // The query is an argument without a name.
+        if field == "q", text.hasPrefix("q ") { return "the query" + text.dropFirst(1) }
+        // A repeated value has an index: `notify[0]`.
         guard let field, let name = field.split(separator: "[").first.map(String.init),
             !arguments.contains(name), !name.contains("."), text.hasPrefix("\(field) ")
         else { return text }
@@ -138,17 +139,17 @@ extension PollerProblem {
 }
 
 extension Failure {
-    /// A failed call to Stripe; statuses as for one to our own server.
+    /// A failed call to Stripe, with the same exit statuses.
     ///
-    /// A read has no effect, so it is repeated as one likes.
+    /// A read has no effect, so the message does not warn about repeating it.
     init(_ error: StripeError, base: String, isRead: Bool) {
         switch error {
         case .transport:
             let advice =
                 isRead
                 ? ""
-                : " What was asked may have happened all the same: repeat it with the same "
-                    + "--idempotency-key only."
+                : " Stripe may have processed the request: repeat it only with the same "
+                    + "--idempotency-key."
             message =
                 "\(base): \(error)\nCheck the network, or POLLER_STRIPE_API_BASE.\(advice)"
             exitStatus = 69
@@ -156,21 +157,23 @@ extension Failure {
             message = error.description
             exitStatus = 64
         case .api(let failure) where failure.status == 401:
-            message = "\(Self.text(failure))\nSTRIPE_API_KEY is not a key of this account."
+            message =
+                "\(Self.text(failure))\nSTRIPE_API_KEY is not valid for this account. Set it to one of its keys."
             exitStatus = 77
         case .api(let failure) where failure.status == 403:
-            message = "\(Self.text(failure))\nThe key in STRIPE_API_KEY lacks this permission."
+            message =
+                "\(Self.text(failure))\nGive the key in STRIPE_API_KEY this permission in the Dashboard."
             exitStatus = 77
         case .api(let failure):
             message = Self.text(failure)
             exitStatus = 1
         case .bodyTooLarge, .malformed:
-            message = "\(error)\nIs POLLER_STRIPE_API_BASE the address of Stripe's API?"
+            message = "\(error)\nCheck that POLLER_STRIPE_API_BASE is the address of Stripe's API."
             exitStatus = 1
         }
     }
 
-    /// What Stripe says, for the person who asked.
+    /// Stripe's message, then the error's own description.
     private static func text(_ failure: APIFailure) -> String {
         let lines = [failure.error?.message, failure.description].compactMap { $0 }
         return lines.joined(separator: "\n")

@@ -2,16 +2,16 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// Waits for the first answer of the upstream, for `pollerctl enqueue --wait-first-poll`.
+/// Waits for the first poll, for `pollerctl enqueue --wait-first-poll`.
 ///
-/// A mistyped id is accepted like any other: whether the upstream knows it, only a poll shows.
+/// The server accepts a mistyped ID; only a poll shows whether the upstream knows it.
 enum FirstPoll {
     private static let timeout = Duration.seconds(30)
     private static let interval = Duration.milliseconds(200)
 
-    /// Waits until each watch was polled once, and names those without an answer on standard error.
+    /// Waits until each watch was polled once, and reports failures on standard error.
     ///
-    /// - Throws: `ExitCode(1)` when there is one.
+    /// - Throws: `ExitCode(1)` if a poll failed or did not happen in time.
     static func wait(for names: [WatchName], _ client: PollerClient) async throws {
         let end = ContinuousClock.now + timeout
         var failures = 0
@@ -21,7 +21,7 @@ enum FirstPoll {
                 try await Task.sleep(for: interval)
                 watch = try await client.watch(name).value
             }
-            let failure = watch.attempts == 0 ? "it was not polled within 30 s" : watch.lastError
+            let failure = watch.attempts == 0 ? "not polled within 30 s" : watch.lastError
             guard let failure else { continue }
             failures += 1
             Terminal.printError("\(name.source): \(failure)")

@@ -3,26 +3,32 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl follow`: events as they are recorded.
+/// `pollerctl follow`: live events.
 struct Follow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show events as they are recorded.",
         discussion: """
-            With sources: first what is recorded already, then what comes, until every source is \
-            closed. Without: the events of all sources until it is interrupted. Nothing is lost \
-            when the connection drops or the server restarts.
+            With sources, prints recorded events, then new ones until every source is closed. \
+            Without sources, prints the events of all sources until interrupted. No event is lost if \
+            the connection drops or the server restarts.
+
+            Example:
+
+              pollerctl follow src_123
             """
     )
 
-    @Argument(help: "Ids; none for all sources.")
+    @Argument(help: "Source ids (default: all sources).")
     var sources: [String] = []
 
     @OptionGroup var types: TypesOption
 
-    @Option(help: "All sources: begin now, at the oldest event kept, a span ago, or at a time.")
+    @Option(
+        help: "Without sources, start at: now (the default), oldest, a duration ago, or a time."
+    )
     var since: String?
 
-    @Option(help: "With sources: begin behind this seq.")
+    @Option(help: "With sources, start after this seq.")
     var after = 0
 
     @OptionGroup var names: NameOptions
@@ -31,7 +37,7 @@ struct Follow: AsyncParsableCommand {
     func validate() throws {
         guard after >= 0 else { throw ValidationError("--after must not be negative") }
         guard sources.isEmpty || since == nil else {
-            throw ValidationError("--since is for all sources; with sources use --after SEQ")
+            throw ValidationError("--since does not take sources; use --after SEQ with sources")
         }
         try types.check()
         _ = try EventStart(since: since)
@@ -64,10 +70,10 @@ struct Follow: AsyncParsableCommand {
         }
     }
 
-    /// Shows the events of some watches, of a run or later, until each is closed.
+    /// Prints the events of some watches, from a given run on, until each is closed.
     ///
-    /// A watch may be closed already, so its state is asked for whenever its history was read:
-    /// at the first event shown the follower has read it all.
+    /// A watch may be closed already, so its state is read after its history: when the first event is
+    /// printed, the follower has read all of the history.
     static func untilClosed(
         _ runs: [WatchName: Int],
         client: PollerClient,
@@ -76,12 +82,12 @@ struct Follow: AsyncParsableCommand {
         types: [String] = []
     ) async throws {
         var open = Set(runs.keys)
-        // What closed before this seq will show no further event; types are filtered here, so
-        // that the event which closes a watch is seen whatever its type.
+        // A watch that closed before this seq has no further events. Types are filtered here rather
+        // than by the server, so the event that closes a watch arrives whatever its type.
         for name in runs.keys {
             guard let watch = try await client.watchIfKnown(name) else {
                 Terminal.printError(
-                    "nobody watches \(name)\nWatch it with pollerctl enqueue, or name its --account."
+                    "\(name) is not watched\nWatch it with pollerctl enqueue, or add its --account."
                 )
                 throw ExitCode(1)
             }
@@ -99,7 +105,7 @@ struct Follow: AsyncParsableCommand {
             guard let name, event.run >= runs[name] ?? 0 else { continue }
             if matches(event.type, types) { event.show(json: json) }
             guard event.closedReason != nil else { continue }
-            // A final event of an earlier run is history of a watch that was opened again.
+            // A final event of an earlier run belongs to a watch that was reopened.
             if let watch = try await client.watchIfKnown(name),
                 watch.isOpen || watch.seq > event.seq
             {
@@ -117,28 +123,30 @@ struct Follow: AsyncParsableCommand {
             }
     }
 
-    /// Says that the server has gone, or is back; events go on by themselves.
+    /// Reports an outage or its end on standard error; the stream resumes automatically.
     static func report(outage error: PollerError?, of url: String) {
-        guard let error else { return Terminal.printError("\(url) is back; events go on") }
+        guard let error else {
+            return Terminal.printError("\(url) is available again; events continue")
+        }
         var why = "\(error)"
         if case .problem(let problem) = error { why = problem.userMessage }
-        Terminal.printError("\(why)\nEvents go on from here when the server does.")
+        Terminal.printError("\(why)\nEvents continue from here when the server is available again.")
     }
 
-    /// Prints what a follower gives.
+    /// Prints an element of the stream.
     static func show(_ item: EventFollower.Element, json: Bool) {
         switch item {
         case .event(let event): event.show(json: json)
         case .gap:
             Terminal.printError(
-                "some events are no longer kept\nSee pollerctl list for where the watches are now."
+                "some events are no longer stored\nRun pollerctl list for the current state of the watches."
             )
         }
     }
 }
 
 extension Received<Event> {
-    /// Prints the event on one line: as the server sent it, or for people.
+    /// Prints the event on one line: the server's JSON, or text.
     func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printJSON(json) }
         let event = value
@@ -154,7 +162,7 @@ extension Received<Event> {
 }
 
 extension Event {
-    /// What has changed: the status, or the sums of the payment, or what the customer must do.
+    /// The change: a status, the payment's amounts, or the customer's next step.
     fileprivate var change: (text: String, colour: Terminal.Colour?) {
         if let payment, type == "payment.\(payment.state)" { return (payment.sums, payment.colour) }
         if let payment, type == "refund.\(payment.refund?.status ?? "")" {

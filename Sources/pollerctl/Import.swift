@@ -4,28 +4,30 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl import`: the way back of `pollerctl export`.
+/// `pollerctl import`: restore an archive of `pollerctl export`.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put back payments that have ended, of an archive of pollerctl export.",
+        abstract: "Restore closed payments from an archive of pollerctl export.",
         discussion: """
-            pollerctl import november.ndjson
-            zcat november.ndjson.gz | pollerctl import -
+            Restored payments are closed, with their events, and can be found and read as before. \
+            Nothing is delivered or polled. Existing payments stay as they are, so you can repeat the \
+            command, also after an interruption. Open payments are skipped and counted; enqueue them \
+            instead. Requires an admin key.
 
-            They are closed as they were, with their events, and are found and read as before; nobody is \
-            told anything, and nothing is polled. What is there already stays as it is, so the command may \
-            be repeated, also after it was stopped. What had not ended is left out and counted: enqueue it. \
-            Needs a key of an administrator.
+            Errors name the line number. All lines of a file are checked before the first batch is sent. \
+            A batch is restored only if all of its lines are valid.
 
-            Lines that are wrong are named by their numbers. Of a file all lines are read before the first \
-            part of it is sent, and each part is put back only where all of its lines are right.
+            Examples:
+
+              pollerctl import november.ndjson
+              zcat november.ndjson.gz | pollerctl import -
             """
     )
 
-    @Argument(help: "A file of lines as pollerctl export writes them, - for the standard input.")
+    @Argument(help: "An archive of pollerctl export, - for standard input.")
     var file: String
 
-    @Flag(help: "Restore lines that this cluster has not signed, too.")
+    @Flag(help: "Also restore lines that this cluster did not sign.")
     var trust = false
 
     @OptionGroup var server: ServerOptions
@@ -53,9 +55,11 @@ struct Import: AsyncParsableCommand {
                     }
                 }
             } catch {
-                // What came before is there, and the next time it is passed.
+                // Earlier batches stay restored, and the next run skips them.
                 let done = total.restored + total.present
-                if done > 0 { Terminal.printError("\(done) payments before are there.") }
+                if done > 0 {
+                    Terminal.printError("\(done) payments were restored before the error.")
+                }
                 throw error
             }
             if server.json {
@@ -63,11 +67,11 @@ struct Import: AsyncParsableCommand {
                 return
             }
             Terminal.printLine(
-                "\(total.restored) payments put back, \(total.present) were there already"
+                "\(total.restored) payments restored, \(total.present) already present"
             )
             if total.open > 0 {
                 Terminal.printError(
-                    "\(total.open) had not ended and were left out: watch them with pollerctl enqueue"
+                    "\(total.open) open payments skipped: watch them with pollerctl enqueue"
                 )
             }
         }
@@ -94,20 +98,20 @@ struct Import: AsyncParsableCommand {
     }
 }
 
-/// The lines of an archive in parts that the server takes, read as they are needed.
+/// Reads the lines of an archive in batches that the server accepts.
 struct ArchiveLines {
-    /// Some lines, and where they stand.
+    /// A batch of lines with their numbers.
     struct Part {
         var lines: [String] = []
-        /// Of each of them, from 1.
+        /// The number of each line, from 1.
         var numbers: [Int] = []
     }
 
-    /// Lines of a part: so that little is done twice where an answer is lost.
+    /// Lines per batch; a lost response repeats at most one batch.
     private static let countMax = 500
-    /// Bytes of a part, unless one line has more.
+    /// Bytes per batch, unless a single line is larger.
     private static let bytesMax = 2_097_152
-    /// A line with its story; the server takes 8 MiB without.
+    /// A line with its timeline; the server accepts 8 MiB without it.
     private static let readLineMax = 33_554_432
     private static let readBytes = 1_048_576
     private static let mistakesMax = 10
@@ -115,14 +119,14 @@ struct ArchiveLines {
     private let handle: FileHandle
     private let file: String
     private var buffer: [UInt8] = []
-    /// Where in it the next line begins.
+    /// The start of the next line in ``buffer``.
     private var start = 0
     private var isAtEnd = false
     private var number = 0
-    /// A line that begins the next part.
+    /// The first line of the next batch.
     private var deferred: [UInt8]?
 
-    /// Opens a file; `-` is the standard input.
+    /// Opens a file; `-` is standard input.
     init(of file: String) throws {
         self.file = file
         do {
@@ -132,22 +136,22 @@ struct ArchiveLines {
                 : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
         } catch {
             throw ValidationError(
-                "\(file) cannot be read: check that it exists and who may read it"
+                "cannot read \(file): check that it exists and is readable"
             )
         }
     }
 
-    /// What to say of lines that are wrong.
+    /// The error for invalid lines.
     static func mistakes(_ messages: [String]) -> ValidationError {
         ValidationError(
-            "some lines are wrong, and nothing of their part was put back; correct them and repeat the "
+            "some lines are invalid, and their batch was not restored; correct them and repeat the "
                 + "command:\n" + messages.joined(separator: "\n")
         )
     }
 
-    /// The next lines, without empty ones; nil at the end.
+    /// Returns the next batch without empty lines; `nil` at the end.
     ///
-    /// Errors: `ValidationError` that names those that are no JSON objects.
+    /// Throws `ValidationError` with the lines that are not JSON objects.
     mutating func nextPart() throws -> Part? {
         var part = Part()
         var bytes = 0
@@ -157,12 +161,12 @@ struct ArchiveLines {
             if line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
             guard RawJSON(line)?.kind == .object else {
                 if wrong.count < Self.mistakesMax {
-                    wrong.append("line \(number): it is no JSON object, or is cut off")
+                    wrong.append("line \(number): not a JSON object, or truncated")
                 }
                 continue
             }
             let text = Self.restorable(line)
-            // A part ends before a line with which it would be too long: one alone may have as much as is taken.
+            // A line that would exceed the limit starts the next batch; a single line may exceed it.
             if bytes + text.utf8.count > Self.bytesMax, !part.lines.isEmpty {
                 deferred = line
                 break
@@ -175,7 +179,7 @@ struct ArchiveLines {
         return part.lines.isEmpty ? nil : part
     }
 
-    /// What the server reads of a line; the story of its events it tells anew.
+    /// The members that the server restores; it rebuilds the timeline from the events.
     private static func restorable(_ line: [UInt8]) -> String {
         guard let json = RawJSON(line), let watch = json.member("watch"),
             let events = json.member("events")
@@ -192,12 +196,14 @@ struct ArchiveLines {
                 number += 1
                 return Array(buffer[start..<end])
             }
-            // What was read is dropped once for many lines, not at each.
+            // Consumed bytes are removed once per read rather than once per line.
             buffer.removeFirst(start)
             start = 0
             searched = buffer.count
             guard searched <= Self.readLineMax else {
-                throw ValidationError("\(file) line \(number + 1) is longer than 32 MiB")
+                throw ValidationError(
+                    "\(file) line \(number + 1) is longer than 32 MiB; check that it ends with a line break"
+                )
             }
             if isAtEnd {
                 guard !buffer.isEmpty else { return nil }

@@ -4,35 +4,40 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl incident`: what operators were told of.
+/// `pollerctl incident`: incidents of the cluster.
 struct IncidentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "incident",
-        abstract: "Look at what is wrong with the cluster, and what was so of late.",
+        abstract: "Show open and recent incidents of the cluster.",
+        discussion: "Example: pollerctl incident list --open",
         subcommands: [IncidentList.self],
         defaultSubcommand: IncidentList.self
     )
 }
 
-/// `pollerctl incident list`: those that are open, and the ones resolved last.
+/// `pollerctl incident list`: open and recently resolved incidents.
 struct IncidentList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what operators were told of: open incidents, then those resolved last.",
+        abstract: "List open incidents, then recently resolved ones.",
         discussion: """
-            To be told, register an endpoint (pollerctl endpoint add URL --types 'operator.*'), or name \
-            URLs in POLLER_OPERATOR_NOTIFY. With --json one incident a line. Exit status 0, whatever is \
-            wrong: pollerctl doctor is for scripts.
+            To receive incidents, register an endpoint (pollerctl endpoint add URL --types \
+            'operator.*') or set POLLER_OPERATOR_NOTIFY to URLs. --json prints one incident per line. \
+            The exit status is 0 even with open incidents; scripts should use pollerctl doctor.
+
+            Example:
+
+              pollerctl incident list --open
             """
     )
     static let route = ListRoute<Incident>("/v1/incidents", pageMax: nil)
 
-    @Flag(help: "Only those that are open.")
+    @Flag(help: "Only open incidents.")
     var open = false
 
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "there is no incident" }
+    var whenEmpty: String { "no incidents" }
 
     func filters(_ client: PollerClient) -> [(String, String?)] {
         [("status", open ? "open" : nil)]
@@ -53,7 +58,7 @@ extension Incident: Listed {
         [
             Column("STATUS") { $0.status.cell($0.status.known == .open ? .bad : .good) },
             Column("KIND", .strong, \.kind), Column("SINCE", drop: 4, \.since),
-            Column("OVER", drop: 3, \.resolvedAt), Column("COUNT", drop: 2, \.count),
+            Column("RESOLVED", drop: 3, \.resolvedAt), Column("COUNT", drop: 2, \.count),
             Column("MESSAGE", \.message), Column("ID", .faint, drop: 1, \.id),
         ]
     }

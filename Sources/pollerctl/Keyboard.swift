@@ -2,17 +2,17 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The keys of the person at the terminal, each as it is pressed.
+/// Reads single keys from the terminal.
 enum Keyboard {
-    /// How the terminal was before; what it becomes again, however the program ends.
+    /// The terminal's settings, which are restored however the program exits.
     private static let savedSettings = Mutex<termios?>(nil)
-    /// Written before the terminal is given back.
+    /// Written to the terminal before its settings are restored.
     private static let restoreText = Mutex("")
     private static let signalSources = Mutex<[any DispatchSourceSignal]>([])
 
-    /// Begins to read; the stream never ends, and without a terminal it gives nothing.
+    /// Starts reading keys. The stream never ends; without a terminal it stays empty.
     ///
-    /// `restoreText` is written to the terminal at the end, such as what leaves the alternate screen.
+    /// `restoreText` is written at exit, for example to leave the alternate screen.
     static func keys(restoreText text: String = "") -> AsyncStream<Character> {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, Terminal.isInteractive,
@@ -29,7 +29,7 @@ enum Keyboard {
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         return AsyncStream { keys in
-            // Reading waits for ever, which no thread of the pool may.
+            // The read blocks, which is not allowed on the cooperative thread pool.
             Thread.detachNewThread {
                 while let data = try? FileHandle.standardInput.read(upToCount: 1),
                     let byte = data.first
@@ -40,7 +40,7 @@ enum Keyboard {
         }
     }
 
-    /// Ends the program as the signal would have, but with the terminal as it was.
+    /// Exits with the signal's status after restoring the terminal.
     private static func exitSource(for number: Int32) -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

@@ -2,47 +2,56 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl key`: who may use the API, and for what.
+/// `pollerctl key`: API keys and their roles.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Make keys of the API, list them, revoke them.",
+        abstract: "Create, list and revoke API keys.",
         discussion: """
-            viewer sees everything and changes nothing; support also looks again, hands in a payer's \
-            codes, sends deliveries again or dismisses what was given up, and lifts that somebody gets no \
-            mails; operator also runs watches, endpoints, lanes and replays; \
-            admin also charges, sees secrets and makes keys. The first key is made beside the store: \
-            pollerd key create --role admin.
+            viewer reads everything; support also polls, submits a payer's codes, retries or dismisses \
+            deliveries, and lifts email suppressions; operator also manages watches, endpoints, lanes \
+            and replays; admin also charges, reads secrets and creates keys. Create the first key on a \
+            host with access to Redis: pollerd key create --role admin.
+
+            Example:
+
+              pollerctl key create --role support --name helpdesk --expires 90d
             """,
         subcommands: [KeyCreate.self, KeyList.self, KeyRevoke.self],
         defaultSubcommand: KeyList.self
     )
 }
 
-/// `pollerctl key create`: make a key.
+/// `pollerctl key create`: create a key.
 struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a key; it is shown now and never again.",
-        discussion: "It may do what the key in POLLER_API_KEY may, and no more."
+        abstract: "Create a key; it is shown only once.",
+        discussion: """
+            It cannot have more permissions than the key in POLLER_API_KEY.
+
+            Example:
+
+              pollerctl key create --role viewer --account shop
+            """
     )
 
-    @Option(help: "What it may do: viewer, support, operator or admin.")
+    @Option(help: "The role: viewer, support, operator or admin.")
     var role: String
 
-    @Option(help: "An account it is bound to; repeat it for several. All when absent.")
+    @Option(help: "An account it may access; may be repeated (default: all).")
     var account: [String] = []
 
-    @Option(help: "What it may do beyond its role, such as payments:charge; repeat it for several.")
+    @Option(help: "A permission beyond its role, such as payments:charge; may be repeated.")
     var allow: [String] = []
 
-    @Option(help: "After what span it ends, such as 90d; never when absent.")
+    @Option(help: "Expires after this time, such as 90d (default: never).")
     var expires: Span?
 
-    @Option(help: "What people call it.")
+    @Option(help: "A name for display.")
     var name: String?
 
-    @Option(help: "Names the request: sent again with the same key it makes no second key.")
+    @Option(help: "Idempotency key; repeating the request with it creates no second key.")
     var idempotencyKey: String?
 
     @OptionGroup var server: ServerOptions
@@ -58,17 +67,17 @@ struct KeyCreate: AsyncParsableCommand {
             let made = try await client.createKey(key, idempotencyKey: idempotencyKey)
             made.show(json: server.json)
             guard !server.json, Terminal.isErrorInteractive else { return }
-            Terminal.printError("keep the key now; it is not shown again")
+            Terminal.printError("save the key now; it is not shown again")
         }
     }
 }
 
-/// `pollerctl key list`: the keys, the newest first.
+/// `pollerctl key list`: the keys, newest first.
 struct KeyList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List keys, the newest first.",
-        discussion: "With --json one key a line."
+        abstract: "List keys, newest first.",
+        discussion: "--json prints one key per line. Example: pollerctl key list"
     )
     static let route = ListRoute<AccessKey>("/v1/keys", pageMax: nil)
 
@@ -85,11 +94,12 @@ struct KeyTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { keys }
 }
 
-/// `pollerctl key revoke`: revoke some keys.
+/// `pollerctl key revoke`: revoke keys.
 struct KeyRevoke: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Revoke keys: they open nothing any more within a second."
+        abstract: "Revoke keys; they stop working within a second.",
+        discussion: "Example: pollerctl key revoke key_123"
     )
 
     @OptionGroup var targets: KeyTargets
@@ -106,7 +116,7 @@ extension AccessKey: Shown, Listed {
             Column("KEY", .strong, \.id), Column("NAME", \.name), Column("ROLE", \.role),
             Column("ALLOW", .faint, drop: 1, \.allowShown),
             Column("ACCOUNTS", drop: 3, \.accountsShown),
-            Column("ENDS", drop: 4) { $0.expiresAt?.cell() ?? Table.Cell("never") },
+            Column("EXPIRES", drop: 4) { $0.expiresAt?.cell() ?? Table.Cell("never") },
             Column("LAST USED", drop: 2) {
                 $0.lastUsedAt?.cell(.faint) ?? Table.Cell("never", .faint)
             },
@@ -122,7 +132,11 @@ extension AccessKey: Shown, Listed {
         facts.add("role", role.rawValue)
         if !allow.isEmpty { facts.add("allow", allowShown) }
         facts.add("accounts", accountsShown)
-        if let expiresAt { facts.add("ends", at: expiresAt) } else { facts.add("ends", "never") }
+        if let expiresAt {
+            facts.add("expires", at: expiresAt)
+        } else {
+            facts.add("expires", "never")
+        }
         facts.add("key", reveal, .careful)
         return facts
     }

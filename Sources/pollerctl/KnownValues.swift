@@ -2,13 +2,13 @@ import ArgumentParser
 import PollerWire
 import StripeAPI
 
-/// Words that users type and the server is known to say: statuses and types of events.
+/// Statuses and event types that this release knows, to catch typing mistakes.
 ///
-/// Another release of the server, or Stripe, may say more of them. So only what is nearly a known
-/// word is refused, as the typing mistake it is; other unknown words pass with a warning. What a
-/// configured upstream says (`http`) is known to its operator alone.
+/// A newer server, or Stripe, may have more. So a value close to a known one is rejected as a typing
+/// mistake, and any other unknown value passes with a warning. The statuses of configured upstreams
+/// (`http`) are not checked.
 enum KnownValues {
-    /// The statuses of a kind of object; empty when they may be anything.
+    /// The statuses of a kind of object; empty if any status is allowed.
     private static func statuses(of kind: String) -> Set<String> {
         switch Kind(rawValue: kind) {
         case .source: StripeAPI.SourceStatus.known
@@ -19,7 +19,7 @@ enum KnownValues {
         }
     }
 
-    /// What may follow the dot of a type of event; empty when that may be anything.
+    /// The allowed suffixes of an event type; empty if any suffix is allowed.
     private static func types(of family: String) -> Set<String> {
         let payments = Payment.State.allCases.map(\.rawValue)
         return switch family {
@@ -33,14 +33,14 @@ enum KnownValues {
         }
     }
 
-    /// Refuses a status that a source will hardly ever have.
+    /// Throws `ValidationError` for a status close to a known one.
     ///
-    /// `kind`: as the server calls it.
+    /// `kind` is the server's name of the kind.
     static func check(status: String, of kind: String, option: String) throws {
         try check(status, among: statuses(of: kind), prefix: "", "\(option) takes a status")
     }
 
-    /// Refuses types of events that hardly any event will ever have.
+    /// Throws `ValidationError` for event types close to a known one.
     static func check(types: [String]) throws {
         for type in types where !type.hasSuffix(".*") {
             let parts = type.split(separator: ".", maxSplits: 1).map(String.init)
@@ -50,16 +50,16 @@ enum KnownValues {
         }
     }
 
-    /// What to say of a list that is empty for its status; nil when the status is known.
+    /// The message for an empty list with an unknown status; `nil` if the status is known.
     static func advice(onStatus status: String) -> String? {
         let all = Set(Kind.allCases.flatMap { statuses(of: $0.rawValue) })
         guard !all.contains(status.lowercased()) else { return nil }
         let guess = suggestion(for: status.lowercased(), among: all).map { ", did you mean \($0)?" }
-        return "no watch has the status \(status)\(guess ?? "")\nKnown are "
+        return "no watch has the status \(status)\(guess ?? "")\nKnown statuses: "
             + all.sorted().joined(separator: ", ") + "."
     }
 
-    /// The known word that a mistaken one was meant to be; nil when there is none near.
+    /// The nearest known value; `nil` if none is close.
     static func suggestion(for word: String, among known: some Collection<String>) -> String? {
         Spelling.nearest(to: word, among: known.sorted())
     }
@@ -75,6 +75,6 @@ enum KnownValues {
             throw ValidationError("\(rule), not \(prefix)\(word); did you mean \(prefix)\(meant)?")
         }
         let all = known.sorted().map { prefix + $0 }.joined(separator: ", ")
-        Terminal.printError("warning: nothing is known to be \(prefix)\(word)\nKnown are \(all).")
+        Terminal.printError("warning: unknown value \(prefix)\(word)\nKnown values: \(all).")
     }
 }

@@ -4,14 +4,18 @@ import PollerQueue
 import PollerWire
 import SafeNumbers
 
-/// `pollerctl lane`: the watches that share one upstream limit.
+/// `pollerctl lane`: groups of watches that share an upstream rate limit.
 struct LaneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lane",
-        abstract: "Look at lanes, stop them, change their limits while they run.",
+        abstract: "Show, pause, resume and limit lanes.",
         discussion: """
-            A lane is the watches of one account at one endpoint of the upstream, such as \
-            default/sources: they share its rate limit.
+            A lane is all watches of one account at one endpoint of the upstream, such as \
+            default/sources. They share its rate limit.
+
+            Example:
+
+              pollerctl lane list
             """,
         subcommands: [
             LaneList.self, LaneGet.self, LanePause.self, LaneResume.self, LaneLimit.self,
@@ -20,12 +24,12 @@ struct LaneCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl lane list`: what holds things up first.
+/// `pollerctl lane list`: the lanes, blocked ones first.
 struct LaneList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List lanes, what holds things up first.",
-        discussion: "With --json one lane a line."
+        abstract: "List lanes, blocked ones first.",
+        discussion: "--json prints one lane per line. Example: pollerctl lane list"
     )
     static let route = ListRoute<Lane>("/v1/lanes")
 
@@ -41,7 +45,8 @@ struct LaneList: PagedListCommand {
 struct LaneGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show a lane."
+        abstract: "Show a lane.",
+        discussion: "Example: pollerctl lane get default/sources"
     )
 
     @Argument(help: "The lane: ACCOUNT/ENDPOINT, such as default/sources.")
@@ -68,66 +73,72 @@ struct LaneTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { lanes }
 }
 
-/// `pollerctl lane pause`: poll nothing more of some lanes.
+/// `pollerctl lane pause`: pause lanes.
 struct LanePause: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Poll nothing more of a lane until it is resumed; polls in flight go on."
+        abstract: "Pause polling of a lane; polls in flight finish.",
+        discussion: "Example: pollerctl lane pause default/sources"
     )
 
     @OptionGroup var targets: LaneTargets
 
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Lane>, String) {
         let lane = try await client.pause(lane: id)
-        return (lane, "is paused; \(lane.inFlight) in flight go on, \(lane.waiting) wait")
+        return (lane, "is paused: \(lane.inFlight) in flight, \(lane.waiting) waiting")
     }
 }
 
-/// `pollerctl lane resume`: let some lanes go on.
+/// `pollerctl lane resume`: resume lanes.
 struct LaneResume: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let a paused lane go on; also ends a hold and closes its circuit."
+        abstract: "Resume a paused lane; also ends a hold and closes its circuit.",
+        discussion: "Example: pollerctl lane resume default/sources"
     )
 
     @OptionGroup var targets: LaneTargets
 
     func change(_ id: String, _ client: PollerClient) async throws -> (Received<Lane>, String) {
         let lane = try await client.resume(lane: id)
-        return (lane, "goes on; \(lane.waiting) wait")
+        return (lane, "is resumed: \(lane.waiting) waiting")
     }
 }
 
-/// `pollerctl lane limit`: how fast some lanes may go.
+/// `pollerctl lane limit`: set the rate limit of lanes.
 struct LaneLimit: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
-        abstract: "Give a lane a limit of its own, or the default again.",
+        abstract: "Set the limit of a lane, or reset it to the default.",
         discussion: """
-            It holds from the next claim on; what is not named stays as it is. Within any second \
-            there are at most rate + burst polls.
+            Takes effect with the next claim. Values without an option stay as they are. At most \
+            rate + burst polls start in any second.
+
+            Example:
+
+              pollerctl lane limit default/sources --rate 10 --burst 2
             """
     )
 
     @OptionGroup var targets: LaneTargets
 
-    @Option(help: "Polls a second, 0 for no limit.")
+    @Option(help: "Polls per second; 0 for no limit.")
     var rate: Double?
 
-    @Option(help: "Polls that may follow each other at once.")
+    @Option(help: "Polls that may exceed the rate at once.")
     var burst: Int?
 
-    @Option(help: "Polls in flight at once.")
+    @Option(help: "Maximum polls in flight.")
     var concurrency: Int?
 
-    @Flag(name: .customLong("default"), help: "Use the server's default again.")
+    @Flag(name: .customLong("default"), help: "Reset to the server's default.")
     var isDefault = false
 
     func validate() throws {
         let hasLimit = rate != nil || burst != nil || concurrency != nil
         guard hasLimit != isDefault else {
             throw ValidationError(
-                "name --rate, --burst or --concurrency, or --default alone: "
+                "give --rate, --burst or --concurrency, or only --default: "
                     + "pollerctl lane limit default/sources --rate 10 --burst 2"
             )
         }
@@ -146,21 +157,20 @@ struct LaneLimit: ChangeCommand {
             isDefault
             ? try await client.useDefaultLimit(lane: id)
             : try await client.limit(lane: id, rate: rate, burst: burst, concurrency: concurrency)
-        let isOwn = lane.limit.isDefault ? "the default" : "its own limit"
-        return (lane, "has \(isOwn): \(lane.limit.shown)")
+        let kind = lane.limit.isDefault ? "the default" : "a custom"
+        return (lane, "has \(kind) limit: \(lane.limit.shown)")
     }
 }
 
 extension PollerClient {
-    /// Whether anybody polls, as far as this key may know: without a worker nothing flows.
+    /// Whether a worker is running; true if this key may not read the counts.
     var hasWorkers: Bool {
-        // Whoever may not read counts is told of the lanes alone.
         get async { (try? await stats().workers) != 0 }
     }
 }
 
 extension Lane: Shown {
-    /// The columns of a list; `isServed`: whether a worker is alive.
+    /// The columns of a list; `isServed` is whether a worker is running.
     static func columns(isServed: Bool) -> [Column<Lane>] {
         [
             Column("LANE", .strong, \.id), Column("STATE") { $0.stateCell(isServed: isServed) },
@@ -177,7 +187,7 @@ extension Lane: Shown {
 
     var facts: Facts { facts(isServed: true) }
 
-    /// What is told of it alone; `isServed`: whether anybody polls.
+    /// The facts of one lane; `isServed` is whether a worker is running.
     func facts(isServed: Bool) -> Facts {
         var facts = Facts()
         facts.add("lane", id, .strong)
@@ -185,7 +195,7 @@ extension Lane: Shown {
         facts.add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueShown)" : "0")
         facts.add("waiting", "\(waiting)")
         facts.add("in flight", "\(inFlight)")
-        facts.add("limit", limit.shown + (limit.isDefault ? " (default)" : " (its own)"))
+        facts.add("limit", limit.shown + (limit.isDefault ? " (default)" : " (custom)"))
         if failures > 0 { facts.add("failures", "\(failures) in a row", .careful) }
         facts.add("last failure", failure.map { "the upstream \($0.shown)" }, .careful)
         return facts
@@ -199,7 +209,7 @@ extension Lane: Shown {
         let why = isStopped ? failure.map { ": the upstream \($0.shown)" } ?? "" : ""
         let slowed = factor < 1 ? " at \(Int(saturating: factor * 100)) %" : ""
         return .init(
-            people: state.rawValue + why + (heldUntil.map { ", goes on \($0.away())" } ?? "")
+            people: state.rawValue + why + (heldUntil.map { ", resumes \($0.away())" } ?? "")
                 + slowed,
             programs: state.rawValue + why + (heldUntil.map { " until \($0)" } ?? "") + slowed,
             colour
@@ -216,30 +226,30 @@ extension Lane: Shown {
 }
 
 extension Open<FailureKind> {
-    /// What the other side does, for people.
+    /// The failure as a sentence without its subject.
     var shown: String {
         switch known {
-        case .denied: "refuses our credentials (401 or 403)"
-        case .revoked: "refuses the account's key (401)"
-        case .errors: "answers with errors"
-        case .silent: "does not answer"
+        case .denied: "rejects our credentials (401 or 403)"
+        case .revoked: "rejects the account's key (401)"
+        case .errors: "returns errors"
+        case .silent: "does not respond"
         case nil: "fails (\(rawValue))"
         }
     }
 
-    /// The failure as a short phrase, where a list has no text of an error.
+    /// The failure as a short phrase, for lists without an error text.
     var phrase: String {
         switch known {
-        case .denied, .revoked: "refuses us"
-        case .errors: "answers with errors"
-        case .silent: "no answer"
+        case .denied, .revoked: "rejects our key"
+        case .errors: "returns errors"
+        case .silent: "no response"
         case nil: "fails (\(rawValue))"
         }
     }
 }
 
 extension PollerWire.LaneLimit {
-    /// The limit for people: `20/s + 5, 20 at once`.
+    /// The limit for display: `20/s + 5, 20 at once`.
     var shown: String {
         let rateShown = rate == rate.rounded() ? "\(Int(saturating: rate))" : "\(rate)"
         return (rate == 0 ? "no rate" : "\(rateShown)/s + \(burst)") + ", \(concurrency) at once"
@@ -250,21 +260,26 @@ extension PollerWire.LaneLimit {
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Look at what accounts have and may have.",
+        abstract: "Show accounts with their usage and limits.",
+        discussion: "Example: pollerctl account list",
         subcommands: [AccountList.self],
         defaultSubcommand: AccountList.self
     )
 }
 
-/// `pollerctl account list`: open watches and endpoints of each, with their limits.
+/// `pollerctl account list`: accounts with their usage and limits.
 struct AccountList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List accounts with their open watches, endpoints and limits.",
         discussion: """
-            Those that have had a watch. Limits are the options watches_per_account and \
-            endpoints_per_account, and limits of an account in the configuration file. With --json one \
-            account a line.
+            Lists every account that has had a watch. Limits come from the options \
+            watches_per_account and endpoints_per_account, or from the account's limits in the \
+            configuration file. --json prints one account per line.
+
+            Example:
+
+              pollerctl account list
             """
     )
     static let route = ListRoute<Account>("/v1/accounts")
@@ -278,13 +293,13 @@ extension Account: Listed {
         [
             Column("ACCOUNT", .strong, \.id),
             Column("OPEN WATCHES") { cell($0.open, of: $0.openMax) },
-            Column("AT MOST", .faint, \.openMax),
+            Column("LIMIT", .faint, \.openMax),
             Column("ENDPOINTS") { cell($0.endpoints, of: $0.endpointsMax) },
-            Column("AT MOST", .faint, \.endpointsMax),
+            Column("LIMIT", .faint, \.endpointsMax),
         ]
     }
 
-    /// What is at its limit takes nothing new.
+    /// A count in the warning colour if it is at its limit.
     private static func cell(_ count: Int, of most: Int?) -> Table.Cell {
         .init("\(count)", most.map { count >= $0 } ?? false ? .careful : nil)
     }

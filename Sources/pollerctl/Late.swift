@@ -2,34 +2,38 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl late`: payments that are polled late, and why.
+/// `pollerctl late`: overdue payments and the reasons.
 struct Late: ListCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List payments that are polled later than they are due, and why.",
+        abstract: "List overdue payments, and why they are late.",
         discussion: """
-            The longest late first. A payment whose polls fail is not late: pollerctl list error=any finds it. With \
-            --json one payment a line.
+            Longest overdue first. A payment with failing polls is not late; find it with pollerctl list \
+            error=any. --json prints one payment per line.
+
+            Example:
+
+              pollerctl late --over 1m
             """
     )
     static let route = ListRoute<LateWatch>("/v1/late", pageMax: 100)
 
-    @Option(help: "Only those that are at least so late; 15s when absent.")
+    @Option(help: "Minimum delay (default: 15s).")
     var over: Span?
 
-    @Option(help: "Of this account only.")
+    @Option(help: "Only this account.")
     var account: String?
 
-    @Option(help: "At most so many, 1 to 100.")
+    @Option(help: "Maximum number of payments, 1 to 100.")
     var limit = 50
 
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
-        guard (1...100).contains(limit) else { throw ValidationError("--limit is 1 to 100") }
+        guard (1...100).contains(limit) else { throw ValidationError("--limit must be 1 to 100") }
     }
 
     var whenEmpty: String {
-        "no payment is late; pollerctl list error=any lists payments with failing polls"
+        "no payment is late; list payments with failing polls with pollerctl list error=any"
     }
 
     func filters(_ client: PollerClient) -> [(String, String?)] {
@@ -45,7 +49,7 @@ extension LateWatch: Listed {
                 let shown = Duration.milliseconds(late.lateMs).shown
                 return Table.Cell(people: shown, programs: "\(late.lateMs)", .careful)
             },
-            Column("WHY") { $0.reasons.isEmpty ? nil : $0.reasons.joined(separator: "; ") },
+            Column("REASON") { $0.reasons.isEmpty ? nil : $0.reasons.joined(separator: "; ") },
             Column("PAYMENT", drop: 4) { Payment.cell($0.payment) },
             Column("ORDER", drop: 3, \.order), Column("LANE", drop: 2, \.lane),
             Column("ACCOUNT", drop: 1, \.account),

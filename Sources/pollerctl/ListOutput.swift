@@ -6,30 +6,30 @@ import ProgramOutput
 
 import struct PollerClient.Page
 
-/// The output of `pollerctl list` in place of a table: a CSV file, or a count with sums.
+/// The output of `pollerctl list` other than a table: CSV, or a count with sums.
 struct ListOutput: ParsableArguments {
     @Flag(help: "Print CSV (RFC 4180) with a header, for spreadsheets.")
     var csv = false
 
     @Option(
         help: ArgumentHelp(
-            "Metadata that get a column in CSV, besides the order; may be repeated. customer and email when absent.",
+            "A metadata key with its own CSV column; may be repeated (default: customer and email).",
             valueName: "name"
         )
     )
     var column: [String] = []
 
-    @Flag(help: "Print how many there are and the sums of their payments, of the newest 10,000.")
+    @Flag(help: "Print the count and payment sums of the newest 10,000 matches.")
     var summary = false
 
     func validate() throws {
         guard !(csv && summary) else {
-            throw ValidationError("--csv and --summary exclude each other")
+            throw ValidationError("--csv and --summary cannot be used together; remove one of them")
         }
-        guard csv || column.isEmpty else { throw ValidationError("--column belongs to --csv") }
+        guard csv || column.isEmpty else { throw ValidationError("--column requires --csv") }
     }
 
-    /// Writes a list as CSV while it is read; the whole list without a limit.
+    /// Writes a list as CSV page by page; without a limit, the whole list.
     func writeCSV(
         limit: Int?,
         page: (Int, String?) async throws -> Page<Watch>
@@ -46,35 +46,37 @@ struct ListOutput: ParsableArguments {
     }
 }
 
-/// The range of creation: the options `--since` and `--until` of lists.
+/// The range of creation times: the options `--since` and `--until` of lists.
 struct CreatedOptions: ParsableArguments {
-    @Option(help: "Created since a day, a time or an age: 2026-11-01, 2026-11-01T09:30:00Z, 7d.")
+    @Option(
+        help: "Created since a day, a time or a duration ago: 2026-11-01, 2026-11-01T09:30:00Z, 7d."
+    )
     var since: String?
 
-    @Option(help: "Created until then; a day counts as a whole.")
+    @Option(help: "Created until then; includes the whole day.")
     var until: String?
 
-    /// The first bound, in the form that the server takes.
+    /// The lower bound for the server.
     var after: String? { since }
 
-    /// The second bound, in the form that the server takes: before an instant.
+    /// The upper bound for the server, which excludes it.
     ///
-    /// The last day of a range is part of it.
+    /// For a day this is the start of the next one, so that the day is included.
     var before: String? {
         guard let until, let day = Self.day(until) else { return until }
         return day.addingTimeInterval(86_400).formatted(.iso8601.year().month().day())
     }
 
-    /// A day in UTC; `nil` for a time or an age.
+    /// A day in UTC; `nil` for a time or a duration.
     private static func day(_ text: String) -> Date? {
         guard text.utf8.count == 10 else { return nil }
-        // The server judges a text that is no day.
+        // The server rejects text that is not a day.
         return try? Date(text, strategy: .iso8601.year().month().day())
     }
 }
 
 extension Received<WatchSummary> {
-    /// Prints the count and the sums: as the server sent them, or one sum per line.
+    /// Prints the count and one sum per line.
     fileprivate func showSums() {
         let number = value.count.formatted(.number.locale(Locale(identifier: "en_US")))
         let count = value.isCapped ? "at least \(number)" : number

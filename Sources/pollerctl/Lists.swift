@@ -4,15 +4,15 @@ import PollerWire
 
 import struct PollerClient.Page
 
-// Every list is printed by one function, `ServerOptions.list`. A list command is a value of a route with the options that
-// become its parameters; the columns belong to the shape of its items.
+// `ServerOptions.list` prints every list. A list command has a route and options that become query parameters; the item
+// type defines the columns.
 
 /// A column of a table: its title, and the cell of an item.
 struct Column<Item> {
     let title: String
-    /// The order in which a narrow terminal leaves columns out; nil for one that stays.
+    /// The order in which a narrow terminal drops columns; `nil` for a column that stays.
     let drop: Int?
-    /// Whether a narrow terminal cuts it, as it does with addresses.
+    /// Whether a narrow terminal may truncate it, as with addresses.
     let isCut: Bool
     let cell: (Item) -> Table.Cell
 
@@ -67,7 +67,7 @@ extension Optional: CellValue where Wrapped: CellValue {
 }
 
 extension Time: CellValue {
-    /// The time as a cell: how far away for people, itself for programs.
+    /// The time as a cell: relative for people, absolute for programs.
     func cell(_ colour: Terminal.Colour? = nil) -> Table.Cell {
         .init(people: away(), programs: "\(self)", colour)
     }
@@ -78,10 +78,10 @@ protocol Listed {
     static var columns: [Column<Self>] { get }
 }
 
-/// A route that answers with a list.
+/// A route that returns a list.
 struct ListRoute<Item: WireObject & Hashable>: Sendable {
     let path: String
-    /// The items of a page at most; nil for a list that is answered as a whole.
+    /// The page size; `nil` for a list without pages.
     let pageMax: Int?
 
     /// Describes a route.
@@ -102,13 +102,13 @@ struct ListRoute<Item: WireObject & Hashable>: Sendable {
     }
 }
 
-/// A command that prints the list of a route: a table, or with `--json` one item a line.
+/// A command that prints the list of a route: a table, or with `--json` one item per line.
 protocol ListCommand: AsyncParsableCommand {
     associatedtype Item: WireObject, Hashable
 
     static var route: ListRoute<Item> { get }
     var server: ServerOptions { get }
-    /// The number of items at most.
+    /// The maximum number of items.
     var limit: Int { get }
     /// The message for an empty list, on a terminal.
     var whenEmpty: String { get }
@@ -117,7 +117,7 @@ protocol ListCommand: AsyncParsableCommand {
     func columns(_ client: PollerClient) async -> [Column<Item>]
     /// The parameters of the route that are set by options.
     func filters(_ client: PollerClient) async throws -> [(String, String?)]
-    /// Prints further facts of a page.
+    /// Prints notes on a page after the list.
     func remark(on page: Page<Item>)
 }
 
@@ -158,7 +158,7 @@ extension PagedListCommand {
 
 /// How many items a list prints at most.
 struct PageLimit: ParsableArguments {
-    @Option(name: .customLong("limit"), help: "At most so many.")
+    @Option(name: .customLong("limit"), help: "Maximum number of items.")
     var items = 100
 
     func validate() throws {
@@ -167,10 +167,10 @@ struct PageLimit: ParsableArguments {
 }
 
 extension ServerOptions {
-    /// Prints a list page by page: one JSON object a line, or a table.
+    /// Prints a list page by page: one JSON object per line, or a table.
     ///
-    /// `page` requests at most so many items after a cursor; `whenEmpty` is printed for a person if the list is empty.
-    /// Returns the number of items.
+    /// `page` reads a page after a cursor. `whenEmpty` is printed on a terminal if the list is empty. Reading stops after
+    /// `scanMax` scanned watches. Returns the number of items.
     @discardableResult
     func list<Item>(
         _ columns: [Column<Item>],
@@ -196,17 +196,19 @@ extension ServerOptions {
         } while cursor != nil && left > 0 && scanned < scanMax
         if !json { Table(columns, items).print() }
         if cursor != nil, left > 0 {
-            Terminal.printError("looked at \(scanned) of more watches; --everything looks at all")
+            Terminal.printError(
+                "searched only the newest \(scanned) watches; add --everything to search all"
+            )
         }
         guard Terminal.isErrorInteractive else { return limit - left }
-        if hasMore { Terminal.printError("there are more; see --limit") }
+        if hasMore { Terminal.printError("more items exist; raise --limit") }
         if !json, items.isEmpty { Terminal.printError(whenEmpty) }
         return limit - left
     }
 }
 
 extension PollerClient {
-    /// Reads a list to its end, or until there are so many items.
+    /// Reads a whole list, or stops after `countMax` items.
     func everything<Item>(
         upTo countMax: Int = .max,
         _ page: (String?) async throws -> Page<Item>
@@ -221,7 +223,7 @@ extension PollerClient {
     }
 }
 
-/// The objects that a command changes one by one.
+/// The arguments that select the objects of a command.
 protocol Targets: ParsableArguments {
     associatedtype ID: CustomStringConvertible
 
@@ -230,16 +232,16 @@ protocol Targets: ParsableArguments {
     func ids(_ client: PollerClient) async throws -> [ID]
 }
 
-/// A command that changes some objects.
+/// A command that changes objects one by one.
 ///
-/// If the server refuses some of several objects, the command reports them, changes the others and exits with 1.
+/// If the server rejects some of several objects, the command reports them, changes the others and exits with 1.
 protocol ChangeCommand: AsyncParsableCommand {
     associatedtype Named: Targets
     associatedtype Object: Titled, Hashable, Sendable
 
     var targets: Named { get }
 
-    /// Changes one of them. Returns its last state, and the change in words.
+    /// Changes one object. Returns its new state and a description of the change.
     func change(_ id: Named.ID, _ client: PollerClient) async throws -> (Received<Object>, String)
 }
 

@@ -3,11 +3,12 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl mail`: who is sent no mails.
+/// `pollerctl mail`: suppressed email recipients.
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
-        abstract: "See why somebody gets no mails, and send them again.",
+        abstract: "Show and lift email suppressions.",
+        discussion: "Example: pollerctl mail list",
         subcommands: [MailList.self, MailSuppressed.self, MailLift.self]
     )
 }
@@ -16,16 +17,16 @@ struct MailCommand: AsyncParsableCommand {
 struct MailList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List suppressed recipients, the newest first, with masked addresses.",
+        abstract: "List suppressed recipients, newest first, with masked addresses.",
         discussion:
-            "pollerctl mail lift --entry ID sends mails to one of them again. With --json one a line."
+            "To lift one, run pollerctl mail lift --entry ID. --json prints one recipient per line."
     )
     static let route = ListRoute<SuppressionListEntry>("/v1/mail/suppressions")
 
     @OptionGroup var pageLimit: PageLimit
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "mails are sent to every recipient" }
+    var whenEmpty: String { "no recipient is suppressed" }
 }
 
 extension SuppressionListEntry: Listed {
@@ -38,12 +39,12 @@ extension SuppressionListEntry: Listed {
     }
 }
 
-/// `pollerctl mail suppressed`: whether mails to somebody are held back.
+/// `pollerctl mail suppressed`: whether an address is suppressed.
 struct MailSuppressed: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "suppressed",
-        abstract: "Tell whether mails to an address are held back, and why.",
-        discussion: "pollerctl mail list shows all of them, with masked addresses."
+        abstract: "Show whether email to an address is suppressed, and why.",
+        discussion: "Example: pollerctl mail suppressed jane@example.com"
     )
 
     @OptionGroup var targets: RecipientTargets
@@ -54,7 +55,7 @@ struct MailSuppressed: ChangeCommand {
     ) async throws -> (Received<Suppression>, String) {
         let found = try await client.suppression(of: id, account: targets.account)
         let why = found.value.reason.map { " (\($0.rawValue))" } ?? ""
-        return (found, found.value.isSuppressed ? "is sent no mails\(why)" : "is sent mails")
+        return (found, found.value.isSuppressed ? "receives no email\(why)" : "receives email")
     }
 }
 
@@ -63,7 +64,7 @@ struct RecipientTargets: Targets {
     @Argument(help: "The addresses.")
     var recipients: [String]
 
-    @Option(help: "Whose mails; default when absent.")
+    @Option(help: "The account that sends the email (default: default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
@@ -71,16 +72,18 @@ struct RecipientTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { recipients }
 }
 
-/// `pollerctl mail lift`: send mails to somebody again.
+/// `pollerctl mail lift`: lift a suppression.
 struct MailLift: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lift",
-        abstract: "Send mails to an address again.",
+        abstract: "Lift the suppression of an email address.",
         discussion: """
-            For a customer who has unsubscribed by mistake, or whose mailbox works again.
+            Use it if a customer unsubscribed by mistake, or if a mailbox works again.
 
-            pollerctl mail lift jane@example.com
-            pollerctl mail lift --entry pT0m3x…      by its ID in pollerctl mail list
+            Examples:
+
+              pollerctl mail lift jane@example.com
+              pollerctl mail lift --entry pT0m3x…      by its ID in pollerctl mail list
             """
     )
 
@@ -90,14 +93,14 @@ struct MailLift: AsyncParsableCommand {
     @Option(help: "An entry of pollerctl mail list, by its ID; may be repeated.")
     var entry: [String] = []
 
-    @Option(help: "Whose mails; default when absent.")
+    @Option(help: "The account that sends the email (default: default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
         guard recipients.isEmpty != entry.isEmpty else {
-            throw ValidationError("name addresses, or entries of pollerctl mail list with --entry")
+            throw ValidationError("give either addresses or --entry ID from pollerctl mail list")
         }
     }
 
@@ -107,11 +110,11 @@ struct MailLift: AsyncParsableCommand {
                 let lifted = try await client.delete("/v1/mail/entries/\(PollerClient.segment(id))")
                 if server.json { return Terminal.printJSON("\(lifted)") }
                 let name = lifted.member("recipient")?.string ?? id
-                Terminal.printLine("\(Terminal.clean(name)) is sent mails again")
+                Terminal.printLine("\(Terminal.clean(name)) receives email again")
             }
             try await server.each(recipients) { recipient in
                 try await client.liftSuppression(of: recipient, account: account)
-                    .show(change: "is sent mails again", json: server.json)
+                    .show(change: "receives email again", json: server.json)
             }
         }
     }

@@ -2,12 +2,18 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl order`: what customers pay, perhaps in several tries.
+/// `pollerctl order`: orders and their payments.
 struct OrderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
-        abstract: "Look at orders, and at each try to pay them.",
-        discussion: "An order is known once a watch names it: pollerctl enqueue … --order A77.",
+        abstract: "Show orders and their payments.",
+        discussion: """
+            An order exists once a watch names it: pollerctl enqueue src_123 --order A77.
+
+            Example:
+
+              pollerctl order get A77
+            """,
         subcommands: [OrderGet.self, OrderList.self]
     )
 }
@@ -16,13 +22,14 @@ struct OrderCommand: AsyncParsableCommand {
 struct OrderGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show what is true of an order."
+        abstract: "Show an order with its payments.",
+        discussion: "Example: pollerctl order get A77"
     )
 
-    @Argument(help: "The order, as it was named.")
+    @Argument(help: "The order ID.")
     var order: String
 
-    @Option(help: "The account at the upstream; default when absent.")
+    @Option(help: "The account at the upstream (default: default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
@@ -34,24 +41,24 @@ struct OrderGet: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl order list`: many orders.
+/// `pollerctl order list`: the orders of an account.
 struct OrderList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the orders of an account, the newest first.",
-        discussion: "With --json one order a line."
+        abstract: "List the orders of an account, newest first.",
+        discussion: "--json prints one order per line. Example: pollerctl order list --state paid"
     )
     static let route = ListRoute<Order>("/v1/orders", pageMax: 100)
 
-    @Option(help: "Only those of which this is true: paid, awaiting_customer, failed, ….")
+    @Option(help: "Only this state: paid, awaiting_customer, failed, ….")
     var state: String?
 
-    @Flag(help: "Only those that several tries have paid.")
+    @Flag(help: "Only orders that were paid more than once.")
     var paidTwice = false
 
     @OptionGroup var pageLimit: PageLimit
 
-    @Option(help: "The account at the upstream; default when absent.")
+    @Option(help: "The account at the upstream (default: default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
@@ -62,7 +69,7 @@ struct OrderList: PagedListCommand {
 }
 
 extension PollerClient {
-    /// Reads a watch; nil when there is none.
+    /// Reads a watch; `nil` if there is none.
     func watchIfKnown(_ name: WatchName) async throws -> Received<Watch>? {
         do {
             return try await watch(name)
@@ -71,7 +78,7 @@ extension PollerClient {
         }
     }
 
-    /// What is asked of a watch; where nobody knows it and an order is called so, the failure says that.
+    /// Runs a request about a watch. If there is no such watch but an order with that ID, the error says so.
     func suggestingOrder<Answer>(
         for name: WatchName,
         _ request: () async throws -> Answer
@@ -114,7 +121,7 @@ extension Order: Shown, Listed {
         facts.add("events", "\(seq)")
         facts.add("created", at: createdAt)
         for member in members {
-            facts.add("try", "\(member.source): \(member.payment.state.rawValue)")
+            facts.add("payment", "\(member.source): \(member.payment.state.rawValue)")
         }
         return facts
     }
@@ -127,13 +134,13 @@ extension Order: Shown, Listed {
             Column("PAID BY", drop: 2) {
                 ([$0.paidBy].compactMap(\.self) + ($0.alsoPaidBy ?? [])).joined(separator: ", ")
             },
-            Column("TRIES", drop: 1, \.members.count),
+            Column("PAYMENTS", drop: 1, \.members.count),
         ]
     }
 
     private func sum(_ amount: Int) -> String { Sums.text(amount, payment.currency) }
 
-    /// What a word means, at a glance.
+    /// The colour of a payment state.
     private static func colour(_ payment: Payment) -> Terminal.Colour? {
         switch payment.state.rawValue {
         case "paid": .good

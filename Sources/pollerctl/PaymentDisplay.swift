@@ -2,7 +2,7 @@ import JSONText
 import PollerWire
 import SafeNumbers
 
-// How a payment, and what the customer must do next, are shown to people.
+// Text for payments and for the customer's next step.
 
 /// Amounts as commands print them: `€10.99` for people, `10.99 eur` for scripts, which parse it.
 enum Sums {
@@ -18,13 +18,13 @@ extension Payment {
     /// The sums with method, reason and an unfinished refund: `10.99 eur, ideal`,
     /// `5.00 of 10.99 eur, sepa_credit_transfer`, `10.99 eur, card, refund of 10.99 eur pending`.
     ///
-    /// What has arrived is said where it is not all there was to pay.
+    /// The received amount is included if it differs from the amount due.
     var sums: String {
         ([amountShown, presented] + [method, reason, refund?.shown(currency)])
             .compactMap(\.self).joined(separator: ", ")
     }
 
-    /// The sums alone; nil where there are none.
+    /// The amounts; `nil` without any.
     var amountShown: String? {
         let unit = currency.flatMap(CurrencyUnit.init)
         func number(_ amount: Int) -> String { unit?.text(of: amount) ?? "\(amount)" }
@@ -41,12 +41,12 @@ extension Payment {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// What the customer was shown in their own currency, such as `1634 jpy to the customer`.
+    /// The amount in the customer's currency, such as `1634 jpy to the customer`.
     private var presented: String? {
         presentment.map { "\(Sums.text($0.amount, $0.currency)) to the customer" }
     }
 
-    /// What it means for money, at a glance.
+    /// The colour of the payment state.
     var colour: Terminal.Colour? {
         switch state.known {
         case .paid: .good
@@ -57,26 +57,26 @@ extension Payment {
         }
     }
 
-    /// The row of a list says the word alone.
+    /// The payment state as a cell of a list.
     static func cell(_ payment: Payment?) -> Table.Cell {
         Table.Cell(payment?.state.rawValue ?? "-", payment?.colour)
     }
 }
 
 extension Payment.Refund {
-    /// The refund in words, such as `refund of 10.99 eur failed`.
+    /// The refund as text, such as `refund of 10.99 eur failed`.
     fileprivate func shown(_ currency: String?) -> String {
         "refund of \(Sums.text(amount, currency)) \(status.rawValue)"
     }
 }
 
 extension NextStep {
-    /// What sort of step it is, and until when it can be done.
+    /// The type of step and its deadline.
     var title: String { until.map { "\(type.rawValue) until \($0)" } ?? type.rawValue }
 }
 
 extension NextStep.Account {
-    /// The account on one line, what a transfer needs first.
+    /// The account on one line, the most needed parts first.
     fileprivate var line: String {
         [scheme, iban, number, bankCode, branchCode, bic, bank, holder]
             .compactMap(\.self).joined(separator: " ")
@@ -84,7 +84,7 @@ extension NextStep.Account {
 }
 
 extension Watch {
-    /// What is to be paid, where nobody knows more of the money than the upstream's object says.
+    /// The amount in the upstream's object, if the payment has no amounts.
     var amountOfObject: String? {
         guard payment?.amountShown == nil, let text = object?.member("amount")?.number else {
             return nil
@@ -94,7 +94,7 @@ extension Watch {
             ?? [text, currency].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Who pays, by the name that the upstream's object has of them.
+    /// The payer's name in the upstream's object.
     var owner: String? {
         for name in ["owner", "billing_details", "shipping"] {
             if let text = object?.member(name)?.member("name")?.string { return text }
@@ -104,7 +104,7 @@ extension Watch {
 }
 
 extension Facts {
-    /// Adds what is true of the money, and what the customer must do next.
+    /// Adds the payment and the customer's next step.
     mutating func add(_ payment: Payment?, _ step: NextStep?) {
         if let payment {
             add("payment", payment.state.rawValue, payment.colour)

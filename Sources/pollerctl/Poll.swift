@@ -3,13 +3,17 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl poll`: look now.
+/// `pollerctl poll`: poll sources now.
 struct Poll: ChangeCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look at a source now instead of when it is due.",
+        abstract: "Poll a source now instead of when it is due.",
         discussion: """
-            A payment that has ended is looked at once, for refunds and disputes, and is closed as before. Of several, \
-            what fails is told and the others go on; then it exits with 1.
+            A closed payment is polled once, for refunds and disputes, and stays closed. If some sources \
+            fail, the command reports them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl poll src_123
             """
     )
 
@@ -25,12 +29,12 @@ struct Poll: ChangeCommand {
 }
 
 extension Poll {
-    /// Seconds that a look takes to begin where nothing is in its way.
+    /// The seconds within which a poll starts if nothing blocks it.
     private static let promptSeconds = 2.0
 
-    /// Why it is not polled although it is due; nil when nothing but its turn is waited for.
+    /// Why a due watch is not polled yet; `nil` if nothing blocks it.
     ///
-    /// Asked for beside what was done: a server that cannot tell spoils nothing.
+    /// The poll was already requested, so an error here is ignored.
     fileprivate static func pollObstacle(
         _ name: WatchName,
         _ client: PollerClient
@@ -38,7 +42,7 @@ extension Poll {
         guard let explained = try? await client.explain(name).value,
             explained.place == Open(.waiting)
         else { return nil }
-        // By the server's clock alone: ours may be another.
+        // Both times are the server's, because the local clock may differ.
         if let earliest = explained.earliestPollAt, let due = explained.dueAt,
             earliest.date.timeIntervalSince(due.date) <= promptSeconds
         {

@@ -2,34 +2,58 @@ package import ArgumentParser
 import Foundation
 import ProgramOutput
 
-/// `pollerctl`: the operator's hand, over HTTP only.
+/// The operator's command-line client. It talks to pollerd over HTTP only.
 package struct Pollerctl: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "pollerctl",
-        abstract: "Watch payment sources and see what becomes of them.",
+        abstract: "Watch payment sources and follow their status.",
         discussion: """
-            POLLER_URL names the server (default http://127.0.0.1:8080), POLLER_API_KEY one of \
-            its keys. Tables and colour appear on a terminal only; NO_COLOR turns colour off, \
-            --json prints what the server sent.
+            Set POLLER_URL to the server (default http://127.0.0.1:8080) and POLLER_API_KEY to an \
+            API key. Tables and colour appear only on a terminal. NO_COLOR turns colour off; \
+            --json prints the server's JSON.
 
             Exit status: 0 success, 1 the request failed, 64 wrong usage, 69 server unreachable, \
             77 not allowed. wait: 2 closed otherwise, 3 timed out.
 
-            Your shell completes commands and options with what pollerctl \
-            --generate-completion-script bash prints (or zsh, fish).
+            For shell completion, load the output of pollerctl \
+            --generate-completion-script bash (or zsh, fish).
+
+            Example:
+
+              pollerctl enqueue src_123 --follow
             """,
         version: "1.0.0",
-        subcommands: [
-            Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
-            Batch.self, EventsCommand.self, Listen.self, Explain.self, Late.self,
-            ShowTimeline.self, Export.self, Import.self, OrderCommand.self,
-            EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
-            Audit.self,
-            LaneCommand.self, AccountCommand.self, QuarantineCommand.self, WorkerCommand.self,
-            ShowStats.self, Top.self,
-            Doctor.self, IncidentCommand.self,
-            SourceCommand.self, IntentCommand.self, DisputeCommand.self, StripeCommand.self,
-            Reconcile.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Watch",
+                subcommands: [
+                    Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self,
+                    Cancel.self, Batch.self, EventsCommand.self, ShowTimeline.self, Explain.self,
+                    Late.self, OrderCommand.self, Export.self, Import.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Deliver",
+                subcommands: [
+                    EndpointCommand.self, DeliveryCommand.self, MailCommand.self, Listen.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Operate",
+                subcommands: [
+                    Doctor.self, IncidentCommand.self, ShowStats.self, Top.self,
+                    WorkerCommand.self, LaneCommand.self, AccountCommand.self,
+                    QuarantineCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Stripe",
+                subcommands: [
+                    SourceCommand.self, IntentCommand.self, DisputeCommand.self,
+                    StripeCommand.self, Reconcile.self,
+                ]
+            ),
+            CommandGroup(name: "Access", subcommands: [KeyCommand.self, Audit.self]),
         ]
     )
 
@@ -50,7 +74,7 @@ package struct Pollerctl: AsyncParsableCommand {
                 try command.run()
             }
         } catch let mistake as ValidationError {
-            // Seen only once the command has begun: its usage is not what is wrong.
+            // The arguments were parsed, so the message is enough; the usage line would not help.
             let help = "See '\(path(of: arguments)) --help'."
             Terminal.printError("\(mistake.message)\n\(help)")
             Foundation.exit(64)
@@ -63,10 +87,10 @@ package struct Pollerctl: AsyncParsableCommand {
         }
     }
 
-    /// What every command takes, and how many values each has.
+    /// The options of every command, with the number of their values.
     private static let globalOptions = ["--json": 0, "--url": 1, "--ca-file": 1]
 
-    /// The arguments with what stands before the command behind it, where the command looks for it.
+    /// Moves global options from before the command to after it, where the parser expects them.
     private static func globalOptionsLast(_ arguments: [String]) -> [String] {
         var (moved, rest) = ([String](), arguments[...])
         while let first = rest.first, let count = globalOptions[first], rest.count > count {
@@ -76,7 +100,9 @@ package struct Pollerctl: AsyncParsableCommand {
         return rest.isEmpty ? arguments : rest + moved
     }
 
-    /// The rule for a value that the parser only calls invalid; nil for other mistakes.
+    /// The rule that an invalid value breaks; `nil` for other mistakes.
+    ///
+    /// The parser's own message says only that the value is invalid.
     private static func valueRule(_ message: String) -> String? {
         let spans = ["timeout", "interval", "overlap", "expires", "notify-by", "since", "over"]
         let pairs = ["metadata", "header", "param"]
@@ -86,11 +112,11 @@ package struct Pollerctl: AsyncParsableCommand {
         if pairs.contains(option) { return "--\(option) must be NAME=VALUE, not \(found.1)" }
         guard spans.contains(option) else { return nil }
         let time = option == "since" ? ", or a time such as 2026-11-20T09:30:00Z" : ""
-        return "--\(option) takes a span with its unit, such as 90s, 5m, 36h or 7d\(time); "
+        return "--\(option) takes a duration with a unit, such as 90s, 5m, 36h or 7d\(time); "
             + "not \(found.1)"
     }
 
-    /// The words that name the command: `pollerctl endpoint add`.
+    /// The full name of the command: `pollerctl endpoint add`.
     private static func path(of arguments: [String]) -> String {
         var command: any ParsableCommand.Type = Self.self
         var path = "pollerctl"
@@ -103,13 +129,12 @@ package struct Pollerctl: AsyncParsableCommand {
         return path
     }
 
-    /// What to say of a command that is nearly one of ours, or of an id that is empty; nil when there
-    /// is nothing to say.
+    /// The message for a misspelled command or an empty ID; `nil` if the arguments have neither.
     private static func advice(on arguments: [String]) -> String? {
-        // The value of an option may well be empty.
+        // An option may have an empty value.
         for (before, word) in zip([""] + arguments, arguments)
         where word.isEmpty && !before.hasPrefix("-") {
-            return "an id must not be empty: is a variable of the shell not set?"
+            return "an id must not be empty. Check that the shell variable is set."
         }
         var command: any ParsableCommand.Type = Self.self
         var path = "pollerctl"
@@ -121,16 +146,16 @@ package struct Pollerctl: AsyncParsableCommand {
                 path += " \(word)"
                 continue
             }
-            // What stands behind events is a source, unless it is a command.
+            // `events` takes a source in place of a subcommand.
             guard command != EventsCommand.self else { return nil }
             return KnownValues.suggestion(for: word, among: known.map(name(of:))).map {
-                "there is no command \(word); did you mean \(path) \($0)?"
+                "unknown command \(word); did you mean \(path) \($0)?"
             }
         }
         return nil
     }
 
-    /// What a command is called: as it says itself, or after its type.
+    /// The command's configured name, or its type in lower case.
     private static func name(of command: any ParsableCommand.Type) -> String {
         command.configuration.commandName ?? "\(command)".lowercased()
     }

@@ -2,19 +2,22 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl quarantine`: watches that a person must look at.
+/// `pollerctl quarantine`: watches that failed repeatedly.
 struct QuarantineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quarantine",
-        abstract: "Look at watches that could not be polled, and watch them again.",
+        abstract: "Show, redrive and dismiss watches that cannot be polled.",
         discussion: """
-            A watch comes here when the upstream's answers could not be understood again and \
-            again, or when five workers in a row vanished with it in hand. redrive watches it \
-            again, dismiss takes it out for good.
+            A watch is quarantined if the upstream's responses repeatedly cannot be parsed, or if five \
+            workers in a row were lost while polling it. redrive watches it again; dismiss removes it \
+            permanently.
 
-            Stored entries that have ended several processes, such as events of the outbox, are set \
-            aside, too: entries lists them, redrive-entry has them handled again, dismiss-entry drops \
-            them.
+            Stored entries that crashed several processes, such as outbox events, are quarantined too. \
+            entries lists them, redrive-entry processes them again, dismiss-entry drops them.
+
+            Example:
+
+              pollerctl quarantine list
             """,
         subcommands: [
             QuarantineList.self, QuarantineRedrive.self, QuarantineDismiss.self,
@@ -24,12 +27,12 @@ struct QuarantineCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl quarantine list`: what is there, and why.
+/// `pollerctl quarantine list`: quarantined watches with the reason.
 struct QuarantineList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List quarantined watches with the reason, those closed first at the top.",
-        discussion: "With --json one watch a line."
+        abstract: "List quarantined watches with the reason, oldest first.",
+        discussion: "--json prints one watch per line. Example: pollerctl quarantine list"
     )
     static let route = ListRoute<Watch>("/v1/quarantine")
 
@@ -41,7 +44,7 @@ struct QuarantineList: PagedListCommand {
         [
             Column("SOURCE", .strong, \.source), Column("ACCOUNT", drop: 3, \.account),
             Column("KIND", drop: 2, \.kind), Column("POLLS", drop: 1, \.attempts),
-            Column("WHY", .careful) { $0.lastError ?? "its polls took the worker down" },
+            Column("REASON", .careful) { $0.lastError ?? "its polls crashed workers" },
         ]
     }
 
@@ -50,14 +53,18 @@ struct QuarantineList: PagedListCommand {
     }
 }
 
-/// `pollerctl quarantine redrive`: watch again.
+/// `pollerctl quarantine redrive`: watch sources again.
 struct QuarantineRedrive: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Watch quarantined sources again, with the span they had at first.",
+        abstract: "Watch quarantined sources again, with their original timeout.",
         discussion: """
-            Repeating the command is safe. What fails is told and the others go on; then the exit \
-            status is 1.
+            Repeating the command is safe. If some fail, the command reports them, continues with the \
+            others and exits with 1.
+
+            Example:
+
+              pollerctl quarantine redrive src_123
             """
     )
 
@@ -68,14 +75,18 @@ struct QuarantineRedrive: ChangeCommand {
     }
 }
 
-/// `pollerctl quarantine dismiss`: out of it for good.
+/// `pollerctl quarantine dismiss`: remove sources permanently.
 struct QuarantineDismiss: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
-        abstract: "Take sources out of quarantine for good; they stay closed, and warn nobody.",
+        abstract: "Remove sources from quarantine permanently; they stay closed, without warnings.",
         discussion: """
-            For what is not worth another look; enqueued anew it is watched again. Repeating the \
-            command is safe. What fails is told and the others go on; then the exit status is 1.
+            To watch a dismissed source again, enqueue it. Repeating the command is safe. If some fail, \
+            the command reports them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl quarantine dismiss src_123
             """
     )
 
@@ -86,15 +97,15 @@ struct QuarantineDismiss: ChangeCommand {
     }
 }
 
-/// Which of the quarantine are meant.
+/// The quarantined sources that a command changes.
 struct QuarantineTargets: Targets {
-    /// Watches changed at once with --all; more are left for the next call.
+    /// The most watches changed by one command with --all.
     private static let allMax = 100_000
 
-    @Argument(help: "The ids.")
+    @Argument(help: "The source ids.")
     var sources: [String] = []
 
-    @Flag(help: "Everything that is in quarantine now; with --account or --kind only of those.")
+    @Flag(help: "Everything in quarantine now; --account and --kind filter.")
     var all = false
 
     @OptionGroup var names: NameOptions
@@ -102,12 +113,12 @@ struct QuarantineTargets: Targets {
 
     func validate() throws {
         guard sources.isEmpty == all else {
-            throw ValidationError("name sources, or --all for everything in quarantine")
+            throw ValidationError("give either sources or --all for everything in quarantine")
         }
         try names.check(sources)
     }
 
-    /// All names first: what goes back into quarantine meanwhile is not redriven for ever.
+    /// Reads all names first, so that a watch that returns to quarantine is not redriven in a loop.
     func ids(_ client: PollerClient) async throws -> [WatchName] {
         guard all else { return sources.map(names.name) }
         let found = try await client.everything(upTo: Self.allMax) { cursor in
@@ -123,21 +134,25 @@ struct QuarantineTargets: Targets {
     }
 }
 
-/// `pollerctl quarantine entries`: stored entries that are set aside.
+/// `pollerctl quarantine entries`: quarantined stored entries.
 struct QuarantineEntries: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "entries",
-        abstract: "List stored entries that have ended several processes, the oldest first.",
+        abstract: "List stored entries that crashed several processes, oldest first.",
         discussion: """
-            No reader handles them any more, so that all other entries continue. The log of the \
-            processes that ended has the trap. With --json one entry a line.
+            Readers skip these entries, so that all others continue. The logs of the crashed processes \
+            show the cause. --json prints one entry per line.
+
+            Example:
+
+              pollerctl quarantine entries
             """
     )
     static let route = ListRoute<SetAsideEntry>("/v1/quarantine/entries", pageMax: nil)
 
     @OptionGroup var server: ServerOptions
 
-    var whenEmpty: String { "no entry is set aside" }
+    var whenEmpty: String { "no entry is quarantined" }
 }
 
 extension SetAsideEntry: Listed, Titled {
@@ -145,7 +160,7 @@ extension SetAsideEntry: Listed, Titled {
         [
             Column("ID", .strong, \.id), Column("READER", drop: 3, \.reader),
             Column("ABOUT", \.about), Column("ACCOUNT", drop: 1, \.account),
-            Column("DEATHS", .bad, drop: 2, \.deaths), Column("SET ASIDE", \.setAsideAt),
+            Column("CRASHES", .bad, drop: 2, \.deaths), Column("SINCE", \.setAsideAt),
         ]
     }
 
@@ -154,7 +169,7 @@ extension SetAsideEntry: Listed, Titled {
 
 /// The entries that a command changes.
 struct EntryTargets: Targets {
-    @Argument(help: "The ids, as entries lists them.")
+    @Argument(help: "The entry ids from pollerctl quarantine entries.")
     var ids: [String]
 
     @OptionGroup var server: ServerOptions
@@ -162,14 +177,18 @@ struct EntryTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { ids }
 }
 
-/// `pollerctl quarantine redrive-entry`: handle an entry again.
+/// `pollerctl quarantine redrive-entry`: process entries again.
 struct QuarantineRedriveEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive-entry",
-        abstract: "Have entries handled again that were set aside.",
+        abstract: "Process quarantined entries again.",
         discussion: """
-            Do it once a release is running that handles them: an entry that still ends processes \
-            ends some of them again before it is set aside.
+            Run it after deploying a release that can process them. An entry that still crashes \
+            processes crashes several before it is quarantined again.
+
+            Example:
+
+              pollerctl quarantine redrive-entry ENTRY
             """
     )
 
@@ -179,18 +198,22 @@ struct QuarantineRedriveEntry: ChangeCommand {
         _ id: String,
         _ client: PollerClient
     ) async throws -> (Received<SetAsideEntry>, String) {
-        (try await client.redriveEntry(id), "is handled again")
+        (try await client.redriveEntry(id), "is processed again")
     }
 }
 
-/// `pollerctl quarantine dismiss-entry`: drop an entry.
+/// `pollerctl quarantine dismiss-entry`: drop entries.
 struct QuarantineDismissEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss-entry",
-        abstract: "Drop entries that were set aside.",
+        abstract: "Drop quarantined entries.",
         discussion: """
-            An event of the outbox stays in the timeline of its watch; recipients get it with the \
-            next event of that watch.
+            An outbox event stays in the timeline of its watch. Recipients receive it with the next \
+            event of that watch.
+
+            Example:
+
+              pollerctl quarantine dismiss-entry ENTRY
             """
     )
 

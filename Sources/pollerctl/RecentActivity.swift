@@ -2,20 +2,20 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// What the cluster did in the last hour, a line a figure.
+/// The activity of the last hour, one line per metric.
 struct RecentActivity {
-    /// How often processes add to it.
+    /// The interval at which processes update the history.
     static let updateInterval = Duration.seconds(10)
-    /// Minutes drawn where there is room for them.
+    /// The maximum number of minutes drawn.
     private static let minutesMax = 60
-    /// Columns of what stands beside them: a title, and a rate or two spans.
+    /// The columns for the title and for a rate or two durations.
     private static let labelColumns = 34
     private static let bars = Array("▁▂▃▄▅▆▇█")
 
-    /// Nil where the server keeps none.
+    /// `nil` if the server keeps no history.
     private let history: StatsHistory?
 
-    /// Asks the server.
+    /// Reads the history.
     init(_ client: PollerClient) async throws {
         do {
             history = try await client.statsHistory()
@@ -24,7 +24,7 @@ struct RecentActivity {
         }
     }
 
-    /// The view for people, of so many columns at most; empty where nothing is known.
+    /// The lines for display within a width; empty without a history.
     func lines(within width: Int?) -> [String] {
         guard let history else { return [] }
         let series = history.series
@@ -38,7 +38,7 @@ struct RecentActivity {
         ]
     }
 
-    /// A figure's last hour, and its rate in the last whole minute.
+    /// A metric's last hour and its rate in the last full minute.
     private func line(
         _ title: String,
         _ values: [Int],
@@ -65,18 +65,18 @@ struct RecentActivity {
             + (shown.isEmpty ? "–" : shown.joined(separator: ", "))
     }
 
-    /// Numbers as bars, the highest of them as high as the greatest number.
+    /// Draws numbers as bars scaled to the maximum.
     static func sparkline(_ values: ArraySlice<Int>) -> String {
         let top = max(values.max() ?? 0, 1)
         return String(
             values.map { value in
-                // Only nothing is drawn as nothing.
+                // Only zero is blank.
                 value == 0 ? " " : bars[min(value * bars.count / (top + 1), bars.count - 1)]
             }
         )
     }
 
-    /// Two figures that count: 0.25, 3.1, 240.
+    /// A rate with two significant digits: 0.25, 3.1, 240.
     private static func rounded(_ rate: Double) -> String {
         let factor = rate >= 10 ? 1.0 : rate >= 1 ? 10 : 100
         let value = (rate * factor).rounded() / factor

@@ -3,39 +3,43 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl delivery replay`: send an endpoint again what it did not get.
+/// `pollerctl delivery replay`: resend events to an endpoint.
 struct DeliveryReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Send an endpoint again what was given up, or everything since a time.",
+        abstract: "Resend dead events, or all events since a time, to an endpoint.",
         discussion: """
-            Runs on the server; this command shows its progress until it is over. Leaving it does \
-            not end the replay: --show looks again.
+            The replay runs on the server; this command shows its progress until it finishes. \
+            Interrupting the command does not stop the replay; use --show to see its progress.
+
+            Example:
+
+              pollerctl delivery replay ep_123 --status all --since 2h
             """
     )
 
-    /// Between two looks at the progress.
+    /// The interval between progress requests.
     private static let progressInterval = Duration.milliseconds(500)
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
     var endpoint: String
 
-    @Option(help: "Only events of the last so long, such as 2h; or since a time (RFC 3339).")
+    @Option(help: "Only events since a time (RFC 3339) or a duration ago, such as 2h.")
     var since: String?
 
-    @Option(help: "What to send: dead (given up), or all, which needs --since.")
+    @Option(help: "Events to send: dead, or all, which requires --since.")
     var status = Replay.Choice.dead.rawValue
 
-    @Option(help: "Deliveries a second.")
+    @Option(help: "Deliveries per second.")
     var rate: Int?
 
-    @Flag(help: "Only count what would be sent.")
+    @Flag(help: "Only count the events.")
     var dryRun = false
 
-    @Option(help: "Names the request: sent again with the same key it begins no second replay.")
+    @Option(help: "Idempotency key; repeating the request with it starts no second replay.")
     var idempotencyKey: String?
 
-    @Flag(help: "Show how the last replay of the endpoint stands.")
+    @Flag(help: "Show the progress of the endpoint's last replay.")
     var show = false
 
     @OptionGroup var scope: EndpointAccount
@@ -46,10 +50,10 @@ struct DeliveryReplay: AsyncParsableCommand {
             throw ValidationError("--status must be dead or all")
         }
         guard show || choice == .dead || since != nil else {
-            throw ValidationError("--status all needs --since, such as --since 2h")
+            throw ValidationError("--status all requires --since, such as --since 2h")
         }
         if let since, PastInstant(argument: since) == nil {
-            throw ValidationError("--since must be a span such as 2h, or an RFC 3339 time")
+            throw ValidationError("--since must be a duration such as 2h, or an RFC 3339 time")
         }
     }
 
@@ -83,15 +87,15 @@ struct DeliveryReplay: AsyncParsableCommand {
 }
 
 extension Received<Replay> {
-    /// Prints the job: as JSON, or as a line.
+    /// Prints the replay as JSON or as one line.
     fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printJSON(json) }
         let replay = value
-        let what = replay.isDryRun ? "would be sent again" : "are sent again"
+        let what = replay.isDryRun ? "would be resent" : "are resent"
         var line =
             "\(replay.state): \(replay.events) events of \(replay.matched) deliveries \(what)"
-        line += " (\(replay.lookedAt) looked at"
-        if replay.busy > 0 { line += ", \(replay.busy) busy and left as they are" }
+        line += " (\(replay.lookedAt) checked"
+        if replay.busy > 0 { line += ", \(replay.busy) busy and skipped" }
         line += ")"
         if let error = replay.error { line += ": \(Terminal.clean(error))" }
         Terminal.printLine(line)

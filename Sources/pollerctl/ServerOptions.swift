@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import PollerClient
 
-/// Which server, and how to print: the options of every command.
+/// The options of every command: the server and the output format.
 struct ServerOptions: ParsableArguments {
-    @Option(help: "The server; POLLER_URL, or http://127.0.0.1:8080.")
+    @Option(help: "The server (default: POLLER_URL, or http://127.0.0.1:8080).")
     var url: String?
 
     @Option(
         help: ArgumentHelp(
-            "PEM file with the certificates to trust instead of this machine's; POLLER_CA_FILE.",
+            "PEM file of certificates to trust instead of the system's; POLLER_CA_FILE.",
             valueName: "path"
         )
     )
@@ -18,7 +18,7 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of text.")
     var json = false
 
-    /// Runs a command against the server; failures become a message and an exit status.
+    /// Runs a command against the server; prints failures and throws the exit status.
     func perform(_ body: (PollerClient) async throws -> Void) async throws {
         let environment = ProcessInfo.processInfo.environment
         let server = url ?? environment["POLLER_URL"].flatMap { $0.isEmpty ? nil : $0 }
@@ -42,11 +42,13 @@ struct ServerOptions: ParsableArguments {
 }
 
 extension ServerOptions {
-    /// Items asked for at a time.
+    /// The page size of requests.
     static let pageMax = 500
 
-    /// Does the same for each of some items; what the server refuses of several is told, the others
-    /// go on, and then the exit status is 1.
+    /// Runs `body` for each item.
+    ///
+    /// If the server rejects some of several items, they are reported, the others continue, and
+    /// `ExitCode(1)` is thrown at the end.
     func each<Item: CustomStringConvertible>(
         _ items: [Item],
         _ body: (Item) async throws -> Void
@@ -66,14 +68,15 @@ extension ServerOptions {
     }
 }
 
-/// Under which account a source is looked for, and what it is.
+/// The account and kind of a source.
 struct NameOptions: ParsableArguments {
-    @Option(help: "The account at the upstream; default when absent.")
+    @Option(help: "The account at the upstream (default: default).")
     var account: String?
 
     @Option(
         help: """
-            source, payment_intent, setup_intent, charge, told by Stripe's prefixes; http without.
+            source, payment_intent, setup_intent, charge or http (default: by Stripe's prefix, else \
+            http).
             """
     )
     var kind: String?

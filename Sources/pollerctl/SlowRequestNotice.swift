@@ -1,11 +1,11 @@
 import PollerClient
 import Synchronization
 
-/// Says on the error output that an answer takes long, so that nobody takes waiting for a hang.
+/// Reports a slow response on standard error, so that waiting does not look like a hang.
 ///
-/// A class, because a timer and the repeats of the client share what was said.
+/// A class, because the timer and the client's retries share the state.
 final class SlowRequestNotice: Sendable {
-    /// After this long people wonder.
+    /// The time before the notice.
     private static let delay = Duration.seconds(2)
 
     private let url: String?
@@ -13,10 +13,10 @@ final class SlowRequestNotice: Sendable {
 
     private init(url: String?) { self.url = url }
 
-    /// Runs what may take long.
+    /// Runs an operation that may be slow.
     ///
-    /// - `url`: the server; nil to say nothing.
-    /// - `hasTimer`: whether to speak when there is no answer of any kind; without, of repeats alone.
+    /// - `url`: the server; `nil` disables the notice.
+    /// - `hasTimer`: whether to report a missing response; otherwise only retries are reported.
     static func during<Value: Sendable>(
         _ url: String?,
         hasTimer: Bool,
@@ -28,14 +28,14 @@ final class SlowRequestNotice: Sendable {
             if hasTimer {
                 group.addTask {
                     try await Task.sleep(for: Self.delay)
-                    notice.report("no answer from \(url ?? "") for 2 s")
+                    notice.report("no response from \(url ?? "") for 2 s")
                 }
             }
             return try await body(notice)
         }
     }
 
-    /// Says reason a request is sent again.
+    /// Reports why the client retries.
     func reportRetry(after error: PollerError) {
         if case .problem(let problem) = error {
             report(problem.userMessage)
@@ -50,6 +50,6 @@ final class SlowRequestNotice: Sendable {
             return !isReported
         }
         guard isFirst, url != nil else { return }
-        Terminal.printError("\(reason)\nStill trying, for half a minute at most.")
+        Terminal.printError("\(reason)\nRetrying for up to 30 s.")
     }
 }

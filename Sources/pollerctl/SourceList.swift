@@ -2,23 +2,22 @@ import ArgumentParser
 import Foundation
 import PollerWire
 
-/// The ids a user gave, from the command line and files, checked and without duplicates.
+/// Validated, distinct IDs from the command line and files.
 ///
-/// Everything is checked before anything is sent, so a mistake in line 99,999 leaves nothing half
-/// done.
+/// All IDs are validated before any is sent, so a mistake in line 99,999 has no partial effect.
 struct SourceList {
     /// A million ids of 64 characters.
     private static let fileBytesMax = 67_108_864
     private static let errorsListedMax = 10
-    /// What tells the server an object's kind.
+    /// Stripe's prefixes and the kinds they stand for.
     static let kinds: [(prefix: String, kind: Kind)] = [
         ("src_", .source), ("pi_", .paymentIntent), ("seti_", .setupIntent), ("ch_", .charge),
         ("py_", .charge),
     ]
 
-    /// Each id once, in the order given.
+    /// The distinct IDs in their given order.
     private(set) var ids: [String] = []
-    /// Ids given again.
+    /// The number of repeated IDs.
     private(set) var duplicates = 0
 
     private var seen: Set<String> = []
@@ -27,9 +26,9 @@ struct SourceList {
 
     /// Collects ids.
     ///
-    /// - `files`: one id a line, `#` begins a comment; `-` is the standard input. Lines end as on any system, LF,
-    ///   CRLF or CR, and a byte order mark of UTF-8 is passed over.
-    /// - `needsPrefix`: whether each id must tell its kind.
+    /// - `files`: one ID per line, `#` starts a comment; `-` is standard input. Lines end with LF, CRLF or CR, and a
+    ///   UTF-8 byte order mark is ignored.
+    /// - `needsPrefix`: whether each ID must have a prefix of Stripe's.
     init(arguments: [String], files: [String], needsPrefix: Bool) throws {
         for id in arguments { add(id, from: "argument", needsPrefix: needsPrefix) }
         for file in files { try add(file: file, needsPrefix: needsPrefix) }
@@ -38,11 +37,13 @@ struct SourceList {
                 errors.append("… and \(errorsTotal - errors.count) more")
             }
             throw ValidationError(
-                "nothing was enqueued, correct these first:\n" + errors.joined(separator: "\n")
+                "nothing was enqueued; correct these ids first:\n" + errors.joined(separator: "\n")
             )
         }
         guard !ids.isEmpty else {
-            throw ValidationError("name at least one source, as an argument or with --file")
+            throw ValidationError(
+                "no source given: name at least one source, as an argument or with --file"
+            )
         }
     }
 
@@ -56,7 +57,7 @@ struct SourceList {
             data = try handle.read(upToCount: Self.fileBytesMax + 1) ?? Data()
         } catch {
             throw ValidationError(
-                "\(file) cannot be read: check that it exists and who may read it"
+                "cannot read \(file): check that it exists and is readable"
             )
         }
         guard data.count <= Self.fileBytesMax else {
@@ -78,12 +79,12 @@ struct SourceList {
         }
     }
 
-    /// The lines of a file, without the byte order mark that some editors put before the first.
+    /// The lines of a file without a leading byte order mark.
     static func lines(of data: Data) -> [Data] {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = data.starts(with: mark) ? data.dropFirst(mark.count) : data
         return text.split(separator: 0x0A, omittingEmptySubsequences: false).flatMap { line in
-            // A CR before the LF ends the same line; any other ends one by itself.
+            // CR LF is one line end; a single CR is a line end too.
             let line = line.last == 0x0D ? line.dropLast() : line
             return line.split(separator: 0x0D, omittingEmptySubsequences: false)
         }
@@ -102,9 +103,9 @@ struct SourceList {
         }
     }
 
-    /// The server's own rule for ids.
+    /// Returns what is wrong with an ID, by the server's rules; `nil` if it is valid.
     static func mistake(in id: String, needsPrefix: Bool) -> String? {
-        // Before anything of it is shown.
+        // Checked first, so that a secret is never printed.
         if let secret = SecretShape(id) { return "this \(secret.advice)" }
         let shown = Terminal.clean(String(id.prefix(40)))
         guard !id.isEmpty else { return "an id must not be empty" }
@@ -119,22 +120,21 @@ struct SourceList {
             return "\(shown): an id has only letters, digits, '_', '-' and '.'"
         }
         guard !needsPrefix || kinds.contains(where: { id.hasPrefix($0.prefix) }) else {
-            return "\(shown) has none of Stripe's prefixes (src_, pi_, …): name its --kind"
+            return "\(shown) has no Stripe prefix (src_, pi_, …): add --kind"
         }
         return nil
     }
 }
 
 extension NameOptions {
-    /// Refuses ids that no source can have.
+    /// Throws `ValidationError` for invalid IDs.
     func check(_ ids: [String]) throws {
         for mistake in ids.compactMap({ SourceList.mistake(in: $0, needsPrefix: false) }) {
             throw ValidationError(mistake)
         }
     }
 
-    /// What a source is, as it was named or its prefix tells; without either it is a payment of a
-    /// configured upstream.
+    /// The kind of a source: `--kind`, else by its prefix, else `http`, a configured upstream.
     func kind(of source: String) -> String {
         kind ?? (SourceList.kinds.first { source.hasPrefix($0.prefix) }?.kind ?? .http).rawValue
     }

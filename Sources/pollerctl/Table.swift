@@ -4,13 +4,13 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// Rows of text: aligned under a header for people, with tabs and without a header for programs.
+/// A table: aligned with a header on a terminal, tab-separated without a header elsewhere.
 struct Table {
     /// A cell with its colour.
     struct Cell {
-        /// What people read.
+        /// The text on a terminal.
         let text: String
-        /// What programs read.
+        /// The text for programs.
         let plain: String
         var colour: Terminal.Colour?
 
@@ -18,7 +18,7 @@ struct Table {
             self.init(people: text, programs: text, colour)
         }
 
-        /// What is told to people in another way than to programs, whose scripts know it.
+        /// A cell with a separate stable text for programs.
         init(people text: String, programs plain: String, _ colour: Terminal.Colour? = nil) {
             self.text = Terminal.clean(text)
             self.plain = Terminal.clean(plain)
@@ -26,14 +26,14 @@ struct Table {
         }
     }
 
-    /// Of a sentence that is cut to less nobody learns anything.
+    /// The minimum width of a truncated sentence; less is unreadable.
     private static let sentenceMin = 16
 
     let header: [String]
     var rows: [[Cell]] = []
-    /// The columns a narrow terminal does without, the least important first.
+    /// The columns that a narrow terminal drops, least important first.
     private let optional: [String]
-    /// The columns of addresses that a narrow terminal cuts, the least important first.
+    /// The address columns that a narrow terminal truncates, least important first.
     private let shortened: [String]
 
     init(_ header: String..., optional: [String] = [], shortened: [String] = []) {
@@ -51,13 +51,13 @@ struct Table {
         shortened = columns.filter(\.isCut).map(\.title)
     }
 
-    /// Writes the table; of an empty one nothing, which is for whoever asked to explain.
+    /// Prints the table; prints nothing for an empty one.
     func print(forPeople: Bool = Terminal.isInteractive) {
         guard !rows.isEmpty else { return }
         for line in lines(forPeople: forPeople) { Terminal.printLine(line) }
     }
 
-    /// The table line by line; for people no wider than their terminal, but for what is there to be copied.
+    /// The lines of the table; for people no wider than the terminal, except for IDs and URLs.
     func lines(forPeople: Bool, within widthMax: Int? = Terminal.width) -> [String] {
         guard forPeople else {
             return rows.map { row in row.map(\.plain).joined(separator: "\t") }
@@ -81,11 +81,11 @@ struct Table {
         }
     }
 
-    /// The columns that fit, and how wide each is; nil where they cannot be made to fit.
+    /// The columns that fit and their widths; `nil` if no layout fits.
     ///
-    /// Optional columns that say the same in each row go first, then the others. Where that is not
-    /// enough, the widest of sentences is cut, and then the columns in ``shortened``: other ids and URLs
-    /// are there to be copied.
+    /// Optional columns with equal values are dropped first, then the others. After that the widest
+    /// sentence is truncated, then the columns in ``shortened``. Other IDs and URLs stay whole, so that
+    /// they can be copied.
     private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int])? {
         var widths = header.indices.map { column in
             max(header[column].columns, rows.map { $0[column].text.columns }.max() ?? 0)
@@ -109,7 +109,7 @@ struct Table {
         return excess() > 0 ? nil : (columns, widths)
     }
 
-    /// Each row as a block, a cell a line: what a terminal shows that is narrower than any table.
+    /// Each row as a block with one cell per line, for terminals too narrow for a table.
     private func stacked(within widthMax: Int) -> [String] {
         var lines: [String] = []
         for row in rows {
@@ -125,7 +125,7 @@ struct Table {
     }
 }
 
-/// Names and values, of which only those with a value are shown, one a line.
+/// Name-value pairs, one per line; pairs without a value are omitted.
 struct Facts {
     private(set) var rows: [[Table.Cell]] = []
 
@@ -137,18 +137,18 @@ struct Facts {
         rows.append([.init(name, .faint), cell])
     }
 
-    /// Adds a time, for people with how far away it is.
+    /// Adds a time; on a terminal with its distance from now.
     mutating func add(_ name: String, at time: Time?, _ colour: Terminal.Colour? = nil) {
         guard let time else { return }
         add(name, .init(people: "\(time)  (\(time.away()))", programs: "\(time)", colour))
     }
 
-    /// Writes the facts, which need no header.
+    /// Prints the facts.
     func print() {
         for line in lines(forPeople: Terminal.isInteractive) { Terminal.printLine(line) }
     }
 
-    /// The facts line by line; what is longer than a line of a terminal goes on below its beginning.
+    /// The lines of the facts; long values are wrapped and aligned.
     func lines(forPeople: Bool = true, within widthMax: Int? = Terminal.width) -> [String] {
         let width = rows.compactMap { $0.first?.text.columns }.max() ?? 0
         return rows.flatMap { row in
@@ -166,29 +166,29 @@ struct Facts {
 }
 
 extension Time {
-    /// How far away it is, for people: `in 4 s`, `2 min ago`, `now`.
+    /// The distance from now: `in 4 s`, `2 min ago`, `now`.
     func away(from now: Date = Date()) -> String {
         let ms = Int64(saturating: (date.timeIntervalSince(now) * 1000).rounded())
-        // Two clocks, and the way from one to the other.
+        // Less than the difference of two clocks and the network delay.
         if ms.magnitude < 1000 { return "now" }
         let span = Duration.milliseconds(Int64(clamping: ms.magnitude)).shown
         return ms > 0 ? "in \(span)" : "\(span) ago"
     }
 }
 
-/// A value of the server's with a name, by which lines of commands call it.
+/// A server object with a title for output lines.
 protocol Titled {
     var title: String { get }
 }
 
-/// A value of the server's that people are shown.
+/// A server object that can be printed as facts.
 protocol Shown: Titled {
-    /// What there is to say of it alone.
+    /// The facts of a single object.
     var facts: Facts { get }
 }
 
 extension Received where Shape: Titled {
-    /// Prints what became of it: as the server sent it, or as a line.
+    /// Prints a change: the server's JSON, or one line.
     func show(change: String, json isJSON: Bool) {
         if isJSON { return Terminal.printJSON(json) }
         Terminal.printLine("\(Terminal.clean(value.title)) \(change)")
@@ -196,19 +196,19 @@ extension Received where Shape: Titled {
 }
 
 extension Received where Shape: Shown {
-    /// Prints the value: as the server sent it, or one fact a line.
+    /// Prints the object: the server's JSON, or one fact per line.
     func show(json isJSON: Bool) {
         if isJSON { Terminal.printJSON(json) } else { value.facts.print() }
     }
 }
 
 extension Encodable {
-    /// Prints the value as one line of JSON, names in order.
+    /// Prints the value as one line of JSON with sorted names.
     func showJSON() throws {
         Terminal.printJSON(try jsonText)
     }
 
-    /// The value as JSON, names in order.
+    /// The value as JSON with sorted names.
     var jsonText: String {
         get throws {
             let encoder = JSONEncoder()
@@ -219,7 +219,7 @@ extension Encodable {
 }
 
 extension RawJSON {
-    /// The value without spaces, and with the members of each object in the order of their names.
+    /// The value without white space, with the members of each object sorted by name.
     var inOrder: String {
         if let members {
             let sorted = members.sorted { $0.name < $1.name }

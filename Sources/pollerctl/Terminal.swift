@@ -4,9 +4,9 @@ import JSONText
 import ProgramOutput
 import SecretFiles
 
-/// Writes to the two outputs, with colour where a person looks.
+/// Writes to standard output and standard error, with colour on terminals.
 enum Terminal {
-    /// What colour says.
+    /// The meaning of a colour.
     enum Colour: String {
         case good = "32"
         case careful = "33"
@@ -15,17 +15,17 @@ enum Terminal {
         case strong = "1"
     }
 
-    /// Whether a person reads the standard output.
+    /// Whether standard output is a terminal.
     static let isInteractive = isatty(STDOUT_FILENO) == 1
-    /// Whether a person reads the error output.
+    /// Whether standard error is a terminal.
     static let isErrorInteractive = isatty(STDERR_FILENO) == 1
 
-    /// The columns of the terminal that the standard output is now; nil when it is none.
+    /// The current width of the terminal; `nil` if standard output is not a terminal.
     static var width: Int? { size.map { Int(clamping: $0.ws_col) } }
-    /// Its lines.
+    /// The current height of the terminal.
     static var height: Int? { size.map { Int(clamping: $0.ws_row) } }
 
-    /// Asked for each time: windows are drawn larger and smaller.
+    /// Read each time, because windows are resized.
     private static var size: winsize? {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(clamping: TIOCGWINSZ), &size) == 0, size.ws_col > 0
@@ -35,14 +35,14 @@ enum Terminal {
         return size
     }
 
-    /// Whether the terminal takes commands: for colour, and to be drawn anew.
+    /// Whether the terminal supports escape sequences, for colour and redrawing.
     static let takesCommands =
         isInteractive && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
     private static let hasColour =
         takesCommands && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    /// Writes a line at once, so that a pipe gets each event as it happens.
+    /// Writes a line without buffering, so that a pipe receives each event immediately.
     static func printLine(_ line: String) {
         StandardStreams.printLine(line)
     }
@@ -50,13 +50,13 @@ enum Terminal {
     /// Writes JSON as one line (``line(of:)``).
     static func printJSON(_ json: String) { printLine(line(of: json)) }
 
-    /// JSON as one line, with escapes for characters that are invisible or change the direction of the text: the
-    /// same document to a program.
+    /// JSON as one line, with escapes for characters that are invisible or change the text direction. The document is
+    /// equivalent for programs.
     static func line(of json: String) -> String {
         plain(json: RawJSON(unchecked: json).compacted.description)
     }
 
-    /// The same JSON, with `\u202e` for what ``clean(_:)`` escapes.
+    /// The same JSON, with `\u202e`-style escapes for the characters that ``clean(_:)`` escapes.
     static func plain(json: String) -> String {
         var plain = ""
         for scalar in json.unicodeScalars {
@@ -73,9 +73,9 @@ enum Terminal {
         return plain
     }
 
-    /// Writes cells as a line of its own: with spaces and colour for people, with tabs for programs.
+    /// Writes cells as one line: with spaces and colour on a terminal, else with tabs.
     ///
-    /// What a terminal has no room for goes on below, cell by cell.
+    /// Cells that do not fit move to the next line.
     static func printLine(_ cells: [Table.Cell]) {
         guard isInteractive else {
             return printLine(cells.map(\.plain).joined(separator: "\t"))
@@ -93,23 +93,23 @@ enum Terminal {
         printLine(line)
     }
 
-    /// Writes to the standard output what is no line, such as the terminal's own commands.
+    /// Writes text without a line end, such as escape sequences, to standard output.
     static func write(_ text: String) {
-        // The program may be ending because the terminal is closed.
+        // Errors are ignored, because the terminal may have been closed.
         StandardStreams.tryWrite(text)
     }
 
-    /// Puts lines on a terminal in place of what was there, as much of them as it has room for.
+    /// Redraws the terminal with as many of the lines as fit.
     static func redraw(_ lines: [String]) {
         let (width, height) = (width ?? .max, height ?? .max)
         let shown = lines.prefix(height).map { "\(cut($0, to: width))\u{1B}[K" }
-        // Home, each line with the rest of its row cleared, then everything below. No end of line behind the
-        // last: it would push the first out of sight.
+        // Go home, write each line and clear the rest of its row, then clear everything below. A line end after
+        // the last line would scroll the first one out of view.
         let text = "\u{1B}[H" + shown.joined(separator: "\r\n") + "\u{1B}[J"
         StandardStreams.write(text)
     }
 
-    /// A line that is no wider than so many columns; its colours take none.
+    /// Truncates a line to a width; colour sequences take no columns.
     static func cut(_ line: String, to width: Int) -> String {
         var (cut, columns, isCommand) = ("", 0, false)
         for character in line {
@@ -124,7 +124,7 @@ enum Terminal {
         return cut
     }
 
-    /// Text in lines of at most so many columns, parted between words; a word that is longer stays whole.
+    /// Wraps text between words to a width; a longer word stays whole.
     static func wrapped(_ text: String, within width: Int?) -> [String] {
         guard let width, text.columns > width else { return [text] }
         var lines: [String] = []
@@ -140,26 +140,26 @@ enum Terminal {
         return lines + [line]
     }
 
-    /// Writes a message to the error output, with the command's name.
+    /// Writes a message to standard error, prefixed with the command's name.
     static func printError(_ message: String) {
         let lines = message.split(separator: "\n").map { clean(String($0)) }
         writeError("pollerctl: \(lines.joined(separator: "\n  "))\n")
     }
 
-    /// Replaces the current line of the error output; for progress on a terminal.
+    /// Replaces the current line of standard error, to show progress on a terminal.
     static func showProgress(_ text: String, isLast: Bool) {
         guard isErrorInteractive else { return }
         writeError("\r\(text)\u{1B}[K\(isLast ? "\n" : "")")
     }
 
-    /// Text in colour, on a terminal that wants it.
+    /// Colours text if the terminal supports it and `NO_COLOR` is not set.
     static func coloured(_ text: String, _ colour: Colour?) -> String {
         guard hasColour, let colour else { return text }
         return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// Text without what steers the terminal or its reader: control characters are `?`, and what nobody
-    /// sees, or turns the line around, stands as its escape (`\u{202E}`).
+    /// Text that cannot control the terminal or mislead its reader: control characters become `?`, and
+    /// invisible or direction-changing characters become escapes (`\u{202E}`).
     static func clean(_ text: String) -> String {
         var clean = ""
         for scalar in text.unicodeScalars {
@@ -179,10 +179,10 @@ enum Terminal {
 }
 
 extension Terminal {
-    /// The secret in the variable `name`, or in the file that `name` with `_FILE` names; nil when
+    /// Returns the secret in the variable `name`, or in the file that `name_FILE` names; `nil` if
     /// neither is set.
     ///
-    /// Says what is wrong with a file, and throws the exit status for it.
+    /// Prints an error and throws its exit status if the secret or the file is unusable.
     static func secret(_ name: String, _ environment: [String: String]) throws -> String? {
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -196,7 +196,7 @@ extension Terminal {
             return text
         }
         guard value(name) == nil else {
-            printError("\(name) and \(name)_FILE are both set\nLeave one of them out.")
+            printError("\(name) and \(name)_FILE are both set\nUnset one of them.")
             throw ExitCode(64)
         }
         do throws(SecretFile.Unusable) {

@@ -2,23 +2,26 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl timeline src_123`: what became of a payment.
+/// `pollerctl timeline`: the history of a payment.
 struct ShowTimeline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",
-        abstract: "Tell what became of a payment and what was done about it, oldest first.",
+        abstract: "Show the timeline of a payment or order, oldest first.",
         discussion: """
-            What became of the money and of charges, hints of the upstream, visits of the return page, \
-            what people did with their keys, and each attempt to tell somebody; at the end who has still \
-            to be told and is held up. With --order the stories of all tries to pay an order are told as \
-            one.
+            Lists payment states, charges, hints of the upstream, visits of the return page, operator \
+            actions and delivery attempts, then pending deliveries. --order merges the timelines of all \
+            payments of an order.
+
+            Example:
+
+              pollerctl timeline src_123
             """
     )
 
     @Argument(help: "The id of a source, PaymentIntent, SetupIntent or charge.")
     var source: String?
 
-    @Option(help: "The order instead: all tries to pay it.")
+    @Option(help: "An order instead of an id: all of its payments.")
     var order: String?
 
     @OptionGroup var names: NameOptions
@@ -26,7 +29,7 @@ struct ShowTimeline: AsyncParsableCommand {
 
     func validate() throws {
         guard (source == nil) != (order == nil) else {
-            throw ValidationError("Give an id, or --order with what you call the order.")
+            throw ValidationError("give either an id or --order ORDER")
         }
         if let source { try names.check([source]) }
     }
@@ -47,7 +50,7 @@ struct ShowTimeline: AsyncParsableCommand {
             var isPast = true
             for (entry, source) in entries {
                 if isPast, entry.value.kind == Open(.ahead), Terminal.isInteractive, !server.json {
-                    Terminal.printLine("\nWho is told next")
+                    Terminal.printLine("\nPending deliveries")
                     isPast = false
                 }
                 entry.show(json: server.json, of: order == nil ? nil : source)
@@ -65,8 +68,8 @@ struct ShowTimeline: AsyncParsableCommand {
 }
 
 extension Received<TimelineEntry> {
-    /// Prints the entry: as the server sent it, a line for programs, or a sentence for people with what
-    /// else is known below it.
+    /// Prints the entry: the server's JSON, a tab-separated line, or on a terminal a sentence with details
+    /// below.
     fileprivate func show(json isJSON: Bool, of source: String?) {
         if isJSON { return Terminal.printJSON(json) }
         let (text, details) = (Terminal.clean(value.text), value.details(of: source))
@@ -88,9 +91,9 @@ extension Received<TimelineEntry> {
 }
 
 extension TimelineEntry {
-    /// Whether it stands before another; nil where both are at one time.
+    /// Whether the entry is before another; `nil` if both have the same time.
     ///
-    /// What is ahead is always last.
+    /// Future entries are always last.
     fileprivate func isBefore(_ other: TimelineEntry) -> Bool? {
         let (mine, its) = (kind == Open(.ahead), other.kind == Open(.ahead))
         if mine != its { return its }
@@ -106,7 +109,7 @@ extension TimelineEntry {
         }
     }
 
-    /// What is known besides its sentence.
+    /// The details next to the sentence.
     fileprivate func details(of source: String?) -> String {
         let last = until.map { "the last \($0)" }
         return [detail, last, source].compactMap(\.self).map { Terminal.clean($0) }

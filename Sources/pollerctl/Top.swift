@@ -4,14 +4,20 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl top`: the cluster as it runs.
+/// `pollerctl top`: a live view of the cluster.
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show due lag, the lanes that hold things up, and the processes.",
-        discussion: "On a terminal until q is pressed; elsewhere, and with --json, once."
+        abstract: "Show a live view of lag, lanes and processes.",
+        discussion: """
+            Refreshes on a terminal until you press q. Elsewhere, and with --json, prints once.
+
+            Example:
+
+              pollerctl top --interval 5s
+            """
     )
 
-    @Option(help: "How often to look on a terminal.")
+    @Option(help: "The refresh interval on a terminal.")
     var interval = Span(.seconds(2))
 
     @OptionGroup var server: ServerOptions
@@ -34,9 +40,9 @@ struct Top: AsyncParsableCommand {
         }
     }
 
-    /// A server that does not answer for a moment is waited for: its last state stays visible.
+    /// Refreshes the view; while the server is unavailable the last state stays visible.
     private func refresh(_ client: PollerClient, from first: ClusterView) async throws {
-        // What was on the screen before comes back at the end.
+        // The alternate screen keeps the previous contents.
         let keys = Keyboard.keys(restoreText: "\u{1B}[?1049l")
         Terminal.write("\u{1B}[?1049h")
         let quits = Task {
@@ -54,7 +60,7 @@ struct Top: AsyncParsableCommand {
             try await Task.sleep(for: interval.duration)
             do {
                 var activity = view.activity
-                // It changes no more often.
+                // The history does not change more often.
                 if activityReadAt.duration(to: .now) >= RecentActivity.updateInterval {
                     activity = try await RecentActivity(client)
                     activityReadAt = .now
@@ -62,7 +68,7 @@ struct Top: AsyncParsableCommand {
                 view = try await ClusterView(client, activity)
                 note = ""
             } catch let error as PollerError where error.isTransient {
-                note = Terminal.clean("does not answer, shown is what it said last: \(error)")
+                note = Terminal.clean("unavailable, showing the last state: \(error)")
             }
         }
     }
@@ -70,11 +76,11 @@ struct Top: AsyncParsableCommand {
 
 /// The cluster at one moment, as `pollerctl top` shows it.
 struct ClusterView {
-    /// Lanes activityReadAt for: what fits a screen.
+    /// The number of lanes that fit a screen.
     private static let lanesMax = 12
-    /// Processes shown, those with the most in hand: the rest is in `pollerctl worker list`.
+    /// The number of busiest processes shown; `pollerctl worker list` shows all.
     private static let workersMax = 12
-    /// A lease and a second and some room: beyond it something holds the cluster up.
+    /// The normal maximum lag: a lease, a second and some margin. A longer lag means a problem.
     static let lateMs = 15_000
 
     let stats: Stats
@@ -82,7 +88,7 @@ struct ClusterView {
     let workers: [Received<Worker>]
     let activity: RecentActivity
 
-    /// Asks the server.
+    /// Reads the state from the server.
     init(_ client: PollerClient, _ activity: RecentActivity) async throws {
         self.activity = activity
         stats = try await client.stats()
@@ -99,17 +105,17 @@ struct ClusterView {
         """
     }
 
-    /// The view for people, line by line.
+    /// The lines of the view.
     var lines: [String] {
         let lanes = Table(Lane.columns(isServed: stats.workers != 0), self.lanes.map(\.value))
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
         let workers = Table(Worker.columns, busiest.map(\.value))
         let more = self.workers.count - busiest.count
         return summary + activity.lines(within: Terminal.width)
-            + ["", Terminal.coloured("What holds things up", .strong)]
-            + (lanes.rows.isEmpty ? ["no lane holds anything"] : lanes.lines(forPeople: true))
+            + ["", Terminal.coloured("Blocked lanes first", .strong)]
+            + (lanes.rows.isEmpty ? ["no lanes"] : lanes.lines(forPeople: true))
             + ["", Terminal.coloured("Processes", .strong)]
-            + (workers.rows.isEmpty ? ["none is alive"] : workers.lines(forPeople: true))
+            + (workers.rows.isEmpty ? ["no processes"] : workers.lines(forPeople: true))
             + (more > 0 ? ["… and \(more) more"] : [])
     }
 
@@ -133,15 +139,15 @@ struct ClusterView {
                 + Terminal.coloured("\(quarantined)", quarantined > 0 ? .careful : nil),
             "Delivery   \(watches.undelivered) events to mark, "
                 + "\(stats.deliveries.pending) deliveries waiting, "
-                + "\(stats.deliveries.leased) under way",
+                + "\(stats.deliveries.leased) in flight",
             "           "
                 + Terminal.coloured(
-                    "\(stats.dead ?? 0) gave up",
+                    "\(stats.dead ?? 0) dead",
                     (stats.dead ?? 0) > 0 ? .bad : nil
                 )
                 + ", "
                 + Terminal.coloured(
-                    "\(stats.endpointsDown ?? 0) endpoints take no events",
+                    "\(stats.endpointsDown ?? 0) endpoints down",
                     (stats.endpointsDown ?? 0) > 0 ? .careful : nil
                 ),
         ]

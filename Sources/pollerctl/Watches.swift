@@ -6,11 +6,17 @@ import SafeNumbers
 
 import struct PollerClient.Page
 
-/// `pollerctl get`: some watches.
+/// `pollerctl get`: show watches.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a watch.",
-        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
+        discussion: """
+            If some sources fail, the command reports them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl get src_123
+            """
     )
 
     @OptionGroup var targets: WatchTargets
@@ -32,7 +38,7 @@ struct Get: AsyncParsableCommand {
 
 /// The watches of the sources that a command names.
 struct WatchTargets: Targets {
-    @Argument(help: "The ids.")
+    @Argument(help: "The source ids.")
     var sources: [String]
 
     @OptionGroup var names: NameOptions
@@ -43,52 +49,55 @@ struct WatchTargets: Targets {
     func ids(_ client: PollerClient) -> [WatchName] { sources.map(names.name) }
 }
 
-/// `pollerctl list`: many watches.
+/// `pollerctl list`: search watches.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Find watches, or list all of them, the newest first.",
+        abstract: "Search or list watches, newest first.",
         discussion: """
-            pollerctl list A77                       a source, a charge, or what an order or a name begins with
-            pollerctl list €49.90                    an amount, also as 49.90 or 49,90
-            pollerctl list order=A77 payment=failed  all of it
-            pollerctl list status=pending 'created>2d' account=shop
-            pollerctl list 'customer=Jane Doe' amount=49.90
-            pollerctl list error=any --since 7d --until 2026-11-30
-            pollerctl list payment=authorised --summary
-            pollerctl list account=shop --csv > payments.csv
+            Fields: source, order, account, kind, status, payment, state, ended, method, amount, \
+            currency, endpoint, error, created, closed, indexed metadata (option search of pollerd) by \
+            name, and other metadata as metadata.NAME. Operators: =, != and, for ordered values, < and >. \
+            Separate several values with commas; Mül* matches a prefix. Fields without an index are \
+            searched in the newest 20,000 watches, or in all with --everything. --json prints one watch \
+            per line.
 
-            What it knows: source, order, account, kind, status, payment, state, ended, method, amount, \
-            currency, endpoint, error, created, closed, the metadata that are searched (option search of \
-            pollerd) by their names, and any other as metadata.NAME. With = and !=, where it makes sense \
-            < and >; several values by comma; Mül* for what begins so. What is not in the index is looked for among \
-            20,000 watches, and with --everything among all. With --json one watch a line.
+            Examples:
+
+              pollerctl list A77                        source, charge, or order or name prefix
+              pollerctl list €49.90                     amount, also 49.90 or 49,90
+              pollerctl list order=A77 payment=failed   all conditions must match
+              pollerctl list status=pending 'created>2d' account=shop
+              pollerctl list 'customer=Jane Doe' amount=49.90
+              pollerctl list error=any --since 7d --until 2026-11-30
+              pollerctl list payment=authorised --summary
+              pollerctl list account=shop --csv > payments.csv
             """
     )
 
-    /// Watches looked at unless somebody wants all of them: some seconds.
+    /// The most watches scanned without `--everything`, which takes some seconds.
     private static let scanMax = 20_000
 
     @Argument(
         help: """
-            What to look for; all of it must hold. A whole number counts the smallest unit: \
+            The query; all conditions must match. A whole number is in the smallest unit: \
             'amount>=70' is 70 cents, 'amount>=70.00' and 'amount>=€70' are 70 euros.
             """
     )
     var query: [String] = []
 
-    @Flag(help: "Look at every watch, however many there are.")
+    @Flag(help: "Search all watches, however many there are.")
     var everything = false
 
     @Option(help: "open, closed or quarantined.")
     var state: String?
 
-    @Option(help: "Only with this status.")
+    @Option(help: "Only this status.")
     var status: String?
 
-    @Option(help: "Only those of whose money this is true: authorised, paid, refunded, ….")
+    @Option(help: "Only this payment state: authorised, paid, refunded, ….")
     var payment: String?
 
-    @Option(help: "At most so many; --csv has no limit unless one is given.")
+    @Option(help: "Maximum number of watches (default: 100; no limit for --csv).")
     var limit: Int?
 
     @OptionGroup var output: ListOutput
@@ -99,9 +108,9 @@ struct List: AsyncParsableCommand {
     func validate() throws {
         guard limit ?? 1 >= 1 else { throw ValidationError("--limit must be at least 1") }
         guard !server.json || !output.csv else {
-            throw ValidationError("--json and --csv exclude each other")
+            throw ValidationError("--json and --csv cannot be used together; remove one of them")
         }
-        // A search is sent in a URL.
+        // The query is sent in a URL, which may be logged.
         if let secret = query.lazy.compactMap({ SecretShape($0, isName: true) }).first {
             throw ValidationError("this \(secret.advice)")
         }
@@ -152,20 +161,26 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl wait`: until a source has a status, or the money is there.
+/// `pollerctl wait`: wait for a status or payment state.
 struct Wait: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Wait until a source is final, has a status, or is paid.",
-        discussion: "Exit status: 0 reached, 2 closed otherwise, 3 timed out."
+        abstract: "Wait until a source has a status or payment state.",
+        discussion: """
+            Exit status: 0 reached, 2 closed otherwise, 3 timed out.
+
+            Example:
+
+              pollerctl wait src_123 --until paid --timeout 5m
+            """
     )
 
-    @Argument(help: "The id.")
+    @Argument(help: "The source id.")
     var source: String
 
     @Option(
         help: """
-            final, left_pending, a status such as chargeable, paid, or payment.WORD for another \
-            word of the money, such as payment.refunded.
+            final, left_pending, a status such as chargeable, paid, or payment.STATE for another \
+            payment state, such as payment.refunded.
             """
     )
     var until = "final"
@@ -195,7 +210,7 @@ struct Wait: AsyncParsableCommand {
             case .closed(let watch):
                 show(watch)
                 let reason = watch.closedReason ?? "?"
-                // The money may still come, or go; that is told when it does.
+                // The payment may still change after settlement, which is reported as an event.
                 let end = if case .payment = goal { "is not" } else { "will not be" }
                 Terminal.printError("\(source) is closed (\(reason)) and \(end) \(until)")
                 throw ExitCode(2)
@@ -216,7 +231,7 @@ struct Wait: AsyncParsableCommand {
             guard let state = Payment.State(rawValue: String(name.dropFirst("payment.".count)))
             else {
                 let known = Payment.State.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("--until payment.WORD takes one of \(known)")
+                throw ValidationError("--until payment.STATE takes one of \(known)")
             }
             return .payment(state)
         default: return .status(until.lowercased())
@@ -225,16 +240,22 @@ struct Wait: AsyncParsableCommand {
 
     private func show(_ watch: Received<Watch>) {
         guard !server.json else { return Terminal.printJSON(watch.json) }
-        let words = [watch.source, watch.status ?? "not seen yet", watch.payment?.state.rawValue]
+        let words = [watch.source, watch.status ?? "not polled yet", watch.payment?.state.rawValue]
         Terminal.printLine(words.compactMap(\.self).map(Terminal.clean).joined(separator: "\t"))
     }
 }
 
-/// `pollerctl cancel`: stop watching.
+/// `pollerctl cancel`: cancel watches.
 struct Cancel: ChangeCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stop watching a source; the source itself is not touched.",
-        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
+        abstract: "Stop watching a source; the source itself stays unchanged.",
+        discussion: """
+            If some sources fail, the command reports them, continues with the others and exits with 1.
+
+            Example:
+
+              pollerctl cancel src_123
+            """
     )
 
     @OptionGroup var targets: WatchTargets
@@ -253,7 +274,7 @@ extension Watch: Shown, Listed {
         facts.add("account", account)
         facts.add("kind", kind.rawValue)
         facts.add("state", isOpen ? "open" : "closed (\(closedReason?.rawValue ?? "?"))")
-        facts.add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
+        facts.add("status", status ?? "not polled yet", Self.colour(status, isFinal: isFinal))
         facts.add("final", isFinal ? "yes" : "no")
         facts.add(payment, nextStep)
         facts.add("amount", amountOfObject)
@@ -275,7 +296,7 @@ extension Watch: Shown, Listed {
         }
         facts.add("last error", lastError, .careful)
         facts.add("deprecated", deprecation?.text, .faint)
-        facts.add("not known", unknown, .careful)
+        facts.add("unknown", unknown, .careful)
         for url in notify { facts.add("notify", url) }
         facts.add("order", order)
         for (name, value) in metadata.dictionary.sorted(by: { $0.key < $1.key }) {
@@ -284,20 +305,20 @@ extension Watch: Shown, Listed {
         return facts
     }
 
-    /// What nobody knows of it because looks have failed; nil while they do not.
+    /// What is unknown because polls failed; `nil` if they succeed.
     private var unknown: String? {
         if closedReason == "expired", status == nil || lastError != nil {
             return
-                "whether it was paid: no look could tell at its end; look again with pollerctl poll"
+                "whether it was paid, because the last polls failed; run pollerctl poll"
         }
         guard isOpen, lastError != nil else { return nil }
         return status == nil
-            ? "what becomes of it: no look has succeeded yet"
-            : "whether this is still so: the last look failed"
+            ? "its status: no poll has succeeded yet"
+            : "whether this is current: the last poll failed"
     }
 
     static var columns: [Column<Watch>] {
-        // Behind those of the first release, which scripts know by their place.
+        // New columns go last, because scripts use the positions.
         [
             Column("SOURCE", .strong, \.source),
             Column("STATE") { $0.isOpen ? "open" : $0.closedReason?.rawValue ?? "closed" },
@@ -316,7 +337,7 @@ extension Watch: Shown, Listed {
         ]
     }
 
-    /// When it is looked at next; what is due only waits for its turn, and says so when that is long.
+    /// The next poll; for an overdue watch how late it is.
     private var nextPoll: Table.Cell {
         guard let nextPollAt else { return .init("-") }
         let lateMs = Int64(saturating: -nextPollAt.date.timeIntervalSinceNow * 1000)
@@ -326,7 +347,7 @@ extension Watch: Shown, Listed {
         return .init(people: shown, programs: "\(nextPollAt)", isLate ? .careful : nil)
     }
 
-    /// What a status means for money, at a glance.
+    /// The colour of a status.
     static func colour(_ status: String?, isFinal: Bool) -> Terminal.Colour? {
         switch status {
         case "chargeable", "consumed", "succeeded", "requires_capture": .good

@@ -100,8 +100,8 @@ def test_a_store_that_was_lost_has_its_payments_again(heard: Cluster, tmp_path: 
     empty(heard)
     assert heard.api.get("/v1/watches")["data"] == []
     done = put_back(heard, file)
-    assert done.returncode == 0 and done.stdout == "2 payments put back, 0 were there already\n", done.stderr
-    assert done.stderr == "pollerctl: 1 had not ended and were left out: watch them with pollerctl enqueue\n"
+    assert done.returncode == 0 and done.stdout == "2 payments restored, 0 already present\n", done.stderr
+    assert done.stderr == "pollerctl: 1 open payments skipped: watch them with pollerctl enqueue\n"
     polls = len(heard.sandbox.polls(klarna))
     for source, was in before.items():
         assert shown(heard, source) == was, source
@@ -178,7 +178,7 @@ def test_lines_that_are_wrong_are_named_and_leave_nothing_half(heard: Cluster, t
     good, other = line.replace(source, f"{source}a"), json.loads(line.replace(source, f"{source}b"))
     other["events"].pop()
     cut = put_back(heard, "-", "--trust", given=f"{good}\n\n{line[:100]}\n")
-    assert cut.returncode == 64 and "line 3: it is no JSON object, or is cut off" in cut.stderr, cut.stderr
+    assert cut.returncode == 64 and "line 3: not a JSON object, or truncated" in cut.stderr, cut.stderr
     short = put_back(heard, "-", "--trust", given=f"{good}\n\n{json.dumps(other)}\n")
     assert short.returncode == 64, short.stderr
     assert f"line 3: events are not the last of the {other['watch']['seq']}" in short.stderr, short.stderr
@@ -261,7 +261,7 @@ upstreams:
         assert refused.returncode == 64 and "line 1: " in refused.stderr and "--trust" in refused.stderr
         empty(cluster)
         done = put_back(cluster, file)
-        assert done.stdout == "2 payments put back, 0 were there already\n", done.stderr
+        assert done.stdout == "2 payments restored, 0 already present\n", done.stderr
         assert cluster.api.request("GET", "/v1/watches/src_forged").status_code == 404
         assert sorted(archive(cluster, tmp_path / "again.ndjson")) != []
 
@@ -299,9 +299,9 @@ def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_pa
         for key, options in ((stranger, ()), (stranger, ("--trust",)), (bound, ("--trust",))):
             refused = put_back(same, "-", *options, given=own + "\n", key=key)
             assert refused.returncode != 0, refused.stdout
-        assert put_back(same, "-", given=own + "\n", key=bound).stdout.startswith("1 payments put back")
+        assert put_back(same, "-", given=own + "\n", key=bound).stdout.startswith("1 payments restored")
         done = put_back(same, "-", given=f"{own}\n{second}\n", key=whole)
-        assert done.stdout == "1 payments put back, 1 were there already\n", done.stderr
+        assert done.stdout == "1 payments restored, 1 already present\n", done.stderr
 
     with elsewhere(None) as other:
         refused = put_back(other, "-", given=own + "\n", key=whole)
@@ -312,6 +312,6 @@ def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_pa
         api = PollerAPI(other.api.url, whole)
         assert api.request("GET", f"/v1/watches/{name}").status_code == 404
         done = put_back(other, "-", "--trust", given=without + "\n", key=whole)
-        assert done.stdout.startswith("1 payments put back"), done.stderr
+        assert done.stdout.startswith("1 payments restored"), done.stderr
         (entry,) = [entry for entry in api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
         assert entry["after"] == {"state": "closed", "unsigned": "1"}, entry

@@ -108,7 +108,7 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     assert calm.api.get("/v1/stats")["endpoints_down"] == 0 and "take" not in checks["deliveries"]["message"]
     env = {"POLLER_URL": calm.api.url}
     shown = run("pollerctl", "endpoint", "get", id, env=env).stdout
-    assert "nothing is sent until somebody enables it" in shown and "held until" not in shown, shown
+    assert "nothing is sent until it is enabled" in shown and "held until" not in shown, shown
     wait_until(
         lambda: "when it is enabled" in run("pollerctl", "delivery", "list", "--endpoint", id, env=env).stdout,
         20, "its delivery waits for that",
@@ -283,7 +283,7 @@ def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
     shown = run("pollerctl", "endpoint", "list", env={"POLLER_URL": cluster.api.url}).stdout
     states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
     assert states[fine].startswith("enabled")
-    assert states[lame].startswith(("failing", "not answering"))
+    assert states[lame].startswith(("failing", "not responding"))
     [failing] = [line for line in shown.splitlines() if line.startswith(lame)]
     assert failing.endswith("\tno answer"), failing
 

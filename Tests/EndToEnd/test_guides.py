@@ -54,7 +54,7 @@ def shell(tmp_path_factory):
     receiver = Process(
         "receiver", [program("pollerctl"), "listen", "--print", "--port", "0"], folder, {"POLLER_URL": role.address("api")}
     ).start()
-    wait_until(lambda: "prints what arrives" in receiver.stderr(), 20, "the receiver listens")
+    wait_until(lambda: "printing webhooks sent to" in receiver.stderr(), 20, "the receiver listens")
     hook = re.search(r"http://127[.]0[.]0[.]1:\d+/", receiver.stderr())[0]
     addresses = {
         "POLLER_URL": role.address("api"),

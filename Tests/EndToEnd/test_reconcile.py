@@ -99,5 +99,5 @@ def test_a_word_that_no_charge_bears_out_is_found_unpaid(calm: Cluster):
     calm.sandbox.set_status(source, "consumed")
     wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
     found = reconcile(calm)[1][source]
-    assert found["class"] == "unpaid" and "no charge has taken anything" in found["message"]
+    assert found["class"] == "unpaid" and "no charge succeeded" in found["message"]
     assert "charge" not in found or found["charge"] is None

@@ -118,7 +118,7 @@ def test_the_url_of_a_watch_is_found_by_the_id_that_its_deliveries_name(calm: Cl
     delivery = wait_until(lambda: calm.api.get(path)["data"], 20, "a delivery")[0]
     shown = run("pollerctl", "endpoint", "get", delivery["endpoint"], env=env)
     assert shown.returncode == 0 and "http://127.0.0.1:9/nobody" in shown.stdout, shown.stderr
-    assert "--notify of watches" in shown.stdout
+    assert "a --notify URL of watches" in shown.stdout
     assert run("pollerctl", "endpoint", "get", "ep_nope", env=env).returncode == 1
     run("pollerctl", "cancel", source, env=env)
 
@@ -129,10 +129,10 @@ def test_who_gets_no_mails_is_told_and_gets_them_again(calm: Cluster):
     bounce = {"recipient": address, "type": "hard_bounce"}
     calm.api.request("POST", "/v1/mail/bounces", json=bounce).raise_for_status()
     look = ("pollerctl", "mail", "suppressed", address)
-    assert f"{address} is sent no mails (" in run(*look, env=env).stdout
+    assert f"{address} receives no email (" in run(*look, env=env).stdout
     lifted = run("pollerctl", "mail", "lift", address, env=env)
-    assert lifted.returncode == 0 and "is sent mails again" in lifted.stdout, lifted.stderr
-    assert run(*look, env=env).stdout == f"{address} is sent mails\n"
+    assert lifted.returncode == 0 and "receives email again" in lifted.stdout, lifted.stderr
+    assert run(*look, env=env).stdout == f"{address} receives email\n"
     wrong = run("pollerctl", "mail", "suppressed", "nobody", env=env)
     assert wrong.returncode == 64 and "address" in wrong.stderr
 

@@ -72,7 +72,7 @@ def test_what_cannot_be_asked_is_told_with_what_can(shop: Cluster):
         ("status=paid", "write payment=paid"), ("created>soon", "an age such as 2d"),
     ]:
         done = run("pollerctl", "list", words, env={"POLLER_URL": shop.api.url})
-        assert done.returncode == 64 and "the search" in done.stderr and said in done.stderr, done.stderr
+        assert done.returncode == 64 and "the query" in done.stderr and said in done.stderr, done.stderr
     refused = shop.api.request("GET", "/v1/watches?metadate.order=A77")
     assert refused.status_code == 400 and refused.json()["code"] == "unknown_parameter"
     assert shop.api.request("GET", "/v1/watches?metadata.=A77").status_code == 400

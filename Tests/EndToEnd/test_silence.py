@@ -86,7 +86,7 @@ def test_enqueue_says_after_two_seconds_that_there_is_no_answer(server: Server):
     server.answers = [(3, 200, ENQUEUED)]
     done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
     assert done.returncode == 0
-    assert f"no answer from {server.url} for 2 s" in done.stderr
+    assert f"no response from {server.url} for 2 s" in done.stderr
     server.answers = [(3, 200, ENQUEUED)]
     assert run("pollerctl", "enqueue", "src_1", "--json", env={"POLLER_URL": server.url}).stderr == ""
     server.answers = [(0, 200, ENQUEUED)]
@@ -104,9 +104,9 @@ def test_follow_says_that_its_server_has_gone_and_that_it_is_back():
         assert server.polled.wait(20)
         server.stop()
         assert f"no answer from {server.url}" in follow.stderr.readline()
-        assert "go on from here" in follow.stderr.readline()
+        assert "continue from here" in follow.stderr.readline()
         server = Server(port)
-        assert f"{server.url} is back; events go on" in follow.stderr.readline()
+        assert f"{server.url} is available again; events continue" in follow.stderr.readline()
         assert follow.poll() is None
     finally:
         follow.kill()

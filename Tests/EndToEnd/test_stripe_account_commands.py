@@ -117,7 +117,7 @@ def test_webhook_endpoints_are_looked_through(lab):
     said = [check["message"] for check in checkup(lab)["webhooks"]]
     assert any("lacks" in text and "charge.dispute.created" in text and made.id in text for text in said)
     assert any("2024-06-20" in text for text in said)
-    assert any("have the same address" in text for text in said)
+    assert any("have the same URL" in text for text in said)
     lab.v1.webhook_endpoints.update(made.id, {"disabled": True})
     disabled = [check for check in checkup(lab, status=1)["webhooks"] if check["status"] == "failed"]
     assert "disabled" in disabled[0]["message"] and disabled[0]["action"]

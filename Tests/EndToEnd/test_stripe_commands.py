@@ -100,7 +100,7 @@ def test_methods_that_stripe_has_given_up_are_sent_and_its_answer_is_shown(calm,
 
 def test_wrong_usage_is_refused_with_what_to_do(calm: Cluster):
     for arguments, said in (
-        (("ideal", *A, *R, "--iban", "X"), "takes no --iban"),
+        (("ideal", *A, *R, "--iban", "X"), "does not accept --iban"),
         (("ideal", "--amount", "0", *R), "positive"),
         (("Ideal!", *A), "payment method"),
         (("klarna", *EUR, "--purchase-country", "DE", "--item", "Shoes", *R), "AMOUNT:DESCRIPTION"),

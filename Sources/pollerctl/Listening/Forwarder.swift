@@ -7,41 +7,41 @@ import PollerWire
 import SafeNumbers
 import StandardWebhooks
 
-/// Tells a program of the developer's what a webhook of ours would tell it.
+/// Forwards events to a local program as webhooks.
 ///
-/// The request is the notifier's, header for header and byte for byte, so what works here works in
-/// production. The body is the event as it is recorded; the id is the same for every attempt.
+/// The request has the same headers and body as the notifier's, so a receiver that works here works in
+/// production. The body is the recorded event; the ID is the same for every attempt.
 struct Forwarder: Sendable {
-    /// As the notifier waits for a receiver.
+    /// The notifier's timeout.
     private static let timeout = TimeAmount.seconds(15)
-    /// What of an answer's body is read, as the notifier does; beyond, the connection is closed.
+    /// The response bytes that are read, as in the notifier; after that the connection is closed.
     private static let answerBytesMax = 8192
 
-    /// What became of one attempt.
+    /// The result of one attempt.
     struct Attempt {
-        /// The status of the answer; nil when there was none.
+        /// The response status; `nil` without a response.
         let status: Int?
-        /// Why it is not accepted, in words for people; nil when it is.
+        /// Why the receiver did not accept the event; `nil` if it did.
         let problem: String?
         let ms: Int
 
-        /// Whether the receiver has said that it has the event.
+        /// Whether the receiver accepted the event.
         var isAccepted: Bool { problem == nil }
-        /// The status, or that there is none.
-        var shown: String { status.map { "\($0)" } ?? "no answer" }
+        /// The status for display.
+        var shown: String { status.map { "\($0)" } ?? "no response" }
     }
 
     let target: String
     let key: SigningKey
     let http: HTTPClient
 
-    /// Runs `body` with a forwarder, and closes its connections at the end.
+    /// Runs `body` with a forwarder, then closes its connections.
     static func with<Value>(
         target: String,
         key: SigningKey,
         _ body: (Forwarder) async throws -> Value
     ) async throws -> Value {
-        // A redirect would carry the signed body to somebody else; the notifier follows none.
+        // Following a redirect would send the signed body to another server; the notifier follows none.
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .seconds(5))
@@ -55,7 +55,7 @@ struct Forwarder: Sendable {
 
     /// Makes one attempt.
     ///
-    /// Errors: `CancellationError` alone; what the receiver does is in the attempt.
+    /// Throws only `CancellationError`; failures of the receiver are in the result.
     func forward(_ event: Received<Event>) async throws -> Attempt {
         var request = HTTPClientRequest(url: target)
         request.method = .POST
@@ -81,7 +81,7 @@ struct Forwarder: Sendable {
         do {
             let answer = try await http.execute(request, timeout: Self.timeout)
             let status = Int(clamping: answer.status.code)
-            // It has answered already; how the body ends changes nothing.
+            // The status decides; an error in the body changes nothing.
             var bytes = 0
             do {
                 for try await part in answer.body {
@@ -92,14 +92,14 @@ struct Forwarder: Sendable {
                 try Task.checkCancellation()
             }
             let isAccepted = (200..<300).contains(status)
-            return attempt(status, isAccepted ? nil : "answered \(status)")
+            return attempt(status, isAccepted ? nil : "returned \(status)")
         } catch {
             try Task.checkCancellation()
-            return attempt(nil, "did not answer: \(PollerClient.reason(error))")
+            return attempt(nil, "did not respond: \(PollerClient.reason(error))")
         }
     }
 
-    /// Checks where to forward to.
+    /// Returns why a URL is not a valid target; `nil` if it is.
     static func problem(with target: String) -> String? {
         let url = URL(string: target)
         guard ["http", "https"].contains(url?.scheme?.lowercased() ?? ""),
@@ -110,7 +110,7 @@ struct Forwarder: Sendable {
 }
 
 extension Received<Event> {
-    /// Prints the event and what its receiver answered: on one line, or as JSON.
+    /// Prints the event and the receiver's response: on one line, or as JSON.
     func show(_ attempt: Forwarder.Attempt, times: Int, json isJSON: Bool) {
         guard !isJSON else {
             let status = attempt.status.map { "\($0)" } ?? "null"
@@ -128,8 +128,7 @@ extension Received<Event> {
 }
 
 extension Event {
-    /// What a line of a list of all events says: when, what, of which source and order, how much,
-    /// and how the payment is.
+    /// The cells of a line: time, type, source, order, amount and payment state.
     var lineCells: [Table.Cell] {
         [
             .init("\(observed.polledAt)", .faint), .init(type, .strong), .init(source),

@@ -5,45 +5,49 @@ import PollerClient
 import PollerWire
 import StandardWebhooks
 
-/// `pollerctl listen`: events to a program on the developer's machine, none lost.
+/// `pollerctl listen`: forward events to a local program without losing any.
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Forward events to a program of yours, as webhooks.",
+        abstract: "Forward events to a local program as webhooks.",
         discussion: """
-            Each event is the very request that an endpoint gets, signed, in order, until it is \
-            answered with 2xx. The position is kept on the disk after each answer: killed and \
-            started again it goes on where it was, and at most the event that was under way comes \
-            twice, with the same webhook-id. Without --since a first start begins now. On a \
-            terminal, r sends the last event once more.
+            Sends each event as the same signed request that an endpoint receives, in order, and \
+            retries until the program returns 2xx. The position is saved to disk after each response. \
+            After a restart it continues from there; at most one event is sent twice, with the same \
+            webhook-id. Without --since the first start begins now. On a terminal, press r to resend \
+            the last event.
 
-            With --print it is a receiver itself, for trying things out: it takes the webhooks that \
-            are sent to http://127.0.0.1:8000/ and prints each, with what its signature is worth.
+            With --print the command is the receiver: it prints the webhooks sent to \
+            http://127.0.0.1:8000/ and checks their signatures.
+
+            Example:
+
+              pollerctl listen --forward-to http://localhost:3000/hook
             """
     )
 
     @Flag(name: .customLong("print"), help: "Receive webhooks on this machine and print them.")
     var isPrinting = false
 
-    @Option(help: "The port of 127.0.0.1 to receive at, with --print; 0 for a free one.")
+    @Option(help: "The port on 127.0.0.1 for --print; 0 for a free one.")
     var port: Int?
 
     @OptionGroup var forwarding: ForwardingOptions
 
     @OptionGroup var types: TypesOption
 
-    @Option(help: "Only those of this account.")
+    @Option(help: "Only this account.")
     var account: String?
 
-    @Option(help: "Begin anew: now, at the oldest event kept, a span ago, or at a time.")
+    @Option(help: "Restart at: now, oldest, a duration ago, or a time.")
     var since: String?
 
-    @Option(help: "First forward this event once more: evt_…; may be repeated.")
+    @Option(help: "First resend this event: evt_…; may be repeated.")
     var resend: [String] = []
 
-    @Option(help: "Leave this event out, which your program will never accept; may be repeated.")
+    @Option(help: "Skip this event, which your program cannot accept; may be repeated.")
     var skip: [String] = []
 
-    @Flag(help: "Print the secret that signs, and do nothing else.")
+    @Flag(help: "Print the signing secret and exit.")
     var printSecret = false
 
     @OptionGroup var server: ServerOptions
@@ -57,25 +61,25 @@ struct Listen: AsyncParsableCommand {
                 && skip.isEmpty && types.list.isEmpty && !printSecret
             guard isAlone else {
                 throw ValidationError(
-                    "--print receives what is sent to it: leave --forward-to, --types, --since, "
-                        + "--resend, --skip and --print-secret out"
+                    "--print cannot be combined with --forward-to, --types, --since, --resend, --skip "
+                        + "or --print-secret; remove them"
                 )
             }
             guard (0...65_535).contains(port ?? Self.port) else {
-                throw ValidationError("--port must be a port, 0 to 65535")
+                throw ValidationError("--port must be 0 to 65535")
             }
             return
         }
-        guard port == nil else { throw ValidationError("--port goes with --print") }
+        guard port == nil else { throw ValidationError("--port requires --print") }
         guard printSecret || forwarding.forwardTo != nil else {
             throw ValidationError(
-                "--forward-to must name a URL such as http://localhost:3000/hook; --print receives "
-                    + "webhooks and prints them"
+                "--forward-to must name a URL such as http://localhost:3000/hook. To receive and print "
+                    + "webhooks, use --print"
             )
         }
     }
 
-    /// The port that the guides use.
+    /// The default port, which the guides use.
     private static let port = 8000
 
     func run() async throws {
@@ -91,11 +95,11 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    /// Prints webhooks; webhooks to watches' own URLs are checked with the account's secret.
+    /// Receives and prints webhooks. Signatures of inline URLs are checked with the account's secret.
     private func receive() async throws {
         try await server.perform { client in
             var secrets = [forwarding.secret].compactMap(\.self)
-            // The key may not read it, or no server runs yet: then signatures are not checked.
+            // If the key may not read the secret, or no server is running, signatures are not checked.
             if secrets.isEmpty, let secret = try? await client.inlineSecret(account: account) {
                 secrets = [secret]
             }
@@ -109,10 +113,10 @@ struct Listen: AsyncParsableCommand {
             } catch let error as IOError {
                 let problem =
                     error.errnoCode == EADDRINUSE
-                    ? "port \(wanted) of 127.0.0.1 is in use by another program"
-                    : "port \(wanted) of 127.0.0.1 cannot be opened: \(error)"
+                    ? "port \(wanted) on 127.0.0.1 is in use by another program"
+                    : "cannot open port \(wanted) on 127.0.0.1: \(error)"
                 Terminal.printError(
-                    "\(problem)\nChoose another one with --port, such as --port 8001, "
+                    "\(problem)\nChoose another port, such as --port 8001, "
                         + "or --port 0 for a free one."
                 )
                 throw ExitCode(1)
@@ -138,7 +142,9 @@ struct Listen: AsyncParsableCommand {
             if let stored { position = stored } else { try await begin(&position, files, client) }
             let keys = Keyboard.keys()
             try await Forwarder.with(target: target, key: key) { forwarder in
-                if let path { Terminal.printError("signs with \(key.reveal), kept in \(path)") }
+                if let path {
+                    Terminal.printError("signing secret \(key.reveal), stored in \(path)")
+                }
                 for id in resend {
                     let event = try await client.event(id)
                     try await event.show(forwarder.forward(event), times: 1, json: server.json)
@@ -153,8 +159,12 @@ struct Listen: AsyncParsableCommand {
                     isJSON: server.json,
                     last: last
                 )
-                let from = stored == nil ? since.map { "from \($0)" } ?? "from now" : "where it was"
-                Terminal.printError("forwards to \(target), \(from)\(await backlogNote(listener))")
+                let from =
+                    stored == nil
+                    ? since.map { "from \($0)" } ?? "from now" : "from the saved position"
+                Terminal.printError(
+                    "forwarding to \(target), \(from)\(await backlogNote(listener))"
+                )
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for await key in keys where key == "r" {
@@ -169,7 +179,7 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    /// Finds where a first start begins, and keeps that: what comes from here on is not lost.
+    /// Saves the start position of a first start, so that no later event is lost.
     private func begin(
         _ position: inout ListenerPosition,
         _ files: ListenFiles,
@@ -183,23 +193,23 @@ struct Listen: AsyncParsableCommand {
         try files.store(position)
     }
 
-    /// How much it catches up; nothing to say where the server cannot be asked now.
+    /// The note on the backlog; empty if there is none or the server is unavailable.
     private func backlogNote(_ listener: Listener) async -> String {
         guard let (count, isMore) = try? await listener.backlog(), count > 0 else { return "" }
         let number = isMore ? "more than \(count)" : "\(count)"
-        return "; catches up \(number) event\(count == 1 ? "" : "s")"
+        return "; backlog of \(number) event\(count == 1 ? "" : "s")"
     }
 }
 
-/// Where events are forwarded to, and what signs them.
+/// The target of forwarded events and the signing secret.
 struct ForwardingOptions: ParsableArguments {
-    @Option(help: "Where to: http://localhost:3000/hook.")
+    @Option(help: "The target URL, such as http://localhost:3000/hook.")
     var forwardTo: String?
 
     @Option(
         help: """
-            The whsec_… that signs, or POLLER_LISTEN_SECRET[_FILE]; else one that is made once and \
-            kept.
+            The signing secret, whsec_…, or POLLER_LISTEN_SECRET[_FILE]; by default one is created \
+            and saved.
             """
     )
     var secret: String?
@@ -213,7 +223,7 @@ struct ForwardingOptions: ParsableArguments {
         }
     }
 
-    /// What signs, and the file it is kept in, when it was made here.
+    /// Returns the signing key, and its file if this command created it.
     func key(_ files: @autoclosure () throws -> ListenFiles) throws -> (SigningKey, String?) {
         let name = "POLLER_LISTEN_SECRET"
         let environment = ProcessInfo.processInfo.environment

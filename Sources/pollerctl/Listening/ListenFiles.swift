@@ -1,54 +1,54 @@
-// What `pollerctl listen` leaves on the disk, so that a kill at any instant loses no event. The cursor of
-// the server lies between pages, so the ids of what was accepted behind it stand beside it: after a kill only
-// the one event may come again whose answer was on its way.
+// The files of `pollerctl listen`. They are written so that a kill at any time loses no event. The server's cursor
+// points between pages, so the IDs of events accepted after the cursor are stored with it. After a kill, only the
+// event whose response was in flight may be sent again.
 
 import Crypto
 import Foundation
 import PollerClient
 import StandardWebhooks
 
-/// How far one listener has come.
+/// The position of a listener in the event log.
 struct ListenerPosition: Codable {
     let server: String
     let target: String
     let account: String?
     let types: [String]
-    /// Behind this everything is still to be told, but for ``accepted``; nil for ``since``.
+    /// Events after this cursor are pending, except ``accepted``; `nil` to use ``since``.
     var cursor: String?
-    /// Where it begins before there is a cursor; nil for the oldest event that is kept.
+    /// The start time without a cursor; `nil` for the oldest stored event.
     var since: Date?
-    /// The ids of events behind the cursor that the receiver has accepted.
+    /// The IDs of events after the cursor that the receiver accepted.
     var accepted: [String] = []
     /// Events accepted so far.
     var total = 0
 
-    /// Where to read on.
+    /// Where to continue reading.
     var start: EventStart { cursor.map(EventStart.cursor) ?? since.map(EventStart.time) ?? .oldest }
 
-    /// The name of its file: the same server, target and filter are the same listener.
+    /// The file name, derived from server, target and filters, which identify a listener.
     fileprivate var name: String {
         let fields = [server, target, account ?? ""] + types.sorted()
         let digest = SHA256.hash(data: Data(fields.joined(separator: "\n").utf8))
-        // 64 bits: a developer has a handful of them.
+        // 64 bits are enough for the few listeners of one user.
         return "listen-"
             + digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
             .joined()
     }
 }
 
-/// Why a listener cannot keep its position: a sentence that says what to do.
+/// Why a listener's files cannot be used, with advice.
 struct ListenerFileError: Error {
     let message: String
 }
 
-/// The folder of a user's listeners, of this user alone: `$XDG_STATE_HOME/poller`, or `$HOME/.local/state/poller`.
+/// The folder of a user's listeners, readable only by that user: `$XDG_STATE_HOME/poller`, or `$HOME/.local/state/poller`.
 ///
-/// *Source*: XDG Base Directory Specification 0.8; a path that is not absolute is passed over, as it says. `HOME` is
-/// the variable's, as in POSIX: in containers and CI it is often not the folder that `/etc/passwd` names.
+/// *Source*: XDG Base Directory Specification 0.8; a relative path is ignored, as specified. `HOME` is the
+/// environment variable, as in POSIX; in containers and CI it often differs from `/etc/passwd`.
 struct ListenFiles {
     let folder: URL
 
-    /// Makes the folder where it is missing.
+    /// Creates the folder if it is missing.
     init(_ environment: [String: String]) throws {
         func path(_ variable: String) -> String? {
             environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -66,17 +66,17 @@ struct ListenFiles {
         } catch {
             throw ListenerFileError(
                 message:
-                    "\(folder.path) cannot be made: name another folder with XDG_STATE_HOME or HOME"
+                    "cannot create \(folder.path): set XDG_STATE_HOME or HOME to another folder"
             )
         }
     }
 
-    /// Where a listener's position is kept.
+    /// The file of a listener's position.
     func url(of position: ListenerPosition) -> URL {
         folder.appendingPathComponent(position.name + ".json")
     }
 
-    /// What was kept of a listener; nil when it has never been started.
+    /// Reads a listener's saved position; `nil` if there is none.
     func stored(_ position: ListenerPosition) throws -> ListenerPosition? {
         let url = url(of: position)
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
@@ -84,13 +84,13 @@ struct ListenFiles {
             return try JSONDecoder().decode(ListenerPosition.self, from: Data(contentsOf: url))
         } catch {
             throw ListenerFileError(
-                message: "\(url.path) cannot be understood\n"
-                    + "Remove it, and say with --since where to begin."
+                message: "\(url.path) is not a valid position file\n"
+                    + "Remove it and set the start with --since."
             )
         }
     }
 
-    /// Keeps a place; a kill in the middle leaves the one before.
+    /// Saves a position atomically; a kill during the write keeps the previous one.
     func store(_ position: ListenerPosition) throws {
         let url = url(of: position)
         do {
@@ -99,37 +99,37 @@ struct ListenFiles {
             try encoder.encode(position).write(to: url, options: .atomic)
         } catch {
             throw ListenerFileError(
-                message: "\(url.path) cannot be written: \(error.localizedDescription)\n"
-                    + "Nothing is lost: events go on from the place it had."
+                message: "cannot write \(url.path): \(error.localizedDescription)\n"
+                    + "No event is lost. Fix the file and start again from the saved position."
             )
         }
     }
 
-    /// Makes sure that nobody else forwards the same; the system lets go when the process ends.
+    /// Locks the listener, so that only one process forwards its events; the system unlocks at exit.
     func lock(_ position: ListenerPosition) throws -> FileHandle {
         let path = folder.appendingPathComponent(position.name + ".lock").path
         if !FileManager.default.fileExists(atPath: path) {
             _ = FileManager.default.createFile(atPath: path, contents: nil)
         }
         guard let file = FileHandle(forUpdatingAtPath: path) else {
-            throw ListenerFileError(message: "\(path) cannot be opened")
+            throw ListenerFileError(message: "cannot open \(path): check its permissions")
         }
         guard flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw ListenerFileError(
                 message:
-                    "another pollerctl listen forwards the same to \(position.target)\nEnd it first."
+                    "another pollerctl listen already forwards these events to \(position.target)\nStop it first."
             )
         }
         return file
     }
 
-    /// The secret of all listeners of this user, made once; no one else may read it.
+    /// Returns the signing secret of the user's listeners, created on first use and readable only by the user.
     func secret() throws -> (key: SigningKey, path: String) {
         let url = folder.appendingPathComponent("listen-secret")
         if !FileManager.default.fileExists(atPath: url.path) {
             var chance = SystemRandomNumberGenerator()
             let text = SigningKey(using: &chance).reveal + "\n"
-            // Whoever was faster has made one: that is read below.
+            // If another process created the file first, its secret is read below.
             _ = FileManager.default.createFile(
                 atPath: url.path,
                 contents: Data(text.utf8),
@@ -140,8 +140,8 @@ struct ListenFiles {
             let key = SigningKey(text.trimmingCharacters(in: .whitespacesAndNewlines))
         else {
             throw ListenerFileError(
-                message: "\(url.path) has no secret: it \(SigningKey.rule)\n"
-                    + "Remove it, and a new one is made."
+                message: "\(url.path) has no valid secret: it \(SigningKey.rule)\n"
+                    + "Remove the file to create a new one."
             )
         }
         return (key, url.path)

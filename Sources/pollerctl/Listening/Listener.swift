@@ -4,26 +4,26 @@ import PollerClient
 import PollerWire
 import Synchronization
 
-/// Reads events behind a position and forwards them one after the other; the position moves when the
-/// receiver has accepted.
+/// Reads events after a position and forwards them one at a time. The position advances when the
+/// receiver accepts an event.
 ///
-/// *Order*: that of the server's log: of `seq` within a source. One event at a time is under way, so
-/// one that is refused holds up those behind it; nothing is skipped unless somebody says so.
+/// *Order*: the order of the server's log, which is by `seq` within a source. An event that is not
+/// accepted blocks the following ones; only `--skip` skips an event.
 struct Listener {
-    /// What the server waits for news.
+    /// How long the server waits for new events.
     private static let wait = Duration.seconds(30)
-    /// Events looked at for a page, and with that the most ids that are kept beside a cursor.
+    /// Events per page, and so the maximum number of IDs stored with a cursor.
     private static let page = 100
-    /// Pages of 500 that are counted ahead: of more than 10,000 events nobody wants the number.
+    /// Pages of 500 events counted for the backlog; above 10,000 the exact count does not matter.
     private static let countedPagesMax = 20
 
     let client: PollerClient
     let forwarder: Forwarder
     let files: ListenFiles
-    /// Ids that somebody has said to leave out.
+    /// The IDs of events to skip.
     let skipped: Set<String>
     let isJSON: Bool
-    /// The event forwarded last, for who wants it once more.
+    /// The last forwarded event, for a resend.
     let last: LastEvent
     private(set) var position: ListenerPosition
     private var isUnavailable = false
@@ -47,14 +47,14 @@ struct Listener {
         self.last = last
     }
 
-    /// Forwards until it is interrupted, or something fails that waiting does not mend.
+    /// Forwards events until cancelled, or until an error that a retry cannot fix.
     mutating func run() async throws -> Never {
         while true {
             let page = try await read()
             if page.hasGap {
                 Terminal.printError(
-                    "some events are no longer kept and cannot be forwarded\n"
-                        + "See pollerctl list for where the watches are now."
+                    "some events are no longer stored and cannot be forwarded\n"
+                        + "Run pollerctl list for the current state of the watches."
                 )
             }
             for event in page.events where !position.accepted.contains(event.value.id) {
@@ -70,7 +70,7 @@ struct Listener {
         }
     }
 
-    /// How many events are to be reported before those of now, and whether there are more than counted.
+    /// The number of pending events, and whether there are more than counted.
     func backlog() async throws -> (count: Int, isMore: Bool) {
         var count = 0
         var start = position.start
@@ -88,7 +88,7 @@ struct Listener {
         return (count, true)
     }
 
-    /// The next page; a server that has gone is waited for.
+    /// Reads the next page; retries while the server is unavailable.
     private mutating func read() async throws -> (
         events: [Received<Event>], next: String?, hasGap: Bool
     ) {
@@ -99,18 +99,20 @@ struct Listener {
                     account: position.account,
                     types: position.types,
                     limit: Self.page,
-                    // Whether it is back is reported at once, and not with the next event.
+                    // After an outage, do not wait for an event before reporting the recovery.
                     wait: isUnavailable ? .zero : Self.wait
                 )
                 backoff.reset()
-                if isUnavailable { Terminal.printError("\(client.url) is back; events go on") }
+                if isUnavailable {
+                    Terminal.printError("\(client.url) is available again; events continue")
+                }
                 isUnavailable = false
                 return (page.items, page.next, page.hasGap)
             } catch PollerError.problem(let problem) where problem.field == "cursor" {
                 guard position.cursor != nil else { throw PollerError.problem(problem) }
                 Terminal.printError(
-                    "\(client.url) does not know this position: its store, or the key, is another\n"
-                        + "Goes on with the oldest event that it keeps."
+                    "\(client.url) does not know the saved position; its store or the API key has changed\n"
+                        + "Continuing with the oldest stored event."
                 )
                 position.cursor = nil
                 position.since = nil
@@ -123,10 +125,10 @@ struct Listener {
         }
     }
 
-    /// Forwards one event until it is accepted; says why it is not, once for each reason.
+    /// Forwards an event until it is accepted, and reports each new failure once.
     private func deliver(_ event: Received<Event>) async throws {
         guard !skipped.contains(event.value.id) else {
-            return Terminal.printError("\(event.value.id) is left out, as --skip says")
+            return Terminal.printError("\(event.value.id) skipped (--skip)")
         }
         last.set(event)
         var backoff = Backoff()
@@ -137,14 +139,14 @@ struct Listener {
             let attempt = try await forwarder.forward(event)
             guard let problem = attempt.problem else {
                 if reported != nil {
-                    Terminal.printError("\(event.value.id) is accepted at attempt \(times)")
+                    Terminal.printError("\(event.value.id) accepted on attempt \(times)")
                 }
                 return event.show(attempt, times: times, json: isJSON)
             }
             if reported != problem {
                 Terminal.printError(
-                    "\(position.target) \(problem); \(event.value.id) (\(event.value.type)) is reported "
-                        + "again until it is accepted, the others wait"
+                    "\(position.target) \(problem); \(event.value.id) (\(event.value.type)) is "
+                        + "retried until it is accepted; later events wait"
                 )
             }
             reported = problem
@@ -153,7 +155,7 @@ struct Listener {
     }
 }
 
-/// The event forwarded last.
+/// The last forwarded event.
 ///
 /// A class, because the keyboard and the listener share it.
 final class LastEvent: Sendable {
@@ -161,10 +163,10 @@ final class LastEvent: Sendable {
 
     func set(_ event: Received<Event>) { self.event.withLock { $0 = event } }
 
-    /// Forwards it once more; the listener's own position stays as it is.
+    /// Forwards the event again; the listener's position does not change.
     func resend(_ forwarder: Forwarder, json: Bool) async throws {
         guard let event = event.withLock({ $0 }) else {
-            return Terminal.printError("nothing was forwarded yet")
+            return Terminal.printError("no event has been forwarded yet")
         }
         try await event.show(forwarder.forward(event), times: 1, json: json)
     }

@@ -8,13 +8,12 @@ import PollerWire
 import SafeNumbers
 import StandardWebhooks
 
-/// A receiver for trying things out: it takes every webhook on a port of this machine, answers 204 and prints it.
+/// A local test receiver: accepts every webhook, returns 204 and prints it.
 ///
-/// It is a real receiver, unlike `--forward-to`: the notifier connects to it, and it prints only webhooks that have
-/// arrived. It checks signatures with the secrets it was given. If an endpoint has another secret, it reports that, and
-/// accepts the webhook all the same. It listens on 127.0.0.1 alone.
+/// Unlike with `--forward-to`, the notifier connects to it, so it prints only webhooks that arrived. It checks
+/// signatures with the given secrets and accepts webhooks with other signatures too. It listens only on 127.0.0.1.
 struct WebhookPrinter: Sendable {
-    /// Larger than any webhook; a longer body is cut and is then no JSON.
+    /// Larger than any webhook; a longer body is truncated and so is not valid JSON.
     private static let bytesMax = 2 * 1024 * 1024
     /// The largest difference between the sender's clock and ours, as in Standard Webhooks.
     private static let toleranceSeconds = 300.0
@@ -28,7 +27,7 @@ struct WebhookPrinter: Sendable {
     let keys: [SigningKey]
     let isJSON: Bool
 
-    /// Takes webhooks until the task is cancelled; `port` 0 is a free one.
+    /// Accepts webhooks until the task is cancelled; port 0 picks a free one.
     func run(port: Int) async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -41,12 +40,14 @@ struct WebhookPrinter: Sendable {
                 }
             }
         let bound = server.channel.localAddress?.port ?? port
-        Terminal.printError("prints what arrives at http://127.0.0.1:\(bound)/ (Ctrl-C ends it)")
+        Terminal.printError(
+            "printing webhooks sent to http://127.0.0.1:\(bound)/ (press Ctrl-C to stop)"
+        )
         try await withThrowingDiscardingTaskGroup { group in
             try await server.executeThenClose { clients in
                 for try await client in clients {
                     group.addTask {
-                        // A sender that hangs up in the middle has sent nothing.
+                        // An incomplete request is ignored.
                         try? await serve(client)
                     }
                 }
@@ -96,7 +97,7 @@ struct WebhookPrinter: Sendable {
         guard let json = RawJSON(delivery.body), let event = try? Event(reading: json) else {
             return Terminal.printLine(
                 Terminal.clean(
-                    "\(delivery.head.uri)  no event of ours, \(delivery.body.utf8.count) bytes"
+                    "\(delivery.head.uri)  not a poller event, \(delivery.body.utf8.count) bytes"
                 )
             )
         }
@@ -106,7 +107,7 @@ struct WebhookPrinter: Sendable {
         )
     }
 
-    /// The result of the signature check, in words.
+    /// The result of the signature check for display.
     private func verdict(on delivery: Delivery) -> String {
         let headers = delivery.head.headers
         guard let id = headers.first(name: "webhook-id"),

@@ -1,15 +1,19 @@
 import ArgumentParser
 import StripeAPI
 
-/// `pollerctl intent`: Stripe's payment intents themselves.
+/// `pollerctl intent`: payment intents at Stripe.
 struct IntentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "intent",
         abstract: "Create and confirm Stripe payment intents.",
         discussion: """
-            Talks to Stripe itself: STRIPE_API_KEY is the key, POLLER_STRIPE_API_BASE another \
-            address such as a sandbox's. Each command prints the next step. The command \
-            stripe (https://docs.stripe.com/stripe-cli) does everything else.
+            Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
+            sandbox. Each command prints the next step. For everything else, use the Stripe CLI \
+            (https://docs.stripe.com/stripe-cli).
+
+            Example:
+
+              pollerctl intent create --amount 1099 --currency eur --watch
             """,
         subcommands: [IntentCreate.self, IntentGet.self, IntentConfirm.self]
     )
@@ -19,13 +23,14 @@ struct IntentCommand: AsyncParsableCommand {
 struct IntentCreate: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Create a payment intent and print the next step."
+        abstract: "Create a payment intent and print the next step.",
+        discussion: "Example: pollerctl intent create --amount 1099 --currency eur --allow ideal"
     )
 
-    @Option(help: "In the currency's smallest unit: 1099 is 10.99 EUR.")
+    @Option(help: "The amount in the smallest currency unit: 1099 is 10.99 EUR.")
     var amount: Int
 
-    @Option(help: "Three letters, such as eur.")
+    @Option(help: "The currency, such as eur.")
     var currency: String
 
     @Option(help: "A method to allow, such as ideal; may be repeated.")
@@ -34,16 +39,16 @@ struct IntentCreate: StripeObjectCommand {
     @Flag(help: "Capture later, with stripe payment_intents capture.")
     var captureLater = false
 
-    @Flag(help: "Confirm at once; needs --method or --payment-method.")
+    @Flag(help: "Confirm at once; requires --method or --payment-method.")
     var confirm = false
 
-    @Option(help: "For people.")
+    @Option(help: "A description.")
     var description: String?
 
     @Option(help: "The text on the customer's statement.")
     var statementDescriptor: String?
 
-    @Option(help: "NAME=VALUE to keep with the intent; may be repeated.")
+    @Option(help: "Metadata, NAME=VALUE; may be repeated.")
     var metadata: [NameValue] = []
 
     @OptionGroup var method: IntentMethod
@@ -55,10 +60,10 @@ struct IntentCreate: StripeObjectCommand {
             throw ValidationError("--amount must be positive, in the currency's smallest unit")
         }
         guard !confirm || method.method != nil || method.paymentMethod != nil else {
-            throw ValidationError("--confirm needs --method TYPE or --payment-method pm_…")
+            throw ValidationError("--confirm requires --method TYPE or --payment-method pm_…")
         }
         guard confirm || method.returnURL == nil else {
-            throw ValidationError("--return-url goes with --confirm")
+            throw ValidationError("--return-url requires --confirm")
         }
     }
 
@@ -76,18 +81,19 @@ struct IntentCreate: StripeObjectCommand {
     }
 }
 
-/// `pollerctl intent get`: an intent as Stripe has it now.
+/// `pollerctl intent get`: an intent's current state at Stripe.
 struct IntentGet: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show an intent as Stripe has it now, and the next step."
+        abstract: "Show an intent's current state at Stripe and the next step.",
+        discussion: "Example: pollerctl intent get pi_123"
     )
     static let isRead = true
 
-    @Argument(help: "The id, pi_….")
+    @Argument(help: "The intent id, pi_….")
     var intent: String
 
-    @Option(help: "Its client_secret, with a publishable key.")
+    @Option(help: "The client_secret, for a publishable key.")
     var clientSecret: String?
 
     @OptionGroup var stripe: StripeOptions
@@ -99,14 +105,15 @@ struct IntentGet: StripeObjectCommand {
     }
 }
 
-/// `pollerctl intent confirm`: start the payment.
+/// `pollerctl intent confirm`: confirm an intent.
 struct IntentConfirm: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
-        abstract: "Confirm an intent: from here on the customer may have to act."
+        abstract: "Confirm an intent; the customer may then have to act.",
+        discussion: "Example: pollerctl intent confirm pi_123 --method ideal"
     )
 
-    @Argument(help: "The id, pi_….")
+    @Argument(help: "The intent id, pi_….")
     var intent: String
 
     @OptionGroup var method: IntentMethod
@@ -122,20 +129,22 @@ struct IntentConfirm: StripeObjectCommand {
     }
 }
 
-/// How an intent is paid.
+/// The payment method of an intent.
 struct IntentMethod: ParsableArguments {
-    @Option(help: "A payment method described by its type alone, such as ideal.")
+    @Option(help: "A new payment method of this type, such as ideal.")
     var method: String?
 
-    @Option(help: "A payment method that exists, pm_….")
+    @Option(help: "An existing payment method, pm_….")
     var paymentMethod: String?
 
-    @Option(help: "Where the customer comes back to, such as https://pay.example/r.")
+    @Option(help: "The page the customer returns to, such as https://pay.example/r.")
     var returnURL: String?
 
     func validate() throws {
         guard method == nil || paymentMethod == nil else {
-            throw ValidationError("give --method or --payment-method, not both")
+            throw ValidationError(
+                "--method and --payment-method cannot be used together; remove one"
+            )
         }
     }
 

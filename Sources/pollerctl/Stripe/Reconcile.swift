@@ -5,31 +5,36 @@ import PollerWire
 import SafeNumbers
 import StripeAPI
 
-/// `pollerctl reconcile`: whether what Stripe took and what the cluster told are the same.
+/// `pollerctl reconcile`: compares payments at Stripe with the cluster's watches.
 ///
-/// Two sides, each asked in pages: Stripe's charges and the lines of its balance, and the cluster's watches. The balance
-/// brings in what moved of older charges: a refund today of last month's payment.
+/// It pages through Stripe's charges and balance transactions and the cluster's watches. Balance transactions cover
+/// changes of older charges, such as a refund today of last month's payment.
 struct Reconcile: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "Compare Stripe's charges and balance with what was watched and told.",
+        abstract: "Compare Stripe's charges and balance with the cluster's watches.",
         discussion: """
-            Finds what was paid and not told, told and not paid, gone back and not told, charged and not \
-            watched, and chargeable and not charged. --mend looks again, and watches what is not \
-            watched; it never charges anything. Exit status: 0 both agree, 1 they differ.
+            Finds payments that were paid but not reported, reported but not paid, refunded but not \
+            reported, charged but not watched, and chargeable but not charged. --mend polls the watches \
+            again and watches unwatched sources; it never charges. Exit status: 0 both agree, 1 they \
+            differ.
+
+            Example:
+
+              pollerctl reconcile --since 7d --mend
             """
     )
 
     @Option(help: "How far back, 1h to 30d.")
     var since = Span(.seconds(86_400))
 
-    @Option(help: "What is younger may still be on its way, and is left out.")
+    @Option(help: "Ignore payments younger than this, which may still be in progress.")
     var grace = Span(.seconds(120))
 
-    @Option(help: "The cluster's name of the account; default when absent.")
+    @Option(help: "The cluster's account name (default: default).")
     var account: String?
 
-    @Flag(help: "Look again at what differs, and watch what is not watched.")
+    @Flag(help: "Poll differing watches again, and watch unwatched sources.")
     var mend = false
 
     @OptionGroup var stripe: StripeOptions
@@ -37,7 +42,7 @@ struct Reconcile: AsyncParsableCommand {
 
     func validate() throws {
         guard (3600...2_592_000).contains(since.duration.components.seconds) else {
-            throw ValidationError("--since is 1h to 30d")
+            throw ValidationError("--since must be 1h to 30d")
         }
     }
 
@@ -71,7 +76,7 @@ struct Reconcile: AsyncParsableCommand {
         guard found.isEmpty else { throw ExitCode(1) }
     }
 
-    /// The charges of a time, and those that moved in it.
+    /// Reads the charges created in a period, and older charges with balance transactions in it.
     private func charges(
         _ client: StripeClient,
         _ bounds: TimeBounds
@@ -85,7 +90,7 @@ struct Reconcile: AsyncParsableCommand {
         return seen
     }
 
-    /// The charge that a line of the balance is about; nil for payouts, fees and the like.
+    /// The charge of a balance transaction; `nil` for payouts, fees and other types.
     private func charge(
         of line: BalanceTransaction,
         _ client: StripeClient
@@ -101,7 +106,7 @@ struct Reconcile: AsyncParsableCommand {
         }
     }
 
-    /// What watches say that charges do not bear out, and sources that wait to be charged.
+    /// Watches that report payments without a charge, and sources that can be charged.
     private func watchDifferences(
         _ cluster: PollerClient,
         _ seen: Reconciliation,
@@ -130,7 +135,7 @@ struct Reconcile: AsyncParsableCommand {
         return found
     }
 
-    /// What a machine may do: look, and watch; a charge is a person's to make.
+    /// Fixes a difference by polling or watching; a charge needs a person's decision.
     private func mend(
         _ difference: inout Reconciliation.Difference,
         _ cluster: PollerClient
@@ -140,11 +145,11 @@ struct Reconcile: AsyncParsableCommand {
         do {
             if difference.kind != .unknown {
                 _ = try await cluster.poll(name)
-                difference.mended = "looked at"
+                difference.mended = "polled"
                 return
             }
         } catch PollerError.problem(let problem) where (400..<500).contains(problem.status) {
-            // A watch that is closed may have to be opened anew.
+            // A closed watch may have to be reopened by enqueueing it.
         }
         let result = try await cluster.enqueue(WatchRequest(name))
         difference.mended = "watched, run \(result.value.run)"
@@ -157,11 +162,11 @@ struct Reconcile: AsyncParsableCommand {
         }
         let columns: [Column<Reconciliation.Difference>] = [
             Column("CLASS", .careful, \.kind.rawValue), Column("SOURCE", .strong, \.source),
-            Column("CHARGE") { $0.charge ?? "" }, Column("WHAT", \.message),
+            Column("CHARGE") { $0.charge ?? "" }, Column("MESSAGE", \.message),
             Column("MENDED", .good) { $0.mended ?? "" },
         ]
         Table(columns, found).print()
-        let word = found.isEmpty ? "all agree" : "\(found.count) differ"
-        Terminal.printError("\(charges) charges held against their watches: \(word)")
+        let result = found.isEmpty ? "all agree" : "\(found.count) differ"
+        Terminal.printError("compared \(charges) charges with their watches: \(result)")
     }
 }

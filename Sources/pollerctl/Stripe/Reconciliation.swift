@@ -2,30 +2,30 @@ import PollerWire
 import SafeNumbers
 import StripeAPI
 
-/// What Stripe's charges and the cluster's watches say of the same payments, held against each other: no I/O here.
+/// Compares Stripe's charges with the cluster's watches, without I/O.
 ///
-/// | class | seen | mended by |
+/// | class | difference | fixed by |
 /// |---|---|---|
-/// | `untold` | the money came, and the watch does not say so | a look |
-/// | `stale` | the money went back, in part or whole, and the watch does not say so | a look |
-/// | `unpaid` | the watch says that the money came, and there is no charge that took any | a look |
+/// | `untold` | the charge succeeded, but the watch does not report it | a poll |
+/// | `stale` | the charge was refunded in part or full, but the watch does not report it | a poll |
+/// | `unpaid` | the watch reports a payment, but no charge succeeded | a poll |
 /// | `unknown` | a charge of a source or intent that is not watched | watching it |
-/// | `uncharged` | a source is chargeable, and nobody has charged it | a person: it moves money |
+/// | `uncharged` | a source is chargeable but not charged | a person, because it moves money |
 struct Reconciliation {
-    /// How the two differ.
+    /// The kinds of difference.
     enum Class: String, Encodable {
         case unreported = "untold"
         case stale, unpaid, unknown, uncharged
     }
 
-    /// One payment about which the two differ.
+    /// A payment that differs.
     struct Difference: Encodable {
         let kind: Class
         /// The source or intent.
         let source: String
         var charge: String?
         let message: String
-        /// What `--mend` has done about it.
+        /// The action of `--mend`.
         var mended: String?
 
         private enum CodingKeys: String, CodingKey {
@@ -34,15 +34,15 @@ struct Reconciliation {
         }
     }
 
-    /// Words that say that the money came, whatever became of it since.
+    /// Payment states after a successful payment, including later refunds and disputes.
     private static let paidStates: Set<String> = [
         "paid", "partially_refunded", "refunded", "disputed", "reversed",
     ]
 
-    /// Charges by what is watched, the newest first.
+    /// Charges by the ID of their watch, newest first.
     private(set) var charges: [String: [Charge]] = [:]
 
-    /// Takes charges over, each once; those that name neither source nor intent cannot be watched.
+    /// Adds charges, each once; charges without a source or intent cannot be watched and are ignored.
     mutating func add(_ found: [Charge]) {
         for charge in found {
             guard let subject = Self.subject(of: charge),
@@ -56,16 +56,16 @@ struct Reconciliation {
         charges.values.contains { $0.contains { $0.id == charge } }
     }
 
-    /// The id that would be watched: an intent's before a source's.
+    /// The ID to watch: the intent, else the source.
     static func subject(of charge: Charge) -> String? {
         if let intent = charge.paymentIntent { return intent }
         guard let source = charge.source?.id, source.hasPrefix("src_") else { return nil }
         return source
     }
 
-    /// What the charges of one payment say of its watch; nil when both agree.
+    /// Compares the charges of a payment with its watch; returns `nil` if they agree.
     func judge(_ subject: String, watch: Watch?) -> Difference? {
-        // A refused try is no money, and needs no watch.
+        // A declined charge moved no money and needs no watch.
         guard let charge = charges[subject]?.first(where: Self.hasTaken) else { return nil }
         let sum = Sums.text(charge.amountCaptured ?? charge.amount, charge.currency)
         guard let watch else {
@@ -73,7 +73,7 @@ struct Reconciliation {
                 kind: .unknown,
                 source: subject,
                 charge: charge.id,
-                message: "\(sum) were taken, and nobody watches \(subject)"
+                message: "\(sum) charged, but \(subject) is not watched"
             )
         }
         let word = watch.payment?.state.rawValue
@@ -82,32 +82,32 @@ struct Reconciliation {
                 kind: .unreported,
                 source: subject,
                 charge: charge.id,
-                message: "\(sum) were taken, and the watch says "
+                message: "\(sum) charged, but the watch reports "
                     + (word ?? watch.status ?? "nothing")
             )
         }
         let (returned, reported) = (Self.returned(charge), watch.payment?.amountReturned ?? 0)
-        // Stripe counts a refund from its creation, the watch once it has succeeded.
+        // Stripe counts a refund when it is created, the watch when it succeeds.
         let refund = watch.payment?.refund
         let isOpen = refund?.status.known == .pending || refund?.status.known == .requiresAction
         let open = isOpen ? refund?.amount ?? 0 : 0
-        // A dispute that was lost counts as returned as well, and is not in the charge.
+        // A lost dispute counts as returned too, but is not part of the charge's refunds.
         guard returned > reported.addingSaturating(open), state != "disputed" else { return nil }
         return Difference(
             kind: .stale,
             source: subject,
             charge: charge.id,
-            message: "\(Sums.text(returned, charge.currency)) of \(sum) went back, and the watch "
-                + "says \(Sums.text(reported, charge.currency)) (\(state))"
+            message: "\(Sums.text(returned, charge.currency)) of \(sum) refunded, but the watch "
+                + "reports \(Sums.text(reported, charge.currency)) (\(state))"
         )
     }
 
-    /// What a watch says that no charge bears out.
+    /// Checks that a watch's reported payment has a charge.
     ///
     /// - Parameters:
     ///   - watch: Any watch.
-    ///   - since: Older payments are not looked at, in milliseconds since 1970.
-    /// - Returns: The difference; nil when there is none.
+    ///   - since: Ignore payments before this time, in milliseconds since 1970.
+    /// - Returns: The difference; `nil` if there is none.
     func judge(reportedBy watch: Watch, since: Int64) -> Difference? {
         guard let payment = watch.payment, Self.paidStates.contains(payment.state.rawValue),
             let paidAt = payment.paidAt, paidAt.ms >= since,
@@ -116,11 +116,11 @@ struct Reconciliation {
         return Difference(
             kind: .unpaid,
             source: watch.source,
-            message: "the watch says \(payment.state.rawValue), and no charge has taken anything"
+            message: "the watch reports \(payment.state.rawValue), but no charge succeeded"
         )
     }
 
-    /// A source that waits to be charged.
+    /// Reports a chargeable source without a charge.
     func judge(chargeable source: Source) -> Difference? {
         guard source.status == .chargeable, source.usage != .reusable,
             charges[source.id]?.contains(where: { $0.status != .failed }) != true
@@ -128,7 +128,8 @@ struct Reconciliation {
         return Difference(
             kind: .uncharged,
             source: source.id,
-            message: "\(Sums.text(source.amount, source.currency)) can be charged and were not: "
+            message:
+                "\(Sums.text(source.amount, source.currency)) can be charged but have not been: "
                 + source.advice.text
         )
     }
@@ -137,7 +138,7 @@ struct Reconciliation {
         charge.status == .succeeded && charge.captured == true
     }
 
-    /// What went back of what was taken; what an authorisation was too large by never was.
+    /// The refunded part of the captured amount; Stripe also counts the released rest of an authorisation as refunded.
     private static func returned(_ charge: Charge) -> Int {
         let refunded = charge.amountRefunded ?? 0
         let released = max(0, (charge.amount ?? 0) - (charge.amountCaptured ?? charge.amount ?? 0))

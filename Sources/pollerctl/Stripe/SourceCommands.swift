@@ -1,15 +1,19 @@
 import ArgumentParser
 import StripeAPI
 
-/// `pollerctl source`: Stripe's sources themselves.
+/// `pollerctl source`: sources at Stripe.
 struct SourceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "source",
-        abstract: "Create Stripe sources, and do what they ask for.",
+        abstract: "Create, verify and charge Stripe sources.",
         discussion: """
-            Talks to Stripe itself: STRIPE_API_KEY is the key, POLLER_STRIPE_API_BASE another \
-            address such as a sandbox's. Each command prints the next step. The command \
-            stripe (https://docs.stripe.com/stripe-cli) does everything else.
+            Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
+            sandbox. Each command prints the next step. For everything else, use the Stripe CLI \
+            (https://docs.stripe.com/stripe-cli).
+
+            Example:
+
+              pollerctl source create ideal --amount 1099 --return-url https://pay.example/r
             """,
         subcommands: [SourceCreate.self, SourceGet.self, SourceVerify.self, SourceCharge.self]
     )
@@ -19,22 +23,24 @@ struct SourceCommand: AsyncParsableCommand {
 struct SourceCreate: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Create a source and say what the customer must do next.",
+        abstract: "Create a source and print the customer's next step.",
         discussion: """
             TYPE is \(SourceMethod.all.map(\.name).joined(separator: ", ")), or any other \
-            type that Stripe knows. Each needs some of the options below and says so.
+            type of Stripe's. Each type requires some of the options below.
 
-            pollerctl source create ideal --amount 1099 --return-url https://pay.example/r --follow
+            Example:
+
+              pollerctl source create ideal --amount 1099 --return-url https://pay.example/r --follow
             """
     )
 
     @Argument(help: "The payment method.")
     var type: String
 
-    @Option(help: "NAME=VALUE to keep with the source; may be repeated.")
+    @Option(help: "Metadata, NAME=VALUE; may be repeated.")
     var metadata: [NameValue] = []
 
-    @Option(help: "Any other field of Stripe's, as ach_debit[country]=US; may be repeated.")
+    @Option(help: "Any other Stripe field, such as ach_debit[country]=US; may be repeated.")
     var param: [NameValue] = []
 
     @OptionGroup var fields: SourceFields
@@ -44,7 +50,7 @@ struct SourceCreate: StripeObjectCommand {
     func validate() throws { _ = try SourceMethod.form(type, fields) }
 
     func call(_ client: StripeClient) async throws(StripeError) -> Source {
-        // The validation has refused wrong options.
+        // `validate()` has already rejected invalid options.
         let form = (try? SourceMethod.form(type, fields)) ?? []
         let names = metadata.dictionary.sorted { $0.key < $1.key }
         let others =
@@ -53,18 +59,19 @@ struct SourceCreate: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source get`: a source as Stripe has it now.
+/// `pollerctl source get`: a source's current state at Stripe.
 struct SourceGet: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Show a source as Stripe has it now, and what has to happen next."
+        abstract: "Show a source's current state at Stripe and the next step.",
+        discussion: "Example: pollerctl source get src_123"
     )
     static let isRead = true
 
-    @Argument(help: "The id, src_….")
+    @Argument(help: "The source id, src_….")
     var source: String
 
-    @Option(help: "Its client_secret, with a publishable key.")
+    @Option(help: "The client_secret, for a publishable key.")
     var clientSecret: String?
 
     @OptionGroup var stripe: StripeOptions
@@ -76,19 +83,22 @@ struct SourceGet: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source verify`: the code or the amounts a source asks for.
+/// `pollerctl source verify`: submit a verification code or amounts.
 struct SourceVerify: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Answer what a source with code verification asks for.",
+        abstract: "Submit the verification code or amounts of a source.",
         discussion: """
-            With micro-deposits the two amounts in cents: pollerctl source verify src_… 32 45. \
-            A wrong answer leaves fewer attempts; with none left the source fails for good. Exit \
-            status 1 when it was not accepted.
+            For micro-deposits, give the two amounts in cents. Each wrong answer uses an attempt; with \
+            none left the source fails permanently. Exits with 1 if the answer was not accepted.
+
+            Example:
+
+              pollerctl source verify src_123 32 45
             """
     )
 
-    @Argument(help: "The id, src_….")
+    @Argument(help: "The source id, src_….")
     var source: String
 
     @Argument(help: "The code, or the amounts.")
@@ -98,7 +108,9 @@ struct SourceVerify: StripeObjectCommand {
     @OptionGroup var watching: WatchOptions
 
     func validate() throws {
-        guard !values.isEmpty else { throw ValidationError("give the code, or two amounts") }
+        guard !values.isEmpty else {
+            throw ValidationError("no code given: give the code, or two amounts")
+        }
     }
 
     func call(_ client: StripeClient) async throws(StripeError) -> Source {
@@ -109,7 +121,7 @@ struct SourceVerify: StripeObjectCommand {
                 idempotencyKey: stripe.idempotencyKey
             )
         } catch {
-            // The attempts that are left are worth more than the refusal alone.
+            // Report the remaining attempts as well as the error.
             if [400, 402].contains(error.status),
                 let left = try? await client.retrieveSource(source)
             {
@@ -124,39 +136,43 @@ struct SourceVerify: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source charge`: take the money.
+/// `pollerctl source charge`: charge a source.
 struct SourceCharge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "charge",
         abstract: "Charge a chargeable source, once.",
         discussion: """
-            Its idempotency key is the one the cluster charges with, so that the two never charge \
-            a source twice; give your own --idempotency-key to charge a reusable source again.
+            Uses the cluster's idempotency key, so that a source is never charged twice. To charge a \
+            reusable source again, give your own --idempotency-key.
+
+            Example:
+
+              pollerctl source charge src_123
             """
     )
 
-    @Argument(help: "The id, src_….")
+    @Argument(help: "The source id, src_….")
     var source: String
 
-    @Option(help: "In the smallest unit; the source's own amount when absent.")
+    @Option(help: "The amount in the smallest unit (default: the source's amount).")
     var amount: Int?
 
-    @Option(help: "Three letters; the source's own when absent.")
+    @Option(help: "The currency (default: the source's currency).")
     var currency: String?
 
-    @Option(help: "For people.")
+    @Option(help: "A description.")
     var description: String?
 
     @Option(help: "The text on the customer's statement.")
     var statementDescriptor: String?
 
-    @Option(help: "Whose source it is, cus_…, for reusable ones.")
+    @Option(help: "The customer of a reusable source, cus_….")
     var customer: String?
 
-    @Option(help: "NAME=VALUE to keep with the charge; may be repeated.")
+    @Option(help: "Metadata, NAME=VALUE; may be repeated.")
     var metadata: [NameValue] = []
 
-    @Option(help: "The cluster's name of the account; default when absent.")
+    @Option(help: "The cluster's account name (default: default).")
     var account: String?
 
     @Flag(help: "Print JSON instead of text.")
@@ -179,7 +195,7 @@ struct SourceCharge: AsyncParsableCommand {
             throw ValidationError("this source has no amount: give --amount and --currency")
         }
         if let received = found.receiver?.amountReceived, received < amount {
-            try refuse("only \(received) of \(amount) have arrived", found)
+            try refuse("only \(received) of \(amount) have been received", found)
         }
         let params = ChargeParams(
             source: source,
@@ -199,7 +215,7 @@ struct SourceCharge: AsyncParsableCommand {
     }
 
     private func refuse(_ reason: String, _ found: Source) throws -> Never {
-        Terminal.printError("\(source) is not charged: \(reason)\n\(found.advice.text)")
+        Terminal.printError("\(source) was not charged: \(reason)\n\(found.advice.text)")
         throw ExitCode(1)
     }
 }

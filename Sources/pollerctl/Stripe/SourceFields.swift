@@ -3,16 +3,16 @@ import Foundation
 import SafeNumbers
 import StripeAPI
 
-/// The options of `pollerctl source create`, and in tables the parameters of Stripe's that they set.
+/// The options of `pollerctl source create` and the Stripe parameters that they set.
 struct SourceFields: ParsableArguments {
-    @Option(help: "In the currency's smallest unit: 1099 is 10.99 EUR.") var amount: Int?
-    @Option(help: "Three letters, such as eur.") var currency: String?
+    @Option(help: "The amount in the smallest currency unit: 1099 is 10.99 EUR.") var amount: Int?
+    @Option(help: "The currency, such as eur.") var currency: String?
     @Option(help: "The customer's name, at least 3 letters.") var name: String?
     @Option(help: "The customer's email address; for every payment method.") var email: String?
     @Option(help: "The customer's telephone number.") var phone: String?
-    @Option(help: "Where the customer comes back to, such as https://pay.example/r.")
+    @Option(help: "The page the customer returns to, such as https://pay.example/r.")
     var returnURL: String?
-    @Option(help: "Two letters, the country of the bank or of the address.") var country: String?
+    @Option(help: "The country of the bank or address, two letters.") var country: String?
     @Option(help: "The text on the customer's statement.") var statementDescriptor: String?
     @Option(help: "The customer's bank, such as ing.") var bank: String?
     @Option(help: "The account to debit.") var iban: String?
@@ -23,7 +23,7 @@ struct SourceFields: ParsableArguments {
     @Option(help: "The card's check digits.") var cvc: String?
     @Option(help: "The card's month of expiry, 1 to 12.") var expMonth: Int?
     @Option(help: "The card's year of expiry.") var expYear: Int?
-    @Option(help: "A token of Stripe.js, tok_…, in place of the card itself.") var token: String?
+    @Option(help: "A Stripe.js token, tok_…, instead of card details.") var token: String?
     @Option(help: "The card source to authenticate, src_….") var card: String?
     @Option(help: "The WeChat id of the app.") var appID: String?
     @Option(help: "The bundle id of the app that opens Alipay.") var appBundleID: String?
@@ -31,24 +31,25 @@ struct SourceFields: ParsableArguments {
     @Option(help: "The wallet's call id.") var callID: String?
     @Option(help: "The wallet's cart.") var cartID: String?
     @Option(help: "The wallet's transaction.") var transactionID: String?
-    @Option(help: "What is bought, AMOUNT:DESCRIPTION; may be repeated.") var item: [String] = []
-    @Option(help: "Two letters, where the customer buys.") var purchaseCountry: String?
+    @Option(help: "An item, AMOUNT:DESCRIPTION; may be repeated.") var item: [String] = []
+    @Option(help: "The country of the purchase, two letters.") var purchaseCountry: String?
     @Option(help: "The customer's first name.") var firstName: String?
     @Option(help: "The customer's last name.") var lastName: String?
-    @Option(help: "Attach it at once, cus_…; for reusable sources.") var customer: String?
-    @Option(help: "The platform's source it is made from, src_… (Connect).")
+    @Option(help: "Attach a reusable source to this customer, cus_….") var customer: String?
+    @Option(help: "The platform's original source, src_… (Connect).")
     var originalSource: String?
-    @Option(help: "redirect, receiver, code_verification or none; the type's own when absent.")
+    @Option(help: "redirect, receiver, code_verification or none (default: by type).")
     var flow: String?
-    @Option(help: "reusable or single_use; the type's own when absent.") var usage: String?
-    @Option(help: "How the account for refunds is asked for: email, manual or none.")
+    @Option(help: "reusable or single_use (default: by type).") var usage: String?
+    @Option(help: "How Stripe requests the account for refunds: email, manual or none.")
     var refundAttributes: String?
     @Option(help: "The notice before each debit: email, stripe_email, manual or none.")
     var mandateNotification: String?
-    @Option(help: "The customer agreed on a page, now, from this address.") var mandateIP: String?
-    @Option(help: "The browser the customer agreed with; goes with --mandate-ip.")
+    @Option(help: "The customer accepted the mandate online, now, from this IP address.")
+    var mandateIP: String?
+    @Option(help: "The customer's browser; requires --mandate-ip.")
     var mandateUserAgent: String?
-    @Option(help: "The customer agreed on paper, now; where the copy can be asked for.")
+    @Option(help: "The customer accepted on paper, now; email address to request the copy.")
     var mandateContact: String?
 
     func validate() throws {
@@ -59,22 +60,26 @@ struct SourceFields: ParsableArguments {
         ]
         for (name, word, known) in words {
             guard let word, !known.contains(word) else { continue }
-            throw ValidationError("--\(name) is \(known.sorted().joined(separator: ", "))")
+            throw ValidationError(
+                "--\(name) must be one of \(known.sorted().joined(separator: ", "))"
+            )
         }
         guard mandateIP == nil || mandateContact == nil else {
-            throw ValidationError("--mandate-ip is a page's, --mandate-contact paper's: not both")
+            throw ValidationError(
+                "--mandate-ip (online) and --mandate-contact (paper) cannot be used together; remove one"
+            )
         }
         guard mandateUserAgent == nil || mandateIP != nil else {
-            throw ValidationError("--mandate-user-agent goes with --mandate-ip")
+            throw ValidationError("--mandate-user-agent requires --mandate-ip")
         }
         if let amount, amount <= 0 {
             throw ValidationError("--amount must be positive, in the currency's smallest unit")
         }
     }
 
-    /// The options that a payment method needs or takes, as far as they are given.
+    /// The given options that a payment method requires or accepts.
     ///
-    /// - `parameter`: Stripe's; nil for a field of the type's own, such as `ideal[bank]`.
+    /// - `parameter`: Stripe's parameter; `nil` for a field of the type, such as `ideal[bank]`.
     var given: [(option: String, parameter: String?, value: String)] {
         let all: [(String, String?, String?)] = [
             ("amount", "amount", amount.map { "\($0)" }), ("currency", "currency", currency),
@@ -98,7 +103,7 @@ struct SourceFields: ParsableArguments {
         return all.compactMap { option, parameter, value in value.map { (option, parameter, $0) } }
     }
 
-    /// The parameters that a source of any type may have besides.
+    /// The parameters that a source of any type may have.
     var common: [(String, String)] {
         let now = "\(Int(saturating: Date().timeIntervalSince1970))"
         let place = mandateIP == nil ? mandateContact.map { _ in "offline" } : "online"
@@ -116,7 +121,7 @@ struct SourceFields: ParsableArguments {
         return all.compactMap { parameter, value in value.map { (parameter, $0) } }
     }
 
-    /// The items of the order as parameters, with their sum; a usage error for an item without an amount.
+    /// The items of the order as parameters, with their sum; throws for an item without an amount.
     func order(in currency: String) throws -> (form: [(String, String)], sum: Int) {
         var (form, sum) = ([(String, String)](), 0)
         for text in item {

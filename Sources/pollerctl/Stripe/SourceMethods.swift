@@ -1,18 +1,18 @@
 import ArgumentParser
 
-/// A payment method of `pollerctl source create`: the options it needs and takes, and their parameters.
+/// A payment method of `pollerctl source create` with its options and parameters.
 struct SourceMethod {
-    /// The name that users write.
+    /// The name on the command line.
     let name: String
     /// Stripe's type.
     let type: String
-    /// The options without which Stripe refuses it.
+    /// The required options.
     let needs: [String]
-    /// The options it takes besides, `--email` included.
+    /// The optional ones, including `--email`.
     let takes: [String]
-    /// The options that are fields of the type's own, although other types have them elsewhere.
+    /// Options that are fields of this type but top-level parameters for other types.
     private let own: [String]
-    /// Parameters that are always sent.
+    /// Fixed parameters.
     private let fixed: [String: String]
 
     /// Describes a method; options are separated by spaces.
@@ -85,16 +85,16 @@ struct SourceMethod {
         SourceMethod("bitcoin", needs: "amount currency email"),
     ]
 
-    /// The form that creates a source, for a method by its name or for any other type of Stripe's.
+    /// Returns the form that creates a source of a known method or of any other Stripe type.
     ///
-    /// Its parameters are in the order of their names: an idempotency key must not meet other bytes when a request
-    /// is repeated. Errors: a usage error that names every option missing or out of place.
+    /// Parameters are sorted by name, so that a repeated request with the same idempotency key has the same bytes.
+    /// Throws a usage error that lists missing and unsupported options.
     static func form(_ name: String, _ fields: SourceFields) throws -> [(String, String)] {
         let isWord = name.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F
         }
         guard isWord, !name.isEmpty else {
-            throw ValidationError("TYPE is a payment method such as ideal, not \(name)")
+            throw ValidationError("invalid TYPE \(name): TYPE is a payment method such as ideal")
         }
         let known = all.first { $0.name == name }
         let method =
@@ -121,7 +121,7 @@ struct SourceMethod {
         return form.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + items
     }
 
-    /// Whether an option is left out: Klarna refuses a partial description of the customer, and a foreign address.
+    /// Whether to omit an option: Klarna rejects partial customer data and an address in another country.
     private func leavesOut(_ option: String, _ fields: SourceFields) -> Bool {
         guard name == "klarna", takes.contains(option) else { return false }
         let needed = Set(takes).subtracting(["phone"])
@@ -133,25 +133,27 @@ struct SourceMethod {
         let given = Set(fields.given.map(\.option))
         let missing = needs.filter { !given.contains($0) }
         guard missing.isEmpty else {
-            throw ValidationError("\(name) needs \(Self.list(missing)) too; \(usage)")
+            throw ValidationError("\(name) is missing \(Self.list(missing)); \(usage)")
         }
         let foreign = given.subtracting(needs).subtracting(takes).sorted()
         if let first = foreign.first {
             throw ValidationError(
                 isKnown
-                    ? "\(name) takes no \(Self.list(foreign)); \(usage)"
-                    : "\(name) has no --\(first) here; send other fields with --param \(name)[NAME]=VALUE"
+                    ? "\(name) does not accept \(Self.list(foreign)); \(usage)"
+                    : "\(name) does not accept --\(first); send other fields with --param \(name)[NAME]=VALUE"
             )
         }
         if name == "card", given.isDisjoint(with: ["token", "number"]) {
-            throw ValidationError("card needs --token, or --number with --exp-month, --exp-year")
+            throw ValidationError(
+                "card requires --token, or --number with --exp-month and --exp-year"
+            )
         }
     }
 
-    /// What it needs and takes, in one line.
+    /// The required and optional options on one line.
     private var usage: String {
-        let needed = needs.isEmpty ? "it needs nothing" : "it needs \(Self.list(needs))"
-        return takes.isEmpty ? needed : "\(needed) and takes \(Self.list(takes))"
+        let needed = needs.isEmpty ? "no option is required" : "required: \(Self.list(needs))"
+        return takes.isEmpty ? needed : "\(needed); optional: \(Self.list(takes))"
     }
 
     private static func list(_ options: [String]) -> String {

@@ -2,14 +2,14 @@ import PollerClient
 import PollerWire
 import StripeAPI
 
-/// An object of Stripe's that commands print with the next step.
+/// A Stripe object that commands print with the next step.
 protocol AdvisedObject: StripeObject {
     var clientSecret: StripeAPI.ClientSecret? { get }
     /// The next step.
     var advice: Advice { get }
     /// The replacement of a deprecated Source type.
     var deprecated: SourceDeprecation? { get }
-    /// Its facts, one a line.
+    /// The object's facts.
     var facts: Facts { get }
 }
 
@@ -26,16 +26,16 @@ extension AdvisedObject {
     }
 }
 
-/// An object of Stripe's with the next step, as `--json` prints it.
+/// A Stripe object with the next step, as `--json` prints it.
 private struct Advised<Object: Encodable>: Encodable {
     let object: Object
     let next: Advice
     let deprecated: SourceDeprecation?
 }
 
-/// What takes the place of a Source's type, as `--json` prints it.
+/// The replacement of a Source type, as `--json` prints it.
 struct SourceDeprecation: Encodable {
-    /// The type of the PaymentMethod; `none` when the method has ended.
+    /// The PaymentMethod type; `none` if the method was discontinued.
     let replacement: String
     let urgency: SourceMigration.Urgency
     let advice: String
@@ -51,23 +51,23 @@ struct SourceDeprecation: Encodable {
         advice = migration.advice
     }
 
-    /// The same for people.
+    /// The deprecation as text.
     var text: String { "\(Deprecation.text(urgency.rawValue, replacement)) \(advice)" }
 }
 
 extension Deprecation {
-    /// The same for people, with Stripe's guide.
+    /// The deprecation as text, with a link to Stripe's guide.
     var text: String {
         let beginning = Self.text(urgency?.rawValue, replacement)
         return [beginning, advice, url].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// How urgent it is, and what takes the place; empty when the type is not known.
+    /// The urgency and the replacement; empty for an unknown type.
     fileprivate static func text(_ urgency: String?, _ replacement: String) -> String {
         switch urgency {
-        case "ended": "Nobody can pay by this method any more."
-        case "turned_off": "Use PaymentMethod \(replacement): this type is to be turned off."
-        case "stays": "PaymentMethod \(replacement) takes its place; this type stays for now."
+        case "ended": "This payment method was discontinued."
+        case "turned_off": "Use PaymentMethod \(replacement): Stripe will turn this type off."
+        case "stays": "PaymentMethod \(replacement) replaces this type, which still works."
         default: ""
         }
     }
@@ -135,22 +135,22 @@ extension Charge {
     }
 }
 
-/// What has to happen next to an object, for people and for programs.
+/// The next step of an object.
 struct Advice: Encodable {
-    /// One word: `charge`, `authenticate`, `redirect`, `pay`, `verify`, `scan`, `wait`, `confirm`,
+    /// One of `charge`, `authenticate`, `redirect`, `pay`, `verify`, `scan`, `wait`, `confirm`,
     /// `capture`, `choose_method`, `refund_account` or `nothing`.
     let step: String
-    /// The sentence for people.
+    /// The step as a sentence.
     let text: String
-    /// Where to send the customer.
+    /// The URL for the customer.
     var url: String?
-    /// Where the customer pays to.
+    /// The account that the customer pays to.
     var address: String?
-    /// The same in parts, by Stripe's names: `iban`, `bic`, `entity`, `reference`, ….
+    /// The account's parts by Stripe's names: `iban`, `bic`, `entity`, `reference`, ….
     var transfer: [String: String]?
-    /// What is still missing, in the smallest unit.
+    /// The missing amount in the smallest unit.
     var amountMissing: Int?
-    /// How often the customer may still try.
+    /// The customer's remaining attempts.
     var attemptsRemaining: Int?
 
     enum CodingKeys: String, CodingKey {
@@ -161,7 +161,7 @@ struct Advice: Encodable {
 }
 
 extension Source {
-    /// Where the customer of a receiver sends the money, by Stripe's names, in the order people need them.
+    /// The bank details of a receiver source by Stripe's names, the most needed first.
     var transfer: [(String, String)] {
         let parts: [(String, String?)] =
             switch details {
@@ -179,14 +179,15 @@ extension Source {
         return parts.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// What has to happen next.
+    /// The next step.
     var advice: Advice {
-        // Money that waits to go back can, whatever becomes of the source.
+        // A pending refund needs the payer's account, whatever the source's status.
         if receiver?.refundAttributesStatus == .requested, nextStep == .nothing {
             return Advice(
                 step: "refund_account",
-                text: "money waits to go back: the payer names an account on the return page; "
-                    + "or name it with POST /v1/watches/\(id)/refund_attributes, which needs a watch (pollerctl "
+                text:
+                    "a refund is waiting for the payer's account: the payer enters it on the return page; "
+                    + "or submit it with POST /v1/watches/\(id)/refund_attributes, which requires a watch (pollerctl "
                     + "enqueue \(id))"
             )
         }
@@ -194,7 +195,7 @@ extension Source {
         case .charge where needsAuthentication:
             return Advice(
                 step: "authenticate",
-                text: "this card is declined unless 3D Secure comes first: pollerctl source create "
+                text: "this card requires 3D Secure first: pollerctl source create "
                     + "three_d_secure --card \(id) --amount … --currency … --return-url …"
             )
         case .charge:
@@ -206,7 +207,7 @@ extension Source {
             let sum = amount == nil ? "" : "\(Sums.text(missing, currency)) "
             return Advice(
                 step: "pay",
-                text: "tell the customer to pay \(sum)to \(address)",
+                text: "ask the customer to pay \(sum)to \(address)",
                 address: address,
                 transfer: Dictionary(transfer) { first, _ in first },
                 amountMissing: amount == nil ? nil : missing
@@ -229,18 +230,18 @@ extension Source {
                 text: "show the customer this as a QR code: \(shown)",
                 url: shown
             )
-        case .wait: return Advice(step: "wait", text: "wait: nobody can do anything but look again")
-        case .nothing: return Advice(step: "nothing", text: "nothing more happens to it: \(status)")
+        case .wait: return Advice(step: "wait", text: "wait: no action is possible now")
+        case .nothing: return Advice(step: "nothing", text: "done: \(status)")
         }
     }
 }
 
 extension PaymentIntent {
-    /// What has to happen next.
+    /// The next step.
     var advice: Advice {
         switch status {
         case .requiresPaymentMethod, .requiresSource:
-            let why = lastPaymentError.map { "the last try failed (\($0)); " } ?? ""
+            let why = lastPaymentError.map { "the last attempt failed (\($0)); " } ?? ""
             return Advice(
                 step: "choose_method",
                 text: "\(why)confirm it with a method: pollerctl intent confirm \(id) --method TYPE"
@@ -252,12 +253,12 @@ extension PaymentIntent {
         case .requiresAction, .requiresSourceAction:
             guard let url = nextAction?.redirectToURL?.url ?? nextAction?.hostedURL else {
                 let kind = nextAction?.type.rawValue ?? "its next action"
-                return Advice(step: "act", text: "the customer must act: \(kind)")
+                return Advice(step: "act", text: "the customer must complete: \(kind)")
             }
             return Advice(step: "redirect", text: "send the customer to \(url)", url: url)
         case .succeeded, .canceled:
-            return Advice(step: "nothing", text: "nothing more happens to it: \(status)")
-        default: return Advice(step: "wait", text: "wait: the bank has not answered yet")
+            return Advice(step: "nothing", text: "done: \(status)")
+        default: return Advice(step: "wait", text: "wait: the bank has not responded yet")
         }
     }
 }

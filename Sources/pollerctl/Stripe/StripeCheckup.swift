@@ -2,20 +2,20 @@ import PollerWire
 import SafeNumbers
 import StripeAPI
 
-/// What `pollerctl stripe doctor` has seen of an account, and what follows from it: no I/O here.
+/// The findings of `pollerctl stripe doctor`, without I/O.
 ///
-/// Each finding is one line: what was looked at, what it came to, and what to do. A *failed* one keeps payments from
-/// being heard of or charged; a *warning* costs time, or will be a failure one day.
+/// A finding has a check, a result and advice. A *failed* check prevents payments from being observed or charged. A
+/// *warning* causes delays or will become a failure later.
 struct StripeCheckup: Encodable {
     private(set) var checks: [Doctor.Finding] = []
-    /// Sources seen in the last thirty days, by type.
+    /// The number of Sources in the last 30 days, by type.
     private(set) var sources: [String: Int] = [:]
 
     private enum CodingKeys: String, CodingKey {
         case healthy, checks, sources
     }
 
-    /// Whether nothing has failed.
+    /// Whether no check failed.
     var isHealthy: Bool { !checks.contains { $0.status == "failed" } }
 
     func encode(to encoder: any Encoder) throws {
@@ -36,17 +36,17 @@ struct StripeCheckup: Encodable {
     }
 }
 
-/// The account's side: key, clock and limits.
+/// Checks of the key, the clock and rate limits.
 extension StripeCheckup {
-    /// What a key must be able to read, and what goes missing without it.
+    /// The resources a key must be able to read, and the effect of a missing permission.
     static let needed: [(resource: String, path: String, isEssential: Bool, without: String)] = [
         ("sources", "/v1/sources/src_doctor", true, "no source can be polled"),
         ("payment_intents", "/v1/payment_intents", true, "no payment intent can be polled"),
         ("setup_intents", "/v1/setup_intents", false, "no setup intent can be polled"),
-        ("charges", "/v1/charges", true, "nobody can tell whether the money came"),
-        ("events", "/v1/events", true, "a lost webhook is not made up for"),
+        ("charges", "/v1/charges", true, "successful charges cannot be detected"),
+        ("events", "/v1/events", true, "lost webhooks cannot be recovered"),
         ("refunds", "/v1/refunds", false, "refunds are not listed"),
-        ("disputes", "/v1/disputes", false, "how a dispute stands is not known"),
+        ("disputes", "/v1/disputes", false, "dispute states are unknown"),
         (
             "balance_transactions", "/v1/balance_transactions", false,
             "payments cannot be reconciled with the balance"
@@ -54,7 +54,7 @@ extension StripeCheckup {
         ("webhook_endpoints", "/v1/webhook_endpoints", false, "webhooks cannot be checked here"),
     ]
 
-    /// What a restricted key may read: the status each resource was answered with.
+    /// Judges the key's permissions by the response status of each resource.
     mutating func judge(key: StripeKey, answers: [String: Int]) {
         guard key.kind != .publishable, key.kind != .unknown else {
             return add(
@@ -71,8 +71,8 @@ extension StripeCheckup {
             add(
                 "permissions",
                 one.isEssential ? .failed : .warning,
-                "the key may not read \(one.resource): \(one.without)",
-                "Give the key the permission Read for \(one.resource), in the Dashboard."
+                "the key cannot read \(one.resource): \(one.without)",
+                "Give the key Read permission for \(one.resource) in the Dashboard."
             )
         }
         let odd = Self.needed.filter { (answers[$0.resource] ?? 0) >= 500 }.map(\.resource)
@@ -80,28 +80,28 @@ extension StripeCheckup {
             add(
                 "permissions",
                 .warning,
-                "Stripe failed to answer for \(odd.joined(separator: ", "))",
-                "Look at https://status.stripe.com and run this again."
+                "Stripe returned errors for \(odd.joined(separator: ", "))",
+                "Check https://status.stripe.com and run this command again."
             )
         }
         if refused.isEmpty, odd.isEmpty {
-            add("permissions", .ok, "the key reads all \(Self.needed.count) resources needed")
+            add("permissions", .ok, "the key can read all \(Self.needed.count) required resources")
         }
     }
 
-    /// Our clock beside Stripe's, whose answers are dated to the second.
+    /// Compares the local clock with the date of Stripe's responses, which has a resolution of one second.
     ///
     /// - Parameters:
-    ///   - aheadMs: How far ours is ahead; negative when it is behind; nil when the answer had no date.
-    ///   - tripMs: How long the request took, which is how much of that nobody can tell.
+    ///   - aheadMs: How far the local clock is ahead; negative if behind; `nil` if the response had no date.
+    ///   - tripMs: The duration of the request, which limits the accuracy.
     mutating func judge(clockAheadMs aheadMs: Int?, tripMs: Int) {
-        guard let aheadMs else { return add("clock", .warning, "Stripe's answer had no date") }
+        guard let aheadMs else { return add("clock", .warning, "Stripe's response had no date") }
         let side = aheadMs < 0 ? "behind" : "ahead of"
         let shown = String(Double(aheadMs.magnitude / 100) / 10)
-        // Signatures older than 300 s are refused; a date is cut to the second.
+        // Signatures older than 300 s are rejected; the date is truncated to the second.
         let message =
-            "ours is \(shown) s \(side) Stripe's (± \(Int(clampingSafe: tripMs).addingSaturating(1999) / 1000) s)"
-        let advice = "Set the clock by NTP: a webhook's signature is good for 300 s."
+            "the local clock is \(shown) s \(side) Stripe's (± \(Int(clampingSafe: tripMs).addingSaturating(1999) / 1000) s)"
+        let advice = "Synchronise the clock with NTP: a webhook signature is valid for 300 s."
         switch Int(clampingSafe: aheadMs.magnitude) - Int(clampingSafe: tripMs) - 1000 {
         case 150_000...: add("clock", .failed, message, advice)
         case 10_000...: add("clock", .warning, message, advice)
@@ -109,32 +109,32 @@ extension StripeCheckup {
         }
     }
 
-    /// Whether we were limited while we looked; Stripe tells no figure of what is left.
+    /// Reports rate limiting during the checks; Stripe does not return the remaining quota.
     mutating func judge(requests: Int, limited reasons: [String], isLive: Bool) {
         let limits = "an account has \(isLive ? 100 : 25) requests/s, each operation 25"
         guard !reasons.isEmpty else {
             return add(
                 "rate",
                 .ok,
-                "\(requests) requests, none limited; \(limits); Stripe does not tell what is left"
+                "\(requests) requests, none rate-limited; \(limits); Stripe does not report the remaining quota"
             )
         }
         let word = Set(reasons).sorted().joined(separator: ", ")
         add(
             "rate",
             .warning,
-            "\(reasons.count) of \(requests) requests were limited (\(word)); \(limits)",
-            "Somebody spends the account's requests: set a lower limit with pollerctl lane limit, or ask Stripe."
+            "\(reasons.count) of \(requests) requests were rate-limited (\(word)); \(limits)",
+            "Other clients use the account's quota: lower the limit with pollerctl lane limit, or ask Stripe for more."
         )
     }
 }
 
-/// What arrives: webhook endpoints and undelivered events.
+/// Checks of webhook endpoints and undelivered events.
 extension StripeCheckup {
-    /// The path that the cluster takes Stripe's webhooks at.
+    /// The path at which the cluster receives Stripe's webhooks.
     static let ourPath = "/v1/stripe/webhook"
 
-    /// The endpoints there are; `url` names ours, else it is told by its path.
+    /// Judges the account's endpoints; `url` is the cluster's, which is otherwise recognised by its path.
     mutating func judge(endpoints: [WebhookEndpoint], url: String?) {
         let ours = endpoints.filter { endpoint in
             url.map { Self.normalized(endpoint.url) == Self.normalized($0) }
@@ -145,8 +145,8 @@ extension StripeCheckup {
             add(
                 "webhooks",
                 .warning,
-                "none of \(endpoints.count) endpoints is \(wanted): news waits for a poll or the sweep",
-                "Add an endpoint of the cluster's in the Dashboard, or name it with --url."
+                "none of \(endpoints.count) endpoints is \(wanted): changes are found only by polls and sweeps",
+                "Add the cluster's endpoint in the Dashboard, or give its URL with --url."
             )
         }
         for endpoint in ours { judge(endpoint) }
@@ -156,8 +156,8 @@ extension StripeCheckup {
             add(
                 "webhooks",
                 .warning,
-                "\(names) have the same address: every event arrives \(same.count) times",
-                "Delete all but one of them."
+                "\(names) have the same URL: every event arrives \(same.count) times",
+                "Delete all but one."
             )
         }
         for other in endpoints where other.status == .disabled && !ours.map(\.id).contains(other.id)
@@ -172,8 +172,8 @@ extension StripeCheckup {
             return add(
                 "webhooks",
                 .failed,
-                "\(name) is disabled: nothing is sent to it",
-                "Enable it in the Dashboard; the sweep has fetched what was missed."
+                "\(name) is disabled and receives no events",
+                "Enable it in the Dashboard; sweeps have fetched the missed events."
             )
         }
         let has = Set(endpoint.enabledEvents)
@@ -183,24 +183,24 @@ extension StripeCheckup {
         let late = hasSourceEvents ? missing.filter(ofMoney.contains) : []
         let others = missing.filter { !late.contains($0) }
         if missing.isEmpty {
-            add("webhooks", .ok, "\(name) gets all \(EventTypes.payments.count) types needed")
+            add("webhooks", .ok, "\(name) receives all \(EventTypes.payments.count) required types")
         }
         if !late.isEmpty {
-            // A subscription from before payments were told: it was all that was needed then.
+            // Subscriptions from before payment events existed have only `source.*`.
             add(
                 "webhooks",
                 .warning,
-                "\(name) hears of Sources, but not what becomes of their money: it lacks "
+                "\(name) receives Source events but no payment events; missing: "
                     + late.joined(separator: ", "),
-                "Add them: until then a refund, a dispute or a return is told when the sweep finds it."
+                "Add them: until then refunds, disputes and returns are reported only after a sweep."
             )
         }
         if !others.isEmpty {
             add(
                 "webhooks",
                 .warning,
-                "\(name) lacks \(others.count) types: \(others.joined(separator: ", "))",
-                "Add them to the endpoint: what they tell is heard late, or never."
+                "\(name) is missing \(others.count) types: \(others.joined(separator: ", "))",
+                "Add them to the endpoint: without them changes are detected late or not at all."
             )
         }
         switch endpoint.apiVersion {
@@ -209,34 +209,34 @@ extension StripeCheckup {
             add(
                 "webhooks",
                 .warning,
-                "\(endpoint.id) sends events of version \(version), we read \(StripeVersion.pinned)",
-                "Nothing breaks: events are hints and the object is read anew. A new endpoint takes the version over."
+                "\(endpoint.id) sends events of version \(version); pollerd reads \(StripeVersion.pinned)",
+                "This is harmless, because the object is read again. A new endpoint uses the new version."
             )
         case nil:
             add(
                 "webhooks",
                 .warning,
-                "\(endpoint.id) sends events of the account's default version, whatever that is",
-                "Make the endpoint with api_version \(StripeVersion.pinned)."
+                "\(endpoint.id) sends events of the account's default version, which may change",
+                "Create the endpoint with api_version \(StripeVersion.pinned)."
             )
         }
     }
 
-    /// Events nobody has taken yet, of the last day.
+    /// Reports undelivered events of the last 24 hours.
     mutating func judge(undelivered events: [StripeEvent], hasMore: Bool) {
         guard !events.isEmpty else {
-            return add("deliveries", .ok, "every event of the last day was taken")
+            return add("deliveries", .ok, "all events of the last 24 hours were delivered")
         }
         let types = Set(events.map(\.type)).sorted().prefix(5).joined(separator: ", ")
         add(
             "deliveries",
             .warning,
-            "\(events.count)\(hasMore ? " or more" : "") events of the last day wait for an endpoint: \(types)",
-            "Look at the endpoint's log in the Dashboard; Stripe tries for three days."
+            "\(events.count)\(hasMore ? " or more" : "") events of the last 24 hours are undelivered: \(types)",
+            "Check the endpoint's log in the Dashboard; Stripe retries for three days."
         )
     }
 
-    /// Where an address points: without what may be written in two ways.
+    /// The URL without query, fragment and trailing slashes, and with a lower-case host, for comparison.
     private static func normalized(_ url: String) -> String {
         var text = url.prefix { $0 != "?" && $0 != "#" }
         while text.last == "/" { text.removeLast() }
@@ -247,9 +247,9 @@ extension StripeCheckup {
     }
 }
 
-/// What is used: Sources, and what takes their place.
+/// Checks of the Sources in use and their replacements.
 extension StripeCheckup {
-    /// The objects of recent events `source.*`, and the Sources of recent charges; each counts once.
+    /// Judges the Sources of recent `source.*` events and charges; each counts once.
     mutating func judge(sources seen: [String: String], isAll: Bool) {
         sources = seen.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         guard !sources.isEmpty else {
@@ -258,15 +258,15 @@ extension StripeCheckup {
         for (word, count) in sources.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             let number = "\(count)\(isAll ? "" : " or more") of type \(word) in the last 30 days"
             guard let migration = SourceType(rawValue: word).migration else {
-                add("sources", .warning, "\(number), which this program does not know")
+                add("sources", .warning, "\(number), which this release does not know")
                 continue
             }
             let place = "PaymentMethod \(migration.paymentMethod): \(migration.advice)"
             switch migration.urgency {
-            case .supported: add("sources", .ok, "\(number): deprecated, stays for now", place)
+            case .supported: add("sources", .ok, "\(number): deprecated, still works", place)
             case .removalPlanned:
-                add("sources", .warning, "\(number): deprecated, to be turned off", place)
-            case .discontinued: add("sources", .warning, "\(number): the method has ended", place)
+                add("sources", .warning, "\(number): deprecated, will be turned off", place)
+            case .discontinued: add("sources", .warning, "\(number): discontinued", place)
             }
         }
     }

@@ -3,39 +3,47 @@ import Foundation
 import SafeNumbers
 import StripeAPI
 
-/// `pollerctl stripe`: the account at Stripe as a whole.
+/// `pollerctl stripe`: the Stripe account.
 struct StripeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stripe",
-        abstract: "Look after the account at Stripe.",
+        abstract: "Check the Stripe account.",
         discussion: """
-            Talks to Stripe itself: STRIPE_API_KEY is the key, POLLER_STRIPE_API_BASE another \
-            address such as a sandbox's.
+            Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
+            sandbox.
+
+            Example:
+
+              pollerctl stripe doctor
             """,
         subcommands: [StripeDoctor.self]
     )
 }
 
-/// `pollerctl stripe doctor`: what is wrong with the account, and what to do.
+/// `pollerctl stripe doctor`: problems of the account and how to fix them.
 ///
-/// Reads only: nothing at Stripe is changed, created or charged.
+/// It only reads; it changes, creates and charges nothing at Stripe.
 struct StripeDoctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract:
-            "Check key, clock, limits, webhooks and Sources of the account, and say what to do.",
+            "Check the account's key, clock, limits, webhooks and Sources, and suggest fixes.",
         discussion: """
-            Reads only. About fifteen requests, each with the key in STRIPE_API_KEY. Exit status: 0 no \
-            check failed (warnings do not count), 1 some did, 64 no key, 69 Stripe is \
-            unreachable, 77 the key is refused.
+            Read-only. Makes about fifteen requests with the key in STRIPE_API_KEY. Exit status: 0 no \
+            check failed (warnings do not count), 1 some failed, 64 no key, 69 Stripe is \
+            unreachable, 77 the key is invalid.
+
+            Example:
+
+              pollerctl stripe doctor --json
             """
     )
 
-    /// Pages of a hundred events that are read for the Sources in use.
+    /// Pages of 100 events read to find the Sources in use.
     private static let pagesMax = 5
     private static let daySeconds = 24 * 3600
 
-    @Option(help: "The cluster's own webhook address; known by its path when absent.")
+    @Option(help: "The cluster's webhook URL (default: recognised by its path).")
     var url: String?
 
     @Flag(help: "Print JSON instead of text.")
@@ -55,7 +63,7 @@ struct StripeDoctor: AsyncParsableCommand {
         guard checkup.isHealthy else { throw ExitCode(1) }
     }
 
-    /// Asks for everything that is judged; what the key may not read is left out.
+    /// Runs all checks; skips resources that the key may not read.
     private func inspect(_ client: StripeClient) async throws(StripeError) -> StripeCheckup {
         var checkup = StripeCheckup()
         let key = client.configuration.key
@@ -71,7 +79,7 @@ struct StripeDoctor: AsyncParsableCommand {
             answers[one.resource] = answer.status
             if answer.status == 429 { limited.append(answer.headers.rateLimitedReason ?? "locked") }
             let tripMs = Int(saturating: ended.timeIntervalSince(began) * 1000)
-            // The first answer carries the making of the connection: the quickest one tells most.
+            // The first request includes connecting, so the fastest response is the most accurate.
             if clock.aheadMs == nil || tripMs < clock.tripMs {
                 clock = (Self.ahead(of: answer.headers.date, began, ended), tripMs)
             }
@@ -102,9 +110,9 @@ struct StripeDoctor: AsyncParsableCommand {
         return checkup
     }
 
-    /// The Sources in use, by id with their type.
+    /// The types of the Sources in use, by ID.
     ///
-    /// They cannot be listed: their events and their charges tell of them.
+    /// Stripe cannot list Sources, so they are found from events and charges.
     private func sources(
         _ client: StripeClient,
         mayReadCharges: Bool
@@ -139,16 +147,16 @@ struct StripeDoctor: AsyncParsableCommand {
         return (seen, isAll && !charges.hasMore)
     }
 
-    /// How far our clock is ahead of the date of an answer; nil without one.
+    /// How far the local clock is ahead of a response's date; `nil` without a date.
     private static func ahead(of date: String?, _ began: Date, _ ended: Date) -> Int? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
-        // RFC 9110, section 5.6.7: the one form that is sent today.
+        // RFC 9110, section 5.6.7: the only current format.
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         guard let date, let theirs = format.date(from: date) else { return nil }
         let middle = began.addingTimeInterval(ended.timeIntervalSince(began) / 2)
-        // A date is cut to the second: half of one is the middle of what it may have been.
+        // The date is truncated to the second, so the expected value is half a second later.
         return Int(saturating: (middle.timeIntervalSince(theirs) - 0.5) * 1000)
     }
 }

@@ -4,21 +4,21 @@ import PollerClient
 import PollerWire
 import StripeAPI
 
-/// Which Stripe, and as whom: the options of every command that talks to Stripe itself.
+/// The options of every command that calls Stripe.
 struct StripeOptions: ParsableArguments {
     @Option(
         help:
-            "Act for this account, acct_…: a connected one, or one of the organisation of the key."
+            "Act for this account, acct_…: a connected account, or one of the key's organisation."
     )
     var stripeAccount: String?
 
-    @Option(help: "The same for every repetition; a new one when absent.")
+    @Option(help: "The idempotency key of the request (default: a new one).")
     var idempotencyKey: String?
 
-    /// Longer than any answer of Stripe's that still comes, short enough for a person who waits.
+    /// Longer than Stripe's slowest responses, and short enough for a person to wait.
     private static let timeout = Duration.seconds(30)
 
-    /// Runs calls against Stripe; failures become a message and an exit status.
+    /// Runs calls to Stripe; prints failures and throws the exit status.
     func perform<Value>(
         isRead: Bool = false,
         _ body: (StripeClient) async throws(StripeError) -> Value
@@ -28,8 +28,8 @@ struct StripeOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         guard let key = try Terminal.secret("STRIPE_API_KEY", environment) else {
             Terminal.printError(
-                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one, or "
-                    + "STRIPE_API_KEY_FILE to a file that holds it."
+                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one, or set "
+                    + "STRIPE_API_KEY_FILE to a file with the key."
             )
             throw ExitCode(64)
         }
@@ -51,7 +51,7 @@ struct StripeOptions: ParsableArguments {
     }
 }
 
-/// A command that makes one call of Stripe's API.
+/// A command that makes one Stripe API call.
 ///
 /// It prints the object and the next step. With `--watch` the cluster then watches the object.
 protocol StripeObjectCommand: AsyncParsableCommand {
@@ -65,7 +65,7 @@ protocol StripeObjectCommand: AsyncParsableCommand {
     /// Makes the call.
     func call(_ client: StripeClient) async throws(StripeError) -> Object
 
-    /// Whether the object is as it was to become; otherwise the exit status is 1.
+    /// Whether the object reached the intended state; otherwise the exit status is 1.
     func isDone(_ object: Object) -> Bool
 }
 
@@ -84,7 +84,7 @@ extension StripeObjectCommand {
     }
 }
 
-/// Whether the cluster watches what a command has made, and how.
+/// Whether and how the cluster watches the object of a command.
 struct WatchOptions: ParsableArguments {
     @Flag(help: "Let the cluster watch it.")
     var watch = false
@@ -95,33 +95,35 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Watch it, and let the cluster charge it once when it becomes chargeable.")
     var chargeWhenChargeable = false
 
-    @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
+    @Flag(help: "Watch it, and never charge it, whatever the account's settings.")
     var neverCharge = false
 
     @OptionGroup var terms: WatchTerms
 
-    @Option(help: "The cluster's name of the account; default when absent.")
+    @Option(help: "The cluster's account name (default: default).")
     var account: String?
 
     @OptionGroup var server: ServerOptions
 
-    /// Whether anything is to be watched.
+    /// Whether to watch the object.
     var isWatched: Bool { watch || follow || chargeWhenChargeable || neverCharge }
 
     func validate() throws {
         guard !(chargeWhenChargeable && neverCharge) else {
-            throw ValidationError("--charge-when-chargeable and --never-charge exclude each other")
+            throw ValidationError(
+                "--charge-when-chargeable and --never-charge cannot be used together; remove one"
+            )
         }
         guard isWatched || terms.isEmpty else {
             throw ValidationError(
-                "--policy, --until, --timeout and --notify belong to --watch or --follow"
+                "--policy, --until, --timeout and --notify require --watch or --follow"
             )
         }
     }
 
-    /// Hands an object to the cluster, and follows it if that is wanted.
+    /// Enqueues an object and, with `--follow`, prints its events.
     ///
-    /// Its secret goes along: it opens the return page to the customer.
+    /// The client secret is sent too, because it gives the customer access to the return page.
     func run(_ id: String, secret: StripeAPI.ClientSecret?) async throws {
         guard isWatched else { return }
         let name = WatchName(id, account: account)

@@ -290,15 +290,15 @@ struct DeliveryRoutesTests {
             )
             #expect(attempts.output.contains("\tfailed\tserver_error\t503\t-/2/-/7\t192.0.2.7:443"))
             let get = try await CommandRun.pollerctl("delivery", "get", id, url: api.url)
-            #expect(get.output.contains("given up") && get.output.contains(Self.url))
+            #expect(get.output.contains("dead") && get.output.contains(Self.url))
             let other = try await fail(api, "src_2", state, .setAside).description
             let rests = try await CommandRun.pollerctl("delivery", "dismiss", other, url: api.url)
-            #expect(rests.output == "\(other) rests\n", "\(rests)")
+            #expect(rests.output == "\(other) is dismissed\n", "\(rests)")
             let retry = try await CommandRun.pollerctl("delivery", "retry", id, url: api.url)
-            #expect(retry.output == "\(id) sends events 1, 2 again\n")
+            #expect(retry.output == "\(id) resends events 1, 2\n")
             let some = try await CommandRun.pollerctl("delivery", "retry", "no", id, url: api.url)
             #expect(some.status == 1 && some.errors.contains("no: "), "\(some)")
-            #expect(some.output == "\(id) sends events 1, 2 again\n", "the others go on")
+            #expect(some.output == "\(id) resends events 1, 2\n", "the others continue")
             let wrong = try await CommandRun.pollerctl(
                 "delivery",
                 "replay",

@@ -66,9 +66,9 @@ struct PollerctlEndpointTests {
             #expect(now["final_only"] as? Bool == false)
             #expect(now["types"] as? [String] == ["source.*"])
             let off = try await Self.run(api, "disable", id, "--reason", "holidays")
-            #expect(off.output == "\(id) is told nothing\n")
+            #expect(off.output == "\(id) is disabled\n")
             #expect(try await Self.run(api, "get", id).output.contains("disabled: holidays"))
-            #expect(try await Self.run(api, "enable", id).output == "\(id) is told again\n")
+            #expect(try await Self.run(api, "enable", id).output == "\(id) is enabled\n")
             let got = try await Self.run(api, "get", id)
             for fact in [
                 "metadata  shop=berlin", "retry     fast", "timeout   9s",
@@ -77,7 +77,7 @@ struct PollerctlEndpointTests {
                 #expect(got.output.contains(fact), "\(fact) in \(got.output)")
             }
             #expect(!got.output.contains("whsec_"))
-            #expect(try await Self.run(api, "remove", id).output == "\(id) is gone\n")
+            #expect(try await Self.run(api, "remove", id).output == "\(id) is removed\n")
             let gone = try await Self.run(api, "get", id)
             #expect(gone.status == 1)
             #expect(gone.errors.contains("There is no endpoint"))
@@ -100,7 +100,7 @@ struct PollerctlEndpointTests {
             #expect(bad.output.components(separatedBy: "500").count == 2, "said once")
             let rotated = try await Self.run(api, "rotate", id, "--overlap", "1h")
             #expect(rotated.output.contains("whsec_"))
-            #expect(rotated.output.contains("2 sign right now"))
+            #expect(rotated.output.contains("2 active"))
             let secret = try await Self.run(api, "secret")
             #expect(secret.output == EndpointBackend.inlineSecret + "\n")
         }
@@ -122,7 +122,7 @@ struct PollerctlEndpointTests {
             #expect(got.status == 0 && got.output.contains(id), "\(got.errors)")
             #expect(got.output.contains("Warehouse"))
             let off = try await Self.run(api, "disable", "Warehouse")
-            #expect(off.output == "Warehouse (\(id)) is told nothing\n", "\(off.errors)")
+            #expect(off.output == "Warehouse (\(id)) is disabled\n", "\(off.errors)")
             let other = try await Self.run(
                 api,
                 "add",
@@ -187,9 +187,9 @@ struct PollerctlEndpointTests {
             let twice = try await Self.run(api, "remove", "billing")
             #expect(twice.status == 64 && twice.errors.contains(mine), "\(twice.errors)")
             let gone = try await Self.run(api, "remove", "billing", "--account", "acme")
-            #expect(gone.output == "billing (\(id)) is gone\n", "\(gone.errors)")
+            #expect(gone.output == "billing (\(id)) is removed\n", "\(gone.errors)")
             let last = try await Self.run(api, "remove", "billing")
-            #expect(last.output == "billing (\(mine)) is gone\n", "\(last.errors)")
+            #expect(last.output == "billing (\(mine)) is removed\n", "\(last.errors)")
         }
     }
 

@@ -39,7 +39,7 @@ struct PollerctlOperatorTests {
             let id = "default/sources"
             let paused = try await CommandRun.pollerctl("lane", "pause", id, url: api.url)
             #expect(paused.status == 0, "\(paused.errors)")
-            #expect(paused.output == "default/sources is paused; 0 in flight go on, 1 wait\n")
+            #expect(paused.output == "default/sources is paused: 0 in flight, 1 waiting\n")
             let limited = try await CommandRun.pollerctl(
                 "lane",
                 "limit",
@@ -50,14 +50,14 @@ struct PollerctlOperatorTests {
                 "1",
                 url: api.url
             )
-            #expect(limited.output == "default/sources has its own limit: 2.5/s + 1, 20 at once\n")
+            #expect(limited.output == "default/sources has a custom limit: 2.5/s + 1, 20 at once\n")
             let listed = try await CommandRun.pollerctl("lane", "list", url: api.url)
             #expect(listed.output.hasPrefix("default/sources\tpaused\t1\t"))
             let json = try await CommandRun.pollerctl("lane", "list", "--json", url: api.url)
             #expect(json.output.contains(#""state":"paused""#))
             #expect(json.output.split(separator: "\n").count == 1)
             let got = try await CommandRun.pollerctl("lane", "get", id, url: api.url)
-            #expect(got.output.contains("2.5/s + 1, 20 at once (its own)"))
+            #expect(got.output.contains("2.5/s + 1, 20 at once (custom)"))
             let back = try await CommandRun.pollerctl(
                 "lane",
                 "limit",
@@ -67,7 +67,7 @@ struct PollerctlOperatorTests {
             )
             #expect(back.output.contains("the default"))
             let resumed = try await CommandRun.pollerctl("lane", "resume", id, url: api.url)
-            #expect(resumed.output == "default/sources goes on; 1 wait\n")
+            #expect(resumed.output == "default/sources is resumed: 1 waiting\n")
             try await api.see("src_1", "pending")
             let none = try await CommandRun.pollerctl("lane", "get", "x/sources", url: api.url)
             #expect(none.status == 1)

@@ -117,7 +117,7 @@ struct PollerctlPaymentTests {
             #expect(held.output.contains("is due now and waits: its lane"), "\(held.output)")
             #expect(held.output.contains("its circuit is open"))
             let got = try await CommandRun.pollerctl("get", "src_1", url: api.url)
-            #expect(got.output.contains("no look has succeeded yet"), "\(got.output)")
+            #expect(got.output.contains("no poll has succeeded yet"), "\(got.output)")
         }
     }
 

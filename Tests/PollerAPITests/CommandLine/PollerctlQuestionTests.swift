@@ -109,7 +109,7 @@ struct PollerctlQuestionTests {
             [entry]
         )
         #expect(asked == ["DELETE /v1/mail/entries/pT0m3xAbCd12 HTTP/1.1"])
-        #expect(lifted.output == "j…e@example.com is sent mails again\n")
+        #expect(lifted.output == "j…e@example.com receives email again\n")
         #expect(try await Self.run(["mail", "lift"], []).done.status == 64)
         #expect(
             try await Self.run(["mail", "lift", "a@b.example", "--entry", "x"], []).done.status

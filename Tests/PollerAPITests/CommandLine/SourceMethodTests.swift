@@ -132,9 +132,9 @@ struct SourceMethodTests {
     ]
 
     static let wrong: [(String, [String], String)] = [
-        ("ideal", sum, "ideal needs --return-url too"),
-        ("ideal", sum + page + ["--iban", "X"], "ideal takes no --iban"),
-        ("card", [], "card needs --token, or --number"),
+        ("ideal", sum, "ideal is missing --return-url"),
+        ("ideal", sum + page + ["--iban", "X"], "ideal does not accept --iban"),
+        ("card", [], "card requires --token, or --number"),
         ("ach_debit", ["--bank", "x"], "send other fields with --param ach_debit[NAME]=VALUE"),
         ("Ideal!", [], "TYPE is a payment method"),
         ("klarna", euros + page + ["--purchase-country", "DE", "--item", "Shoes"], "AMOUNT:"),
