@@ -10,7 +10,9 @@ enum Keyboard {
     private static let restoreText = Mutex("")
     private static let signalSources = Mutex<[any DispatchSourceSignal]>([])
 
-    /// Starts reading keys. The stream never ends; without a terminal it stays empty.
+    /// Starts reading keys.
+    ///
+    /// The stream never ends; without a terminal it stays empty.
     ///
     /// `restoreText` is written at exit, for example to leave the alternate screen.
     static func keys(restoreText text: String = "") -> AsyncStream<Character> {

@@ -19,7 +19,13 @@ struct MailList: PagedListCommand {
         commandName: "list",
         abstract: "List suppressed recipients, newest first, with masked addresses.",
         discussion:
-            "To lift one, run pollerctl mail lift --entry ID. --json prints one recipient per line."
+            """
+            To lift one, run pollerctl mail lift --entry ID. --json prints one recipient per line.
+
+            Example:
+
+              pollerctl mail list
+            """
     )
     static let route = ListRoute<SuppressionListEntry>("/v1/mail/suppressions")
 

@@ -78,7 +78,9 @@ extension PollerClient {
         }
     }
 
-    /// Runs a request about a watch. If there is no such watch but an order with that ID, the error says so.
+    /// Runs a request about a watch.
+    ///
+    /// If there is no such watch but an order with that ID, the error says so.
     func suggestingOrder<Answer>(
         for name: WatchName,
         _ request: () async throws -> Answer

@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 import ProgramOutput
 
-/// The operator's command-line client. It talks to pollerd over HTTP only.
+/// The operator's command-line client, which talks to pollerd only over HTTP.
 package struct Pollerctl: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "pollerctl",

@@ -50,8 +50,9 @@ enum Terminal {
     /// Writes JSON as one line (``line(of:)``).
     static func printJSON(_ json: String) { printLine(line(of: json)) }
 
-    /// JSON as one line, with escapes for characters that are invisible or change the text direction. The document is
-    /// equivalent for programs.
+    /// JSON as one line, with escapes for characters that are invisible or change the text direction.
+    ///
+    /// The document is equivalent for programs.
     static func line(of json: String) -> String {
         plain(json: RawJSON(unchecked: json).compacted.description)
     }

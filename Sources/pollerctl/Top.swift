@@ -80,7 +80,9 @@ struct ClusterView {
     private static let lanesMax = 12
     /// The number of busiest processes shown; `pollerctl worker list` shows all.
     private static let workersMax = 12
-    /// The normal maximum lag: a lease, a second and some margin. A longer lag means a problem.
+    /// The normal maximum lag: a lease, a second and some margin.
+    ///
+    /// A longer lag means a problem.
     static let lateMs = 15_000
 
     let stats: Stats

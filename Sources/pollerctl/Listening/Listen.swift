@@ -95,7 +95,9 @@ struct Listen: AsyncParsableCommand {
         }
     }
 
-    /// Receives and prints webhooks. Signatures of inline URLs are checked with the account's secret.
+    /// Receives and prints webhooks.
+    ///
+    /// Signatures of inline URLs are checked with the account's secret.
     private func receive() async throws {
         try await server.perform { client in
             var secrets = [forwarding.secret].compactMap(\.self)

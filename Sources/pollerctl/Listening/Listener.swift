@@ -4,8 +4,9 @@ import PollerClient
 import PollerWire
 import Synchronization
 
-/// Reads events after a position and forwards them one at a time. The position advances when the
-/// receiver accepts an event.
+/// Reads events after a position and forwards them one at a time.
+///
+/// The position advances when the receiver accepts an event.
 ///
 /// *Order*: the order of the server's log, which is by `seq` within a source. An event that is not
 /// accepted blocks the following ones; only `--skip` skips an event.
