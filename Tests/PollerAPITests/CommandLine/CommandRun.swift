@@ -1,6 +1,6 @@
 import Foundation
 
-/// A run of the real `pollerctl`, which the package builds beside its tests.
+/// A run of the real `pollerctl` program, which the package builds next to the tests.
 struct CommandRun {
     let status: Int32
     let output: String
@@ -16,7 +16,7 @@ struct CommandRun {
         try await run(arguments, url: url, key: key, input: input)
     }
 
-    /// Runs the program with arguments that are at hand as an array.
+    /// Runs the program with an array of arguments.
     static func run(
         _ arguments: [String],
         url: String,
@@ -43,7 +43,7 @@ struct CommandRun {
         }
         let writer = inputPipe.fileHandleForWriting
         await onThread {
-            // The program may end without reading all of it.
+            // The program may exit without reading all input.
             try? writer.write(contentsOf: Data(input.utf8))
             try? writer.close()
         }
@@ -55,8 +55,7 @@ struct CommandRun {
             .appendingPathComponent("pollerctl")
     }
 
-    /// Runs what blocks on a thread of its own: the few of Swift's pool belong to the server that
-    /// the program talks to.
+    /// Runs a blocking operation on a new thread, because the server under test needs Swift's few pool threads.
     private static func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value
     ) async -> Value {
@@ -67,7 +66,7 @@ struct CommandRun {
 }
 
 extension FileHandle {
-    /// Everything up to the end; a broken pipe is an end too.
+    /// Everything up to the end; a broken pipe counts as the end.
     fileprivate var text: String {
         String(decoding: (try? readToEnd()) ?? Data(), as: UTF8.self)
     }

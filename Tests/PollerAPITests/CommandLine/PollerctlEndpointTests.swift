@@ -84,7 +84,7 @@ struct PollerctlEndpointTests {
         }
     }
 
-    @Test("test tells what the receiver did; rotate and secret print what is needed")
+    @Test("test reports the receiver's response; rotate and secret print the secrets")
     func secrets() async throws {
         let channel = RecordingChannel()
         channel.script([.delivered, .failed("answered 500", code: 500)])
@@ -97,7 +97,7 @@ struct PollerctlEndpointTests {
             let bad = try await Self.run(api, "test", id)
             #expect(bad.status == 1)
             #expect(bad.output.contains("not accepted: server_error, answered 500"))
-            #expect(bad.output.components(separatedBy: "500").count == 2, "said once")
+            #expect(bad.output.components(separatedBy: "500").count == 2, "the status appears once")
             let rotated = try await Self.run(api, "rotate", id, "--overlap", "1h")
             #expect(rotated.output.contains("whsec_"))
             #expect(rotated.output.contains("2 active"))
@@ -106,7 +106,7 @@ struct PollerctlEndpointTests {
         }
     }
 
-    @Test("an endpoint is named, shown by its name, and found by it in place of its ID")
+    @Test("an endpoint's name can be used instead of its ID")
     func names() async throws {
         try await LiveAPI.run { api in
             let added = try await Self.run(
@@ -147,7 +147,7 @@ struct PollerctlEndpointTests {
         }
     }
 
-    @Test("an endpoint of another account is changed by its name only with that account")
+    @Test("changing an endpoint of another account by name requires --account")
     func otherAccount() async throws {
         try await LiveAPI.run { api in
             let url = "https://tenant.example/"
@@ -193,7 +193,7 @@ struct PollerctlEndpointTests {
         }
     }
 
-    @Test("what cannot work is refused before anything is sent")
+    @Test("invalid options are rejected before a request is sent")
     func usage() async throws {
         for arguments in [
             ["change", "ep_x"], ["add"], ["add", "https://a.example/", "--notify-by", "5m"],

@@ -51,7 +51,7 @@ struct PollerctlListTests {
         }
     }
 
-    @Test("--since and --until are a range; the last day is part of it")
+    @Test("--since and --until select a range that includes the last day")
     func range() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -75,7 +75,7 @@ struct PollerctlListTests {
         }
     }
 
-    @Test("options that exclude each other are refused")
+    @Test("conflicting options are rejected")
     func excluding() async throws {
         for arguments in [
             ["--csv", "--summary"], ["--csv", "--json"], ["--column", "x"], ["--limit", "0"],

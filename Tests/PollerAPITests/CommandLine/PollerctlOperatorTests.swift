@@ -8,7 +8,7 @@ import Testing
 
 @Suite("pollerctl for operators")
 struct PollerctlOperatorTests {
-    @Test("incident list shows what is wrong, then what was of late")
+    @Test("incident list shows open incidents, then resolved ones")
     func incidents() async throws {
         try await LiveAPI.run { api in
             try await api.see([.noWorker])
@@ -32,7 +32,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("lane pause, limit, list, get and resume do their work")
+    @Test("lane pause, limit, list, get and resume work")
     func lanes() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -78,7 +78,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("a lane does not flow where no worker is alive, and one that is stopped says why")
+    @Test("a lane without a running worker has the state `no worker`")
     func standstill() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -93,7 +93,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("quarantine list shows why; redrive takes sources or all, and tells what failed")
+    @Test("quarantine list shows the reason; redrive takes sources or --all and reports failures")
     func quarantine() async throws {
         try await LiveAPI.run { api in
             for source in ["src_1", "src_2", "src_3"] {
@@ -133,7 +133,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("dismiss takes sources, all, or all that a search finds out of the quarantine")
+    @Test("dismiss removes sources, a search's matches or everything from quarantine")
     func dismiss() async throws {
         try await LiveAPI.run { api in
             for source in ["src_1", "src_2", "src_3"] {
@@ -160,7 +160,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("worker list, explain, stats and top show the cluster, once when nobody watches")
+    @Test("worker list, explain, stats and top show the cluster, top once without a terminal")
     func looking() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -182,7 +182,7 @@ struct PollerctlOperatorTests {
             for part in ["1 waiting", "1 overdue", "default/sources", "paused", "box-1"] {
                 #expect(top.output.contains(part), "\(top.output)")
             }
-            #expect(!top.output.contains("\u{1B}"), "no terminal, no codes")
+            #expect(!top.output.contains("\u{1B}"), "no escape sequences without a terminal")
             let whole = try await CommandRun.pollerctl("top", "--json", url: api.url)
             let object = try JSONSerialization.jsonObject(with: Data(whole.output.utf8))
             #expect(Set((object as? [String: Any] ?? [:]).keys) == ["stats", "lanes", "workers"])
@@ -205,7 +205,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("doctor ends with 1 when watches wait and nobody polls, and says what to do")
+    @Test("doctor exits with 1 and gives advice when watches wait without a worker")
     func doctor() async throws {
         try await LiveAPI.run { api in
             #expect(try await CommandRun.pollerctl("doctor", url: api.url).status == 0)
@@ -222,7 +222,7 @@ struct PollerctlOperatorTests {
         }
     }
 
-    @Test("wrong usage ends with 64, no server with 69")
+    @Test("wrong usage exits with 64, an unreachable server with 69")
     func exitStatuses() async throws {
         let nowhere = "http://127.0.0.1:1"
         for usage in [

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("pollerctl shows the money")
+@Suite("pollerctl and payments")
 struct PollerctlPaymentTests {
-    @Test("wait --until paid waits for the money, not for a status")
+    @Test("wait --until paid waits for the payment state, not the status")
     func waitsForMoney() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -20,13 +20,13 @@ struct PollerctlPaymentTests {
             #expect(never.status == 2, "\(never.output)")
             #expect(never.errors.contains("closed (settled) and is not paid"))
             #expect(try await Self.wait("payment.refunded", url: api.url).status == 0)
-            // It was, in this run.
+            // It was authorised earlier in this run.
             #expect(try await Self.wait("payment.authorised", url: api.url).status == 0)
             #expect(try await Self.wait("payment.gone", url: api.url).status == 64)
         }
     }
 
-    @Test("where nobody knows of a payment, paid is a status as any other")
+    @Test("without a payment, --until paid waits for the status")
     func paidAsStatus() async throws {
         try await LiveAPI.run { api in
             _ = try await api.post(
@@ -42,7 +42,7 @@ struct PollerctlPaymentTests {
         }
     }
 
-    @Test("get, list and events say what is true of the money and what the customer must do")
+    @Test("get, list and events show the payment and the next step")
     func shown() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -89,12 +89,12 @@ struct PollerctlPaymentTests {
         }
     }
 
-    @Test("a look that has to wait for its lane is due, and why it waits is said")
+    @Test("poll reports why a due watch waits for its lane")
     func obstacle() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             try await api.announce("worker", host: "box-1")
-            // A machine that is busy for longer than a look takes to begin is an obstacle, too.
+            // On a busy machine a poll may start late, which is reported too, so try several times.
             var free = ""
             for number in 1...5 where !free.contains("is due now") || free.contains("waits") {
                 try await api.enqueue("src_free_\(number)")
@@ -121,7 +121,7 @@ struct PollerctlPaymentTests {
         }
     }
 
-    @Test("the number of an order where an id is wanted is recognised")
+    @Test("an order ID in place of a source ID is recognised")
     func orderInstead() async throws {
         try await LiveAPI.run { api in
             let added = try await CommandRun.pollerctl(

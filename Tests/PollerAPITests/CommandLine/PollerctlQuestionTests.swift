@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@Suite("pollerctl answers the questions of support")
+@Suite("pollerctl for support")
 struct PollerctlQuestionTests {
     @Test("late payments are listed with the reason")
     func late() async throws {
@@ -47,7 +47,7 @@ struct PollerctlQuestionTests {
         )
     }
 
-    @Test("the text of a delivery is shown; without a seq that of the newest sent event")
+    @Test("delivery message shows a message, by default of the latest sent event")
     func message() async throws {
         let attempts = """
             {"data":[{"at":"2026-11-20T09:30:00.000Z","event":"evt_3","seq":3,"number":1,\
@@ -82,7 +82,7 @@ struct PollerctlQuestionTests {
         #expect(none.status == 64 && none.errors.contains("--seq"))
     }
 
-    @Test("recipients without mail are listed page by page, and lifted by their ID")
+    @Test("suppressed recipients are listed in pages and lifted by ID")
     func suppressions() async throws {
         let first = """
             {"data":[{"id":"pT0m3xAbCd12","recipient":"j…e@example.com","account":"default","reason":"unsubscribed",\
@@ -117,7 +117,7 @@ struct PollerctlQuestionTests {
         )
     }
 
-    @Test("orders that were paid twice are requested")
+    @Test("--paid-twice filters orders")
     func paidTwice() async throws {
         let empty = #"{"data":[],"has_more":false,"next":null}"#
         let (done, requests) = try await Self.run(["order", "list", "--paid-twice"], [empty])
@@ -125,7 +125,7 @@ struct PollerctlQuestionTests {
         #expect(requests == ["GET /v1/orders?paid_twice=true&limit=100 HTTP/1.1"])
     }
 
-    /// Runs the program against a server that gives these answers in turn.
+    /// Runs the program against a server that returns these responses in order.
     private static func run(
         _ arguments: [String],
         _ bodies: [String]
@@ -145,7 +145,7 @@ struct PollerctlQuestionTests {
     }
 }
 
-/// Answers in their order, and the first lines of the answered requests.
+/// Responses in order, and the request lines received.
 private final class Answers: Sendable {
     private let state: Mutex<(rest: [String], requests: [String])>
 
@@ -161,8 +161,9 @@ private final class Answers: Sendable {
     }
 }
 
-/// Answers a request when its head has arrived, on the connection's own thread: while hundreds of tests wait, a
-/// task would run too late.
+/// Responds to a request as soon as its head has arrived.
+///
+/// It runs on the event loop, because a task may run too late while hundreds of tests wait.
 private final class Answering: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

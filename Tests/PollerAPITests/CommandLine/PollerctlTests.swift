@@ -9,7 +9,7 @@ import Testing
 
 @Suite("pollerctl as a process")
 struct PollerctlTests {
-    @Test("enqueue, get, list, poll, cancel, events and stats do their work")
+    @Test("enqueue, get, list, poll, cancel, events and stats work")
     func everyDay() async throws {
         try await LiveAPI.run { api in
             let enqueued = try await CommandRun.pollerctl(
@@ -55,7 +55,7 @@ struct PollerctlTests {
         }
     }
 
-    @Test("ten thousand ids with duplicates become one watch each")
+    @Test("10,000 ids with duplicates create one watch per distinct id")
     func manyIDs() async throws {
         let file = FileManager.default.temporaryDirectory
             .appendingPathComponent("ids-\(UUID().uuidString)")
@@ -67,14 +67,14 @@ struct PollerctlTests {
             #expect(done.status == 0, "\(done.errors)")
             #expect(done.output.contains("6000 created"))
             #expect(done.output.contains("4000 duplicates"))
-            // Progress belongs on a terminal; advice does not.
+            // Progress is printed only on a terminal, advice always.
             #expect(done.errors.split(separator: "\n").count == 1, "\(done.errors)")
             #expect(done.errors.hasPrefix("pollerctl: deprecated: "))
             #expect(try await api.store.stats().pending == 6_000)
         }
     }
 
-    @Test("a wrong id anywhere in a file is named by its line and nothing is enqueued")
+    @Test("an invalid id in a file is reported with its line, and nothing is enqueued")
     func wrongLine() async throws {
         try await LiveAPI.run { api in
             var lines = (0..<5000).map { "src_\($0)" }
@@ -95,7 +95,7 @@ struct PollerctlTests {
         }
     }
 
-    @Test("follow shows history and news and ends when the source is closed")
+    @Test("follow shows past and new events and ends when the source is closed")
     func follow() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -119,7 +119,7 @@ struct PollerctlTests {
         }
     }
 
-    @Test("wait ends with 0 reached, 2 closed otherwise, 3 timed out, 1 unknown")
+    @Test("wait exits with 0 reached, 2 closed otherwise, 3 timed out, 1 unknown")
     func wait() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -146,7 +146,7 @@ struct PollerctlTests {
         }
     }
 
-    @Test("doctor prints what to do and ends with 1 when something failed")
+    @Test("doctor prints advice and exits with 1 if a check failed")
     func doctor() async throws {
         struct Failing: HealthCheck {
             var name: String { "redis.eviction" }
@@ -164,7 +164,7 @@ struct PollerctlTests {
         }
     }
 
-    @Test("exit statuses tell usage, no server and no permission apart")
+    @Test("exit statuses distinguish usage, an unreachable server and a missing permission")
     func exitStatuses() async throws {
         let nowhere = "http://127.0.0.1:1"
         for command in ["enqueue", "get", "poll", "cancel", "events", "wait", "follow"] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pollerctl
 
-@Suite("Options of pollerctl source create become parameters of Stripe's")
+@Suite("pollerctl source create maps options to Stripe parameters")
 struct SourceMethodTests {
     private static let url = "https://pay.example/r"
     private static let sum = ["--amount", "1099"]
@@ -144,12 +144,15 @@ struct SourceMethodTests {
         try SourceMethod.form(name, SourceFields.parse(options)).map { "\($0)=\($1)" }
     }
 
-    @Test("a method is sent as the library's constructor sends it", arguments: redirects + others)
+    @Test(
+        "a method sends the same form as the library's constructor",
+        arguments: redirects + others
+    )
     func constructor(name: String, options: [String], params: SourceParams) throws {
         #expect(try form(name, options).sorted() == params.form.map { "\($0)=\($1)" }.sorted())
     }
 
-    @Test("Klarna gets the items, and the customer only when the description is complete")
+    @Test("Klarna receives the items, and the customer only if the data is complete")
     func klarna() throws {
         let bought = ["--item", "1000:Shoes", "--item", "99:Post", "--purchase-country", "DE"]
         var klarna = KlarnaParams(
@@ -175,7 +178,7 @@ struct SourceMethodTests {
         #expect(try form("klarna", all).sorted() == whole.sorted())
     }
 
-    @Test("the customer's consent is sent with any method")
+    @Test("the mandate acceptance is sent with any method")
     func consent() throws {
         let online = ["--mandate-ip", "192.0.2.1", "--mandate-user-agent", "M"]
         let page = try form("sepa_debit", Self.jenny + ["--iban", "DE89"] + online)
@@ -188,7 +191,7 @@ struct SourceMethodTests {
         #expect(paper.contains("mandate[acceptance][offline][contact_email]=a@example.com"))
     }
 
-    @Test("a mistake names the options", arguments: wrong)
+    @Test("an error lists the options", arguments: wrong)
     func mistakes(name: String, options: [String], said: String) {
         let error = #expect(throws: ValidationError.self) { try form(name, options) }
         #expect(error?.message.contains(said) == true)

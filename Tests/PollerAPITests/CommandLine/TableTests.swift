@@ -5,7 +5,7 @@ import Testing
 
 @testable import pollerctl
 
-@Suite("What pollerctl shows people")
+@Suite("Tables")
 struct TableTests {
     private func table(_ error: String = "-") -> Table {
         var table = Table("SOURCE", "STATE", "POLLS", "ERROR", optional: ["POLLS"])
@@ -16,7 +16,9 @@ struct TableTests {
         return table
     }
 
-    @Test("columns go, then the sentence is cut, then a row is a few lines; ids are whole")
+    @Test(
+        "a narrow table drops columns, truncates a sentence, then stacks rows"
+    )
     func narrow() {
         let error = "the host's name does not resolve: Name or service not known"
         let wide = table(error).lines(forPeople: true, within: 200)
@@ -34,7 +36,7 @@ struct TableTests {
         )
     }
 
-    @Test("a column of addresses is cut when a shorter sentence is not enough")
+    @Test("an address column is truncated if truncating sentences is not enough")
     func addresses() {
         var table = Table("ID", "URL", "ERROR", shortened: ["URL"])
         let url = "https://shop.example.com/hooks/payments"
@@ -47,7 +49,7 @@ struct TableTests {
         #expect(table.lines(forPeople: false)[0].contains("\t\(url)\t"))
     }
 
-    @Test("programs get every column, and nothing of a table without rows is shown")
+    @Test("output for programs has every column; an empty table prints nothing")
     func programs() {
         let piped = table("a b").lines(forPeople: false, within: 20)
         #expect(piped == ["src_0123456789012345678901\topen\t7\ta b", "src_2\tclosed\t9\t-"])
@@ -55,7 +57,7 @@ struct TableTests {
     }
 
     @Test(
-        "how far away a time is",
+        "the distance of a time from now",
         arguments: [
             (0, "now"), (-999, "now"), (999, "now"), (4_200, "in 4 s"), (-90_000, "90 s ago"),
             (600_000, "in 10 min"), (-7_200_000, "2 h ago"), (30 * 86_400_000, "in 30 d"),
@@ -68,7 +70,7 @@ struct TableTests {
     }
 
     @Test(
-        "the columns of a text",
+        "the display width of a text",
         arguments: [
             ("", 0), ("abc", 3), ("\u{DC}ber", 4), ("e\u{301}", 1), ("\u{6CE8}\u{6587}", 4),
             ("\u{C8FC}\u{BB38}1", 5), ("\u{FF21}", 2), ("\u{FF71}", 1), ("\u{1F600}", 2),
@@ -80,7 +82,7 @@ struct TableTests {
         #expect(text.columns == count)
     }
 
-    @Test("columns are aligned by their width on a terminal, and cut by it")
+    @Test("columns are aligned and truncated by display width")
     func wide() {
         var table = Table("ORDER", "STATE")
         table.rows = [
@@ -98,7 +100,7 @@ struct TableTests {
         #expect(Terminal.cut("\u{6CE8}\u{6587}", to: 3) == "\u{6CE8}")
     }
 
-    @Test("a line is parted between words, and cut without counting its colours")
+    @Test("wrapping splits between words; truncating ignores colour sequences")
     func lines() {
         #expect(Terminal.wrapped("one two three", within: 7) == ["one two", "three"])
         #expect(Terminal.wrapped("src_012345678901 x", within: 5) == ["src_012345678901", "x"])

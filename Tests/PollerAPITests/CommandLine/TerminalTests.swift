@@ -3,9 +3,9 @@ import Testing
 
 @testable import pollerctl
 
-@Suite("What comes from a server steers neither the terminal nor its reader")
+@Suite("Server text cannot control the terminal or mislead its reader")
 struct TerminalTests {
-    @Test("what nobody sees or turns the line around stands as its escape")
+    @Test("invisible and direction-changing characters are escaped")
     func clean() {
         #expect(Terminal.clean("a\u{1B}[31mb") == "a?[31mb")
         let turned = "10\u{202E}99\u{2066}\u{200B}€"
@@ -14,7 +14,7 @@ struct TerminalTests {
         #expect(Terminal.clean("Zoë Grün 日本") == "Zoë Grün 日本")
     }
 
-    @Test("JSON says the same in escapes")
+    @Test("escaped JSON is equivalent")
     func json() throws {
         let text = "10\u{202E}99\u{2066}\u{85}\u{7F}€ Zoë \u{E0001}"
         let sent = "{\"a\":\"\(text)\"}"
@@ -24,7 +24,7 @@ struct TerminalTests {
         #expect(read == ["a": text])
     }
 
-    @Test("JSON that a server has sent with line ends is printed as one line")
+    @Test("JSON with line breaks is printed on one line")
     func oneLine() {
         let sent = "{\"source\":\"src_1\",\r\n \"object\":\n{\"source\":\"src_2\"}\n }\n"
         #expect(Terminal.line(of: sent) == #"{"source":"src_1","object":{"source":"src_2"}}"#)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pollerctl
 
-/// What `--traceparent` takes is what the server does not ignore.
+/// `--traceparent` accepts the same values as the server.
 @Suite("A traceparent on the command line")
 struct TraceparentTests {
     static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -23,13 +23,13 @@ struct TraceparentTests {
         "00-\(trace)-\(span)-01\n", "01-\(trace)-\(span)-01more", "0g-\(trace)-\(span)-01",
     ]
 
-    @Test("is taken as it stands where the server reads it", arguments: valid)
+    @Test("a value that the server reads is accepted", arguments: valid)
     func taken(_ text: String) throws {
         #expect(TraceContext(traceparent: text) != nil)
         #expect(try Traceparent.checked(text) == text)
     }
 
-    @Test("is refused, with an example, where the server would ignore it", arguments: invalid)
+    @Test("a value that the server ignores is rejected with an example", arguments: invalid)
     func refused(_ text: String) {
         #expect(TraceContext(traceparent: text) == nil)
         let error = #expect(throws: (any Error).self) { try Traceparent.checked(text) }

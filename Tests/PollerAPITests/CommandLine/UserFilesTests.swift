@@ -3,10 +3,10 @@ import Testing
 
 @testable import pollerctl
 
-@Suite("files of users")
+@Suite("User files")
 struct UserFilesTests {
     @Test(
-        "ids are read whatever ends their lines, with a byte order mark or without",
+        "ids are read with any line ending, with or without a byte order mark",
         arguments: [
             "src_a\nsrc_b\n", "src_a\r\nsrc_b\r\n", "src_a\rsrc_b\r", "\u{FEFF}src_a\nsrc_b",
             "\u{FEFF}src_a\r\n\r\n  src_b\t\r\n", "# today\r\nsrc_a\rsrc_b",
@@ -19,7 +19,7 @@ struct UserFilesTests {
         }
     }
 
-    @Test("a mistake is found in its line, and UTF-16 is named")
+    @Test("an error names the line, and UTF-16 is reported")
     func mistakes() throws {
         try withFile(Data("src_a\rsrc b\r".utf8)) { path in
             let error = #expect(throws: (any Error).self) {
@@ -35,7 +35,7 @@ struct UserFilesTests {
         }
     }
 
-    @Test("the folder of listeners is that of XDG_STATE_HOME, else of HOME")
+    @Test("the listener folder is in XDG_STATE_HOME, else in HOME")
     func folders() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("home-\(UUID())")
             .path
@@ -44,7 +44,7 @@ struct UserFilesTests {
         #expect(try ListenFiles(home).folder.path == "\(root)/.local/state/poller")
         let state = ["HOME": root, "XDG_STATE_HOME": "\(root)/state"]
         #expect(try ListenFiles(state).folder.path == "\(root)/state/poller")
-        // One that is not absolute is passed over.
+        // A relative path is ignored.
         let relative = ["HOME": root, "XDG_STATE_HOME": "state"]
         #expect(try ListenFiles(relative).folder.path == "\(root)/.local/state/poller")
     }
