@@ -110,7 +110,7 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     shown = run("pollerctl", "endpoint", "get", id, env=env).stdout
     assert "nothing is sent until it is enabled" in shown and "held until" not in shown, shown
     wait_until(
-        lambda: "when it is enabled" in run("pollerctl", "delivery", "list", "--endpoint", id, env=env).stdout,
+        lambda: "when enabled" in run("pollerctl", "delivery", "list", "--endpoint", id, env=env).stdout,
         20, "its delivery waits for that",
     )
     endpoint(calm, "enable", id)
@@ -285,7 +285,7 @@ def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
     assert states[fine].startswith("enabled")
     assert states[lame].startswith(("failing", "not responding"))
     [failing] = [line for line in shown.splitlines() if line.startswith(lame)]
-    assert failing.endswith("\tno answer"), failing
+    assert failing.endswith("\tno response"), failing
 
 
 def test_a_test_that_is_accepted_sends_what_waits_for_the_endpoint(chaos, shop: Shop):

@@ -169,7 +169,7 @@ def test_a_receiver_that_refuses_is_told_again_in_order_and_the_developer_why(
     first = sink.attempts[0]
     assert sink.attempts[:4] == [first] * 4
     said = listener.stderr()
-    assert said.count(f"{sink.url} answered 503; {first}") == 1, said
+    assert said.count(f"{sink.url} returned 503; {first}") == 1, said
     assert f"{first} accepted on attempt 4" in said
     # One line an event: time, type, source, order, amount, state, status and how long it took.
     wanted = sum(len(events) for events in recorded(cluster, sources).values())

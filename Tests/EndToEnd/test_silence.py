@@ -79,7 +79,7 @@ def test_enqueue_says_why_it_tries_again(server: Server):
     done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
     assert done.returncode == 0 and "src_1" in done.stdout
     assert done.stderr.count("The store cannot be reached.") == 1, done.stderr
-    assert "Still trying" in done.stderr
+    assert "Retrying for up to 30 s" in done.stderr
 
 
 def test_enqueue_says_after_two_seconds_that_there_is_no_answer(server: Server):
