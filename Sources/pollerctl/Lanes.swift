@@ -1,6 +1,5 @@
 import ArgumentParser
 import PollerClient
-import PollerQueue
 import PollerWire
 import SafeNumbers
 

@@ -1,5 +1,4 @@
 import JSONText
-import PollerQueue
 import PollerWire
 
 /// Examples of requests and answers for the API's description.
