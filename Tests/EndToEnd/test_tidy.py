@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from house import ROOT, RULES, Rule, read_tree
-from house import code, documents, traps  # noqa: F401  (they enter their rules)
+from house import code, documents, traps, wording  # noqa: F401  (they enter their rules)
 
 TREE = read_tree()
 
