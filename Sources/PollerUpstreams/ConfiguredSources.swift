@@ -1,16 +1,16 @@
 import Poller
 package import PollerIdentity
 
-/// What this process' configuration says can be polled: Stripe's accounts and other upstreams.
+/// The sources that the configuration of this process can poll: Stripe accounts and HTTP upstreams.
 ///
-/// A watch whose account is a typing mistake would be accepted, made due and never polled. So it is
-/// refused where the configuration knows better. A process without any account of a sort knows
-/// nothing: the keys may be the workers' alone.
+/// A watch with a mistyped account would be accepted and become due, but no worker would ever poll it. So it is
+/// rejected if the configuration names accounts of that kind and this one is missing. A process without configured
+/// accounts of a kind accepts every account, because the keys may be configured only on the workers.
 package struct ConfiguredSources: SourceLocator {
     private let sources: HTTPSources
     private let accounts: StripeAccounts
 
-    /// Looks through the configured upstreams and accounts.
+    /// Creates a locator for the configured upstreams and accounts.
     package init(_ sources: [HTTPSource], accounts: StripeAccounts) {
         self.sources = HTTPSources(sources)
         self.accounts = accounts
@@ -41,7 +41,9 @@ package struct ConfiguredSources: SourceLocator {
 }
 
 extension InvalidInput {
-    /// An account that no configuration names; `names` are those that may be told.
+    /// Returns the error for an account that is not configured.
+    ///
+    /// `names` are the configured accounts that the caller may see.
     static func unknownAccount(_ account: AccountID, among names: [AccountID]) -> InvalidInput {
         let known = names.map(\.description).joined(separator: ", ")
         return InvalidInput(

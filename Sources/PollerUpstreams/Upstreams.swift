@@ -2,12 +2,12 @@ package import JSONText
 package import Poller
 package import PollerIdentity
 
-/// Every upstream of a process, each watch asked where its kind belongs.
+/// All upstreams of a process; each watch is polled at the upstream of its kind.
 package struct Upstreams: Upstream {
     private let stripe: StripeUpstream
     private let http: HTTPUpstream
 
-    /// Stripe for its own kinds, `http` for the rest.
+    /// Creates the upstreams: `stripe` polls its own kinds, `http` polls the kind `http`.
     package init(stripe: StripeUpstream, http: HTTPUpstream) {
         self.stripe = stripe
         self.http = http
@@ -42,11 +42,11 @@ extension Upstreams: PaymentReader {
     }
 }
 
-/// Reads payments from Stripe's objects.
+/// Reads payments from Stripe objects.
 package struct StripePayments: PaymentReader {
     private let expiry: SourceExpiry
 
-    /// Makes a reader; `expiry` says when Stripe ends a source by itself.
+    /// Creates a reader; `expiry` defines when Stripe expires a source.
     package init(expiry: SourceExpiry = .documented) {
         self.expiry = expiry
     }
@@ -74,17 +74,17 @@ package struct StripePayments: PaymentReader {
     }
 }
 
-/// What a response says its body is.
+/// Checks the declared type of a response body.
 enum ContentType {
-    /// Why a body with such headers is not the JSON that was requested; nil when it may be.
+    /// Returns the reason why a body with these headers is not the requested JSON, or `nil` if it may be.
     static func objection(to type: String?, encodedAs encoding: String?) -> String? {
         guard isJSON(type) else { return "the content type is not JSON" }
-        // Requests accept no encoding: it is the work of something between us and the upstream.
+        // Requests accept no encoding, so only an intermediary can have encoded the body.
         guard let encoding, encoding.lowercased() != "identity" else { return nil }
         return "the body is encoded as \(encoding.prefix(20)), which was not asked for"
     }
 
-    /// Whether a body claims to be JSON; a missing header is no claim to the contrary.
+    /// Whether the header declares JSON; a missing header counts as JSON.
     static func isJSON(_ header: String?) -> Bool {
         guard let header else { return true }
         let type = header.prefix { $0 != ";" && $0 != " " }.lowercased()

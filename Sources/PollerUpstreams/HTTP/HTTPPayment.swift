@@ -3,61 +3,61 @@ package import Poller
 package import PollerIdentity
 import PollerWire
 
-/// What of an upstream's answer is the payment: where its word is and what that means, and where the sum.
+/// Locates the payment in an upstream's response: the state, its meaning, and the amount.
 ///
-/// The words of the answer are compared as statuses are (``SourceStatus``), without case; one that is not mapped is
-/// `unknown`.
+/// States are compared like statuses (``SourceStatus``), ignoring case. A state that is not mapped is `unknown`.
 ///
-/// *Money*: where a sum is configured, `paid` and `partially_refunded` need one that was seen, or the
-/// answer says `unknown`. That sum is remembered, and then no word without money takes it back, as with
-/// any payment: only those that say that it went (``PaymentState/wasPaid``). Without a sum nothing is
-/// remembered, and the answer's last word alone counts.
+/// *Money*: if an amount is configured, `paid` and `partially_refunded` need an amount in the response. Without one
+/// the state is `unknown`. An observed amount is remembered, as with any payment. From then on, a state without money
+/// does not revoke it; only a state that implies an earlier payment does (``PaymentState/wasPaid``). If no amount is
+/// configured, nothing is remembered, and only the last response counts.
 ///
-/// *Units*: see ``AmountFormat``; the sum is reported in the smallest unit, as ``CurrencyUnit`` counts it.
-/// *Limits*: a number that is not positive, or beyond ``Amount/max``, is not known.
+/// *Units*: see ``AmountFormat``. The amount is reported in the smallest unit, as defined by ``CurrencyUnit``.
+/// *Limits*: a number that is not positive, or that exceeds ``Amount/max``, counts as unknown.
 package struct HTTPPayment: Sendable {
-    /// Where the currency is, or which one it always is.
+    /// The location of the currency in the response, or a fixed currency.
     package enum Currency: Sendable {
         case at(JSONPointer)
         case always(String)
     }
 
-    /// How an answer writes a sum.
+    /// The notation of an amount in the response.
     ///
     /// | format | `1099`, `1099.0`, `1.099e3` | `"10.99"` | `10.99` | `"10"` |
     /// |---|---|---|---|---|
-    /// | `auto` | €10.99 | €10.99 | not known | €0.10 |
-    /// | `smallest_unit` | €10.99 | not known | not known | €0.10 |
+    /// | `auto` | €10.99 | €10.99 | unknown | €0.10 |
+    /// | `smallest_unit` | €10.99 | unknown | unknown | €0.10 |
     /// | `decimal` | €1,099.00 | €10.99 | €10.99 | €10.00 |
     ///
-    /// *Source*: `"value": "10.00", "currency": "EUR"` of <https://docs.mollie.com/reference/common-data-types>
-    /// and of <https://developer.paypal.com/docs/api/orders/v2/>, `amount.value`.
+    /// *Source*: `"value": "10.00", "currency": "EUR"` of <https://docs.mollie.com/reference/common-data-types> and
+    /// of <https://developer.paypal.com/docs/api/orders/v2/>, `amount.value`.
     package enum AmountFormat: String, Sendable, CaseIterable {
-        /// A whole number counts smallest units. A string with a point and exactly the currency's decimal places
-        /// is a decimal number: it cannot be anything else.
+        /// A whole number of smallest units, or an unambiguous decimal string.
+        ///
+        /// A string with a point and exactly the currency's decimal places is read as a decimal number.
         case auto
         /// A whole number of smallest units, also as a string.
         case smallestUnit = "smallest_unit"
-        /// A decimal number of the currency, as a string or a number, with or without decimal places.
+        /// A decimal number in the currency's main unit, as a string or a number, with or without decimal places.
         case decimal
     }
 
-    /// Where its word is.
+    /// The location of the payment state.
     let state: JSONPointer
     private let words: [SourceStatus: PaymentState]
     private let amount: JSONPointer?
     private let format: AmountFormat
     private let currency: Currency?
 
-    /// Describes a payment.
+    /// Creates the description of a payment.
     ///
     /// - Parameters:
-    ///   - state: where its word is.
-    ///   - words: what the answer's words mean.
-    ///   - amount: where the sum is.
-    ///   - format: how the sum is written; `decimal` needs a currency.
-    ///   - currency: of the sum.
-    /// - Throws: ``InvalidInput`` naming the first part that is wrong.
+    ///   - state: the location of the payment state.
+    ///   - words: the meaning of each state in the response.
+    ///   - amount: the location of the amount.
+    ///   - format: the notation of the amount; `decimal` needs a currency.
+    ///   - currency: the currency of the amount.
+    /// - Throws: ``InvalidInput`` that names the first invalid part.
     package init(
         state: JSONPointer,
         words: [String: String],
@@ -115,16 +115,16 @@ package struct HTTPPayment: Sendable {
         self.currency = currency
     }
 
-    /// The words of the answer that are known, as they are configured.
+    /// The mapped states, spelled as in the configuration.
     var known: Set<SourceStatus> { Set(words.keys) }
 
-    /// What an answer says.
+    /// Reads the payment from a response.
     ///
-    /// Total: what is not there, or cannot be read, is not known.
+    /// Never fails: a missing or unreadable part is unknown.
     package func facts(in object: RawJSON, seenAt: Timestamp) -> PaymentFacts {
         let bytes = Array(object.description.utf8)
         func text(_ pointer: JSONPointer?) -> String? {
-            // The answer was read as JSON to its end when its status was.
+            // Parsing the status has already checked the whole response as JSON.
             pointer.flatMap { pointer in try? pointer.scalar(in: bytes) }
         }
         var facts = PaymentFacts(kind: .http)
@@ -146,8 +146,9 @@ package struct HTTPPayment: Sendable {
         return facts
     }
 
-    /// The amount of an answer, which is JSON, as it is written there, where it is not understood; nil when it is, when
-    /// there is none, and when none was configured.
+    /// Returns the text of an amount that could not be read.
+    ///
+    /// Returns `nil` if the amount was read, the response has none, or none is configured. The response must be JSON.
     func unreadAmount(in bytes: [UInt8]) -> String? {
         guard let amount, let sum = try? amount.value(in: bytes) else { return nil }
         let name: String? =
@@ -159,10 +160,10 @@ package struct HTTPPayment: Sendable {
         return read(sum, in: name) == nil ? sum.text : nil
     }
 
-    /// A sum in the smallest unit; nil for what the format does not allow.
+    /// Returns an amount in the smallest unit, or `nil` if the format does not allow its notation.
     private func read(_ sum: JSONPointer.Scalar, in currency: String?) -> Int? {
         let unit = currency.flatMap(CurrencyUnit.init)
-        // A number may be written in several ways: 1099, 1099.0 and 1.099e3 are one.
+        // JSON allows several notations of one number: 1099, 1099.0 and 1.099e3 are equal.
         guard let text = sum.isString ? sum.text : JSONNumber.plain(sum.text) else { return nil }
         if format == .decimal { return unit?.minorUnits(decimal: text) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -173,7 +174,7 @@ package struct HTTPPayment: Sendable {
         return unit.minorUnits(decimal: text)
     }
 
-    /// The evidence that a word and a sum make together; nil for a word without money.
+    /// Returns the charge implied by a state and an amount, or `nil` for a state without money.
     private func money(_ claim: PaymentState, _ amount: Amount) -> ChargeFacts? {
         guard claim.wasPaid else { return nil }
         var money = ChargeFacts(status: claim == .reversed ? .failed : .succeeded)

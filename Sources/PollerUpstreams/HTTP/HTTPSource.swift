@@ -4,34 +4,35 @@ package import PollerIdentity
 import PollerNet
 package import PollerQueue
 
-/// An upstream that answers JSON, described by configuration alone.
+/// An upstream that returns JSON, described only by configuration.
 ///
-/// Watches name it by their account and `kind: http`; it is one lane, so give each host one.
+/// Watches refer to it by account and `kind: http`. Each upstream is one lane, so configure one per host.
 package struct HTTPSource: Sendable {
-    /// What watches call it.
+    /// The name that watches use as their account.
     package let name: AccountID
-    /// What may be asked at once and in a second.
+    /// The limits for concurrent requests and requests per second.
     package let limit: LaneLimit
     let template: URLTemplate
     let status: JSONPointer
     private let final: Set<SourceStatus>
-    /// Statuses that the configuration names, spelled as there.
+    /// The statuses that the configuration names, in its spelling.
     private let named: Set<SourceStatus>
     let payment: HTTPPayment?
     let headers: [Header]
     let timeout: Duration
-    /// Takes out of answers what every request carries in confidence.
+    /// Removes the credentials of requests from responses.
     ///
-    /// The object that is recorded is for viewers, too. A shorter value is rather a word than a credential, and the object may have that word.
+    /// Viewers can read the recorded object, too. Values shorter than eight bytes stay, because they are more likely
+    /// ordinary words that the object may contain than credentials.
     let confidences: Redaction
     private static let confidenceBytesMin = 8
 
-    /// A header of every request; its value never shows itself.
+    /// A header of every request, which never reveals its value in descriptions.
     package struct Header: Sendable, CustomStringConvertible, CustomReflectable {
         let name: String
         let value: String
 
-        /// Checks that both can stand in a request.
+        /// Creates a header after checking that the name and the value are allowed in a request.
         package init(_ name: String, _ value: String) throws(InvalidInput) {
             let isName = name.utf8.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
@@ -52,33 +53,36 @@ package struct HTTPSource: Sendable {
             self.value = value
         }
 
-        /// Whether its value may be a credential: what says what is wanted is none, and is found in answers.
+        /// Whether the value may be a credential.
+        ///
+        /// Headers that only describe the request, such as `Accept`, are excluded. Their values often appear in
+        /// responses.
         var isConfidential: Bool {
             let name = name.lowercased()
             return !name.hasPrefix("accept") && !name.hasSuffix("version")
                 && !["content-type", "user-agent"].contains(name)
         }
 
-        /// The name alone.
+        /// The name, without the value.
         package var description: String { name }
 
-        /// Shows the description instead of the value.
+        /// A mirror that shows only the name.
         package var customMirror: Mirror { Mirror(self, children: ["name": name]) }
     }
 
-    /// Describes an upstream.
+    /// Creates an upstream.
     ///
     /// - Parameters:
-    ///   - name: what watches call it.
-    ///   - url: where one source is, `{id}` standing for the source.
-    ///   - status: where in the answer the status is.
-    ///   - final: the statuses that cannot change any more, compared as ``SourceStatus`` are: without case, and
-    ///     without blanks at their ends.
-    ///   - payment: what of the answer is the payment; nil when nobody can tell.
-    ///   - headers: of every request.
-    ///   - timeout: for everything from the name's resolution to the last byte.
-    ///   - limit: what may be asked at once and in a second.
-    /// - Throws: ``InvalidInput`` naming the first part that is wrong.
+    ///   - name: the name that watches use as their account.
+    ///   - url: the URL of one source, with `{id}` as the placeholder for the source ID.
+    ///   - status: the location of the status in the response.
+    ///   - final: the statuses that cannot change any more, compared like ``SourceStatus``: without case and
+    ///     surrounding blanks.
+    ///   - payment: the location of the payment in the response; `nil` if it is unknown.
+    ///   - headers: the headers of every request.
+    ///   - timeout: the limit for the whole request, from name resolution to the last byte.
+    ///   - limit: the limits for concurrent requests and requests per second.
+    /// - Throws: ``InvalidInput`` that names the first invalid part.
     package init(
         name: AccountID,
         url: String,
@@ -99,7 +103,7 @@ package struct HTTPSource: Sendable {
             )
         }
         self.final = try Self.statuses(final)
-        // What ends a watch is spelled as there, whatever a map says.
+        // The spelling in `final` takes precedence over the spelling in the payment map.
         let words = payment.flatMap { $0.state == status ? $0.known : nil } ?? []
         named = self.final.union(words)
         self.payment = payment
@@ -127,29 +131,30 @@ package struct HTTPSource: Sendable {
         return statuses
     }
 
-    /// The status that an answer has, spelled as the configuration has it where it names it, and whether it ends a
-    /// watch.
+    /// Returns the status of a response and whether it is final.
+    ///
+    /// A status that the configuration names gets the spelling of the configuration.
     func known(_ found: String) throws(InvalidInput) -> (status: SourceStatus, isFinal: Bool) {
         let status = try SourceStatus(found)
         let known = named.firstIndex(of: status).map { named[$0] }
         return (known ?? status, final.contains(status))
     }
 
-    /// The lane of its watches.
+    /// The lane of this upstream's watches.
     package var lane: LaneID { LaneID(account: name, kind: .http) }
 }
 
-/// The configured upstreams, and which of them a URL belongs to.
+/// The configured upstreams, which map a URL to its upstream and source.
 ///
-/// Found by the URL as it would be requested (``HTTPTarget``), so that a host in capitals or a port
-/// that is written out is the same place; a URL of two upstreams is refused until one is named.
+/// A URL is compared in its requested form (``HTTPTarget``), so an upper-case host or an explicit default port makes
+/// no difference. A URL that matches two upstreams is rejected unless the caller names the account.
 ///
-/// A URL stands for an upstream's name and a source's id: nothing else of it is kept, and a poll
-/// asks what the configuration says, with the headers that belong there.
+/// A URL only identifies an upstream and a source ID, and no other part of it is stored. A poll requests the
+/// configured URL with the headers configured for it.
 package struct HTTPSources: SourceLocator {
     private let sources: [HTTPSource]
 
-    /// Looks through `sources`.
+    /// Creates a locator for `sources`.
     package init(_ sources: [HTTPSource]) {
         self.sources = sources
     }
@@ -184,14 +189,19 @@ package struct HTTPSources: SourceLocator {
         return key
     }
 
-    /// Without an upstream here, whoever polls may have them in a configuration of their own.
+    /// Rejects an upstream that is not configured.
+    ///
+    /// If this process has no upstreams at all, the check passes, because the workers may have them in their own
+    /// configuration.
     package func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput) {
         let names = sources.map(\.name)
         guard key.kind == .http, !names.isEmpty, !names.contains(key.account) else { return }
         throw .unknownAccount(key.account, among: names.filter(accounts.contains))
     }
 
-    /// Names only: a template may hold a token.
+    /// Returns the error for a URL that matches no upstream.
+    ///
+    /// It contains only names, because a template may contain a token.
     private func unknown(_ account: AccountID?) -> InvalidInput {
         let names = sources.map(\.name.description).joined(separator: ", ")
         let message: String
@@ -211,19 +221,20 @@ package struct HTTPSources: SourceLocator {
     }
 }
 
-/// The URL of one source, with `{id}` where its id goes: in the path or the query, so that no id
-/// can choose the host.
+/// The URL of one source, with `{id}` as the placeholder for its ID.
+///
+/// The placeholder must be in the path or the query, so that an ID cannot change the host.
 struct URLTemplate: Hashable, Sendable {
     private let before: String
     private let after: String
-    /// What a source's URL begins with: scheme, host and port written in one way.
+    /// The start of each source's URL: normalised scheme, host and port, and the text up to the ID.
     private let start: String
-    /// Where its sources are, and what their paths begin and end with: what every poll needs.
+    /// The target of an example source, with the path parts that every poll combines with an ID.
     private let place: HTTPTarget
     private let pathBefore: String
     private let pathAfter: String
 
-    /// Checks a template by filling it in.
+    /// Creates a template after checking that a filled-in example is a valid URL.
     init(_ text: String) throws(InvalidInput) {
         let parts = text.split(separator: "{id}", omittingEmptySubsequences: false)
         guard parts.count == 2, let head = parts.first, let tail = parts.last,
@@ -253,13 +264,12 @@ struct URLTemplate: Hashable, Sendable {
         pathAfter = String(example.path.dropFirst(pathBefore.count + 2))
     }
 
-    /// What a parameter's name has in it whose value is a credential.
+    /// The substrings of parameter names whose values are treated as credentials.
     private static let credentialNames = [
         "key", "token", "secret", "pass", "auth", "sig", "credential",
     ]
 
-    /// The values in its query that are the same for every source and named like credentials, as they are
-    /// sent and as they are meant.
+    /// The values of constant query parameters with names like credentials, both percent-encoded and decoded.
     var credentials: [String] {
         (before + "{id}" + after).split(separator: "?").dropFirst().joined(separator: "?")
             .split(separator: "&")
@@ -274,20 +284,20 @@ struct URLTemplate: Hashable, Sendable {
             }
     }
 
-    /// The source whose URL this is; nil when it is none of this template.
+    /// Returns the source with this URL, or `nil` if the URL does not match the template.
     func source(at target: HTTPTarget) -> SourceID? {
         let url = target.url
         guard url.hasPrefix(start), url.hasSuffix(after), url.count > start.count + after.count
         else { return nil }
         let id = url.dropFirst(start.count).dropLast(after.count)
-        // What is no id, a slash or a percent sign in it, would address something else.
+        // A text that is not a valid ID, for example with a slash or a percent sign, would address another resource.
         guard let source = try? SourceID(String(id)), id != ".", id != ".." else { return nil }
         return source
     }
 
-    /// Where a source is; an id has no character that would need encoding.
+    /// Returns the target of a source; no character of an ID needs encoding.
     func target(of source: SourceID) throws(InvalidInput) -> HTTPTarget {
-        // As a segment of its own a dot id would address something else.
+        // A dot ID as a path segment would address another resource.
         let id = source.description
         guard id != ".", id != ".." else {
             throw InvalidInput(field: "source", message: "is a dot segment")

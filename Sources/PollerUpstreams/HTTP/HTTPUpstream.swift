@@ -6,27 +6,27 @@ package import PollerIdentity
 package import PollerNet
 import ServiceLifecycle
 
-/// Any system that answers a GET with JSON, by configuration: one GET a poll, no retries of its own.
+/// Any configured system that responds to a GET with JSON: one GET per poll, without retries of its own.
 ///
-/// | answer | result |
+/// | response | result |
 /// |---|---|
 /// | 2xx with a scalar at the pointer, read by ``JSONAnswer`` | `observed` |
 /// | 401, 403 | `unauthorized` |
 /// | 404, 410 | `gone` |
-/// | 429 | `rateLimited`, with `Retry-After` when there is one |
-/// | 408, 409, 425, 5xx, no answer in time, no address | `unavailable` |
-/// | an id that no URL can be made of: nobody is asked | `unaskable` |
-/// | anything else: 3xx (not followed), no JSON, an encoded body, no status, an address that may not be reached | `malformed` |
+/// | 429 | `rateLimited`, with `Retry-After` if present |
+/// | 408, 409, 425, 5xx, no response in time, no address | `unavailable` |
+/// | no request: the ID cannot be part of a URL | `unaskable` |
+/// | anything else: 3xx (not followed), no JSON, unknown coding, no status, or a forbidden address | `malformed` |
 ///
-/// What the request has carried in confidence is taken out of the object (``Redaction``); the status is read from
-/// the answer as it came.
+/// Credentials of the request are removed from the recorded object (``Redaction``). The status is read from the
+/// original response.
 ///
-/// The address is judged anew for every poll, and the connection goes to exactly that address: a
-/// name that resolves to something else the second time gains nothing.
+/// Each poll checks the resolved address again and connects to exactly that address, so a name that resolves
+/// differently later (DNS rebinding) cannot reach a forbidden address.
 ///
-/// Run it as a service listed before the worker, so that it closes its connections after it.
+/// Run it as a service listed before the worker, so that it closes its connections after the worker has stopped.
 package struct HTTPUpstream: Upstream, Service {
-    /// As much as an event would keep of an object sixteen times over.
+    /// The largest response body, 1 MiB: 16 times the size of an object that an event keeps.
     private static let bodyBytesMax = 1 << 20
 
     private var sources: [AccountID: HTTPSource]
@@ -34,11 +34,11 @@ package struct HTTPUpstream: Upstream, Service {
     private let unread: UnreadAmountReporter?
     private let wallClock: @Sendable () -> Timestamp
 
-    /// An upstream for `sources`, each found by its name.
+    /// Creates an upstream for `sources`, each found by its name.
     ///
-    /// `guarding` says which addresses may be reached; `trustRoots` and, besides, `authorities` say whose
-    /// certificates are trusted; `unread` reports amounts that are not understood; `wallClock` turns dates into
-    /// waits.
+    /// `guarding` decides which addresses are allowed. Certificates are trusted if they are signed by `trustRoots` or
+    /// `authorities`. `unread` reports amounts that could not be parsed. `wallClock` converts HTTP dates to
+    /// durations.
     package init(
         sources: [HTTPSource],
         guarding: AddressGuard,
@@ -59,7 +59,7 @@ package struct HTTPUpstream: Upstream, Service {
         )
     }
 
-    /// The same upstream for other sources, over the same connections.
+    /// Returns a copy with other sources and the same connections.
     package func asking(_ sources: [HTTPSource]) -> Self {
         var other = self
         other.sources = Self.byName(sources)
@@ -75,7 +75,7 @@ package struct HTTPUpstream: Upstream, Service {
         await client.run()
     }
 
-    /// Closes every connection; polls under way fail.
+    /// Closes every connection; polls in progress fail.
     package func close() async {
         await client.close()
     }
@@ -123,7 +123,7 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
-    /// What an answer says of the payment; nil where no operator has said how to read it.
+    /// Returns the payment in a response, or `nil` if no payment is configured for the upstream.
     func facts(of key: WatchKey, in object: RawJSON, seenAt: Timestamp) -> PaymentFacts? {
         sources[key.account]?.payment?.facts(in: object, seenAt: seenAt)
     }
@@ -174,7 +174,7 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
-    /// What no answer means.
+    /// Returns the result of a request without a response.
     private static func result(of failure: RequestFailure, _ target: HTTPTarget) -> PollResult {
         switch failure.cause {
         case .blocked:
@@ -188,7 +188,7 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
-    /// A short reason for operators; never the URL, which may hold a token.
+    /// Returns a short reason for operators, without the URL, which may contain a token.
     private static func reason(_ failure: RequestFailure) -> String {
         switch failure.cause {
         case .deadline: "no complete answer in time"

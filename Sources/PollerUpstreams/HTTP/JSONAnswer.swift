@@ -4,38 +4,39 @@ import JSONText
 import NIOHTTP1
 import PollerNet
 
-/// The JSON of an answer as UTF-8, whatever its server calls it.
+/// Extracts the JSON of a response as UTF-8, regardless of its headers.
 ///
-/// *Problem*: the truth about a payment comes from servers of all ages. They send a byte order mark, `text/html`,
-/// Latin-1, UTF-16, or a body that is packed although nobody has asked for it; every usual client reads these.
+/// *Problem*: payment states come from servers of all ages. They send a byte order mark, `text/html`, Latin-1,
+/// UTF-16, or a compressed body that was not requested. Every common client can read these.
 ///
-/// *Approach*: the content decides. Headers say how a body is packed, and in which charset a text is that is no UTF-8;
-/// the content type is only named in the error when there is no JSON.
+/// *Approach*: the content decides. Headers only name the compression of a body and the charset of a text that is not
+/// UTF-8. The content type is only mentioned in the error if the body is not JSON.
 ///
 /// *Source*: RFC 9110 §8.4 (content codings), RFC 8259 §8.1 (a parser may ignore a byte order mark).
 enum JSONAnswer {
-    /// Why an answer cannot be read, for an operator; never with its content.
+    /// The reason why a response cannot be read, for operators; never contains the response.
     struct Unreadable: Error, Equatable {
         let reason: String
     }
 
-    /// Text names of single-byte charsets, which all mean Windows-1252: <https://encoding.spec.whatwg.org/#names-and-labels>.
+    /// Labels of single-byte charsets that all mean Windows-1252:
+    /// <https://encoding.spec.whatwg.org/#names-and-labels>.
     private static let latin: Set<String> = [
         "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "latin-1", "l1", "windows-1252",
         "cp1252",
         "us-ascii", "ascii",
     ]
 
-    /// The answer's body, unpacked, as UTF-8 without a byte order mark.
+    /// Returns the body of a response, decompressed, as UTF-8 without a byte order mark.
     ///
-    /// `most` bounds what it may be unpacked.
+    /// `most` limits the decompressed size in bytes.
     static func bytes(of answer: HTTPAnswer, most: Int) throws(Unreadable) -> [UInt8] {
         let codings = answer.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
         let type = answer.headers.first(name: "content-type")
         return try text(unpacked(answer.body, codings, most), type)
     }
 
-    /// Why there is no JSON in an answer that could be read as text.
+    /// Returns the reason why a readable text is not JSON.
     static func reason(_ answer: HTTPAnswer, _ json: [UInt8], _ error: JSONError) -> String {
         let type = answer.headers.first(name: "content-type")
         guard !json.isEmpty else { return "the answer is empty" }
@@ -43,7 +44,9 @@ enum JSONAnswer {
         return "the content type is \(mediaType(type)), and the answer is not JSON: \(error)"
     }
 
-    /// Undoes the codings, the last one first; what begins as gzip does is gzip, whether a header says so or not.
+    /// Undoes the content codings, last one first.
+    ///
+    /// A body that starts like gzip is decompressed even if no header says so.
     private static func unpacked(
         _ body: [UInt8],
         _ codings: [String],
@@ -64,7 +67,7 @@ enum JSONAnswer {
         return isGzip(bytes) ? try inflated(bytes, "gzip", most) : bytes
     }
 
-    /// No JSON begins so.
+    /// Whether the bytes start with the magic number of gzip, which no JSON text starts with.
     private static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x1F, 0x8B]) }
 
     private static func inflated(
@@ -72,9 +75,9 @@ enum JSONAnswer {
         _ coding: String,
         _ most: Int
     ) throws(Unreadable) -> [UInt8] {
-        // Some proxies unpack a body and leave the header.
+        // Some proxies decompress a body but keep the header.
         if bytes.isEmpty || coding != "deflate" && !isGzip(bytes) { return bytes }
-        // One more than is allowed tells a body of that length from a longer one.
+        // One extra byte distinguishes a body of the maximum length from a longer one.
         let capacity = most + 1
         var length = 0
         let output = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
@@ -97,7 +100,7 @@ enum JSONAnswer {
         return output
     }
 
-    /// A text as UTF-8.
+    /// Converts a text to UTF-8.
     private static func text(_ bytes: [UInt8], _ type: String?) throws(Unreadable) -> [UInt8] {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return try text(Array(bytes.dropFirst(3)), type)
@@ -119,19 +122,19 @@ enum JSONAnswer {
                         ?? "its content type names no charset")
             )
         }
-        // Five bytes are not in Windows-1252; in Latin-1 each byte is something.
+        // Windows-1252 leaves five bytes undefined. Latin-1 defines every byte.
         let text =
             String(bytes: bytes, encoding: .windowsCP1252)
             ?? String(bytes: bytes, encoding: .isoLatin1)
         return Array((text ?? "").utf8)
     }
 
-    /// `text/html` of `text/html; charset=utf-8`.
+    /// Returns the media type of a content type: `text/html` of `text/html; charset=utf-8`.
     private static func mediaType(_ type: String) -> String {
         String(type.prefix { $0 != ";" && $0 != " " }.prefix(64))
     }
 
-    /// The charset of a content type, in lower case; nil where it names none.
+    /// Returns the charset of a content type in lower case, or `nil` if it names none.
     private static func charset(_ type: String) -> String? {
         for part in type.lowercased().split(separator: ";").dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1).map {

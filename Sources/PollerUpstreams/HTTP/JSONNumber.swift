@@ -1,15 +1,15 @@
 import SafeNumbers
 
-/// How a number of a JSON document is written.
+/// Normalises the notation of numbers in a JSON document.
 enum JSONNumber {
-    /// More digits than any amount has.
+    /// The maximum number of digits; no amount has more.
     private static let digitsMax = 40
 
-    /// The same number without an exponent and without zeros at the end of its fraction: `1.099e3` and `1099.0` are
-    /// `1099`, `109.90e-1` is `10.99`.
+    /// Returns the same number without an exponent and without trailing zeros in its fraction.
     ///
-    /// Exact: the digits are moved, nothing is rounded.
-    /// - Returns: `nil` for a text that is no JSON number (RFC 8259 §6), and for one of more than 40 digits.
+    /// `1.099e3` and `1099.0` become `1099`, and `109.90e-1` becomes `10.99`. The result is exact, because only the
+    /// point moves.
+    /// - Returns: `nil` if the text is not a JSON number (RFC 8259 §6) or has more than 40 digits.
     static func plain(_ text: String) -> String? {
         let parts = text.split(separator: "e", omittingEmptySubsequences: false)
         let mantissa =
@@ -29,7 +29,7 @@ enum JSONNumber {
         }
         let fraction = sides.count == 2 ? sides[1] : ""
         var digits = Array((whole + fraction).utf8)
-        // Where the point is, counted from the left; digits that are missing on either side are zeros.
+        // The position of the point, counted from the left; missing digits on either side are zeros.
         var point = whole.utf8.count + exponent
         guard digits.count <= digitsMax else { return nil }
         if point <= 0 {

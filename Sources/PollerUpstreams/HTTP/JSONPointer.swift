@@ -3,19 +3,19 @@ import Poller
 package import PollerIdentity
 import SafeNumbers
 
-/// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
+/// The location of a value in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
 ///
-/// Checked when the configuration is read, so that a poll can only find nothing there, never fail
-/// over the pointer itself. A status that is an object, an array or null is none.
+/// The pointer is checked when the configuration is read. A poll can therefore find no value, but never fail because
+/// of the pointer. An object, an array or null at the location counts as no status.
 ///
 /// *Source*: RFC 6901; `~1` stands for `/` and `~0` for `~` in a name.
 package struct JSONPointer: Hashable, Sendable {
-    /// Deeper than anybody's status.
+    /// The maximum depth of a pointer.
     private static let tokensMax = 32
 
     private let tokens: [String]
 
-    /// Reads a pointer; `field` is what a person finds it under.
+    /// Parses a pointer; `field` is the name of the setting in errors.
     package init(_ text: String, field: String = "status") throws(InvalidInput) {
         guard text.isEmpty || text.hasPrefix("/") else {
             throw InvalidInput(field: field, message: "must be a JSON pointer such as /state")
@@ -35,27 +35,28 @@ package struct JSONPointer: Hashable, Sendable {
         self.tokens = tokens
     }
 
-    /// The scalar at this place as text: a string's content, or a number, `true`, `false` as
-    /// written.
+    /// Returns the scalar at this location as text.
+    ///
+    /// The text is the content of a string, or a number, `true` or `false` as written.
     ///
     /// - Parameter bytes: the whole document, which is checked to its end.
-    /// - Returns: nil when there is nothing, null, or an object or array.
-    /// - Throws: when the document is no JSON.
+    /// - Returns: `nil` for a missing value, null, an object or an array.
+    /// - Throws: an error if the document is not JSON.
     func scalar(in bytes: [UInt8]) throws(JSONError) -> String? {
         try value(in: bytes)?.text
     }
 
     /// A scalar of a document.
     struct Scalar: Hashable {
-        /// A string's content, or a number, `true`, `false` as written.
+        /// The content of a string, or a number, `true` or `false` as written.
         let text: String
         /// Whether it is a string.
         let isString: Bool
     }
 
-    /// The scalar at this place, and whether it is a string.
+    /// Returns the scalar at this location, and whether it is a string.
     ///
-    /// - Throws: when the document is no JSON.
+    /// - Throws: an error if the document is not JSON.
     func value(in bytes: [UInt8]) throws(JSONError) -> Scalar? {
         var scanner = JSONScanner(bytes)
         var found: Scalar?
@@ -78,7 +79,7 @@ package struct JSONPointer: Hashable, Sendable {
         case UInt8(ascii: "{"):
             try scanner.enterObject()
             while let name = try scanner.nextName() {
-                // The last of two members of one name counts, as for most readers of JSON (RFC 8259 §4).
+                // Of two members with the same name the last one counts, as in most JSON parsers (RFC 8259 §4).
                 if scanner.spells(name, text: token) {
                     found = nil
                     try descend(&scanner, deeper, &found)
