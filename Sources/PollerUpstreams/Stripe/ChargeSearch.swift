@@ -2,39 +2,40 @@ import Poller
 import StripeAPI
 import Synchronization
 
-/// Looks for one charge among all of an account, newest first, to the end or until the time is up.
+/// Searches one charge among all charges of an account, newest first, until the end of the list or a deadline.
 ///
-/// "Not there" is said only when the end was seen: in between it is unknown, and charging on that
-/// may charge twice. Stripe lists charges by customer and by time, not by source
-/// (`GET /v1/charges`), so a busy account has more of them than one poll has time for: where a
-/// search stopped is kept for ``marksSpan``, and the next one in this process goes on there. It
-/// need not look again at what is newer: whatever is made meanwhile for the same order is made
-/// with the same idempotency key, which Stripe remembers for longer than a mark is kept.
+/// The result is `nothing` only if the whole list was read. Otherwise the outcome is unknown, and charging again
+/// might charge twice. Stripe lists charges by customer and time, not by source (`GET /v1/charges`), so a busy
+/// account can have more charges than one poll can read. The position of an unfinished search is kept for up to an
+/// hour (``ChargeSearchMarks``), and the next search in this process continues there. Newer charges need no second
+/// check: any charge created meanwhile for the same order has the same idempotency key, which Stripe keeps for longer
+/// than that.
 struct ChargeSearch {
-    /// How a search ended.
+    /// The result of a search.
     enum Outcome {
         case found(StripeAPI.Charge)
-        /// Every charge it could be was looked at.
+        /// Every possible charge was checked.
         case nothing
-        /// The end was not seen.
+        /// The end of the list was not reached.
         case unknown(String)
     }
 
-    /// Pages of 100 that one search reads: lists are dear, and share their limit with the account's
-    /// own use.
+    /// The maximum number of pages of 100 that one search reads.
+    ///
+    /// List requests are expensive and count towards the account's own rate limit.
     private static let pagesMax = 50
-    /// Less time than this is not worth a request.
+    /// The minimum time left for another request.
     private static let patienceMin = Duration.milliseconds(200)
 
-    /// What is looked for, so that a later search for the same goes on.
+    /// The name of the search, under which a later search continues.
     let name: String
-    /// Whose charges, when the source belongs to somebody.
+    /// The customer whose charges are searched, if the source belongs to a customer.
     let customer: String?
-    /// When the source was made; nothing older can be its charge.
+    /// The creation time of the source; an older charge cannot be its charge.
     let created: Int?
     let isWanted: @Sendable (StripeAPI.Charge) -> Bool
 
-    /// Looks until `end`, counted by `elapsed`.
+    /// Searches until `end`, measured by `elapsed`.
     func run(
         _ client: StripeClient,
         until end: Duration,
@@ -65,14 +66,14 @@ struct ChargeSearch {
             }
             return .unknown("there are more charges than were looked through so far")
         } catch {
-            // Where it stopped may have ceased to be a place: then it begins anew.
+            // The charge at the cursor may no longer exist. Then the search starts from the beginning.
             if error.code == "resource_missing" { marks.forget(name) }
             return .unknown("\(error)")
         }
     }
 
     private func query(after cursor: String?) -> [(String, String)] {
-        // What became of a refund only the refund itself says.
+        // Only the refund object shows the outcome of a refund.
         var query = [("limit", "100"), ("expand[]", "data.refunds")]
         if let customer { query.append(("customer", customer)) }
         if let created { query.append(("created[gte]", "\(created)")) }
@@ -81,18 +82,20 @@ struct ChargeSearch {
     }
 }
 
-/// Where the searches of this process stopped.
+/// The positions of unfinished searches in this process.
 ///
-/// A class, because the polls of all watches share it. It forgets everything beyond a bound: the
-/// worst that comes of it is a search that begins anew.
+/// A class, because the polls of all watches share it. When the limit is reached, all positions are dropped. The only
+/// cost is that those searches start from the beginning.
 final class ChargeSearchMarks: Sendable {
-    /// Searches remembered: some 200 kB.
+    /// The maximum number of stored positions, about 200 kB.
     private static let countMax = 1000
-    /// How long a mark holds: a search goes on at every poll, a minute apart at most, and an hour
-    /// is far less than the day for which Stripe keeps idempotency keys.
+    /// The lifetime of a position.
+    ///
+    /// A search continues at every poll, at most a minute apart. One hour is far less than the day for which Stripe
+    /// keeps idempotency keys.
     private static let span = Duration.seconds(3600)
 
-    /// Where a search stopped, and when it began.
+    /// The position at which a search stopped, and the time at which it started.
     private struct Mark {
         let cursor: String
         let began: Duration

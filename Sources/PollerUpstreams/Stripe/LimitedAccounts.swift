@@ -2,20 +2,20 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// Accounts that Stripe limits as a whole, and until when.
+/// The accounts that Stripe rate-limits as a whole, each with the end of the limit.
 ///
-/// A limit of the account concerns every lane of it, and a lane learns only of its own 429s. What one of
-/// them has met here ends the polls of the others before they are sent, so that they slow down as well; other
-/// processes meet the limit themselves.
+/// An account's limit applies to all its lanes, but a lane learns only of its own 429 responses. Once a poll of this
+/// process has hit the limit, polls of the account's other lanes are not sent, so those lanes slow down as well.
+/// Other processes detect the limit with their own polls.
 ///
 /// A class, because copies of an upstream with other credentials share it.
 final class LimitedAccounts: Sendable {
-    /// Accounts remembered: those that one process polls at once hardly ever meet a limit together.
+    /// The maximum number of stored accounts; few accounts of one process are limited at the same time.
     private static let countMax = 1000
 
     private let ends = Mutex<[AccountID: Timestamp]>([:])
 
-    /// Remembers that an account is limited.
+    /// Records that an account is limited until `end`.
     func note(_ account: AccountID, until end: Timestamp) {
         ends.withLock { ends in
             if ends.count >= Self.countMax { ends.removeAll() }
@@ -23,11 +23,11 @@ final class LimitedAccounts: Sendable {
         }
     }
 
-    /// How long an account is limited still; nil when it is not.
+    /// Returns the remaining time of an account's limit, or `nil` if it is not limited.
     func left(of account: AccountID, at now: Timestamp) -> Duration? {
         ends.withLock { ends in
             guard let end = ends[account] else { return nil }
-            // A limit from far ahead is of a clock that was set back.
+            // An end that is too far in the future was recorded before the clock was set back.
             guard now < end, end - now <= RetryAfter.longest else {
                 ends[account] = nil
                 return nil

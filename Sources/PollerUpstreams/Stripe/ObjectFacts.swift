@@ -1,33 +1,32 @@
 import JSONText
 import SafeNumbers
 
-/// The few fields of a Stripe object that decide what follows; everything else passes through.
+/// The few fields of a Stripe object that decisions depend on.
 ///
-/// *Problem*: every poll reads an object of some kilobytes, of which half a dozen members matter; a
-/// decoder into values would build all of it.
-/// *Approach*: one pass over the bytes that checks that they are JSON, skips what does not matter,
-/// and takes the rest by name. The object itself goes on as the bytes that came.
+/// *Problem*: every poll reads an object of some kilobytes, of which six members matter. A decoder would create
+/// values for all of them. *Approach*: one pass over the bytes checks that they are JSON, skips irrelevant members,
+/// and reads the others by name. The object itself is passed on as the received bytes.
 struct ObjectFacts: Hashable, Sendable {
     var id: String?
-    /// What it is: `source`, `payment_intent` or another type of Stripe's.
+    /// The object type: `source`, `payment_intent` or another Stripe type.
     var object: String?
     var status: String?
     /// The payment method of a source.
     var type: String?
-    /// `reusable` or `single_use`, of sources.
+    /// The usage of a source: `reusable` or `single_use`.
     var usage: String?
-    /// Seconds since 1970.
+    /// The creation time in seconds since 1970.
     var created: Int64?
-    /// Whether real money is meant.
+    /// Whether the object is in live mode.
     var isLive: Bool?
-    /// What else somebody waits for.
+    /// The fingerprint of other relevant fields.
     var detail = ObjectDetail()
 
-    /// Reads them from an object in one pass, the first of each name counting.
+    /// Reads the fields in one pass; of two members with the same name the first one counts.
     ///
     /// - Parameter bytes: the whole text.
-    /// - Throws: when the text is no JSON object, or `id` or `status` is no string. The other
-    ///   fields stay nil when they are missing, null or something else.
+    /// - Throws: an error if the text is not a JSON object, or if `id` or `status` is not a string. The other fields
+    ///   stay `nil` if they are missing, null or of another type.
     init(scanning bytes: [UInt8]) throws(JSONError) {
         self.init()
         var scanner = JSONScanner(bytes)
@@ -38,12 +37,12 @@ struct ObjectFacts: Hashable, Sendable {
 
     private init() {}
 
-    /// Takes one member.
+    /// Reads one member.
     private mutating func take(
         _ name: JSONScanner.Literal,
         _ scanner: inout JSONScanner
     ) throws(JSONError) {
-        // By length first: most of an object's sixty names need no comparison.
+        // Comparing lengths first avoids comparing most of an object's 60 names.
         switch name.range.count {
         case 2 where scanner.spells(name, "id"): try Self.required(&scanner, &id)
         case 6 where scanner.spells(name, "status"): try Self.required(&scanner, &status)
@@ -76,7 +75,7 @@ struct ObjectFacts: Hashable, Sendable {
         }
     }
 
-    /// Takes a member whose name is written with escapes, and so is longer than what it spells.
+    /// Reads a member whose name is written with escapes and is therefore longer than its decoded form.
     private mutating func takeEscaped(
         _ name: JSONScanner.Literal,
         _ scanner: inout JSONScanner
@@ -117,26 +116,25 @@ struct ObjectFacts: Hashable, Sendable {
     }
 }
 
-/// A fingerprint of what changes about one of Stripe's objects while its status stays, and that
-/// somebody waits for.
+/// A fingerprint of relevant changes of a Stripe object while its status stays the same.
 ///
-/// | of | what counts |
+/// | object | fields |
 /// |---|---|
 /// | intents | `last_payment_error`, `last_setup_error`: `code`, `decline_code`, `charge`, `payment_method.id` |
-/// | intents | `next_action`: `type`, `redirect_to_url.url` without its query, of Stripe's own pages the host |
+/// | intents | `next_action`: `type`, and `redirect_to_url.url` without the query, and only the host for Stripe pages |
 /// | intents | `amount_received` |
 /// | sources | `receiver`: `amount_received`, `amount_returned` |
 /// | sources | `code_verification` (`verification` in the SDKs): `attempts_remaining` |
 ///
-/// Only named fields: an address that is signed anew for each answer must not look like news at
-/// every poll. What is null or 0 counts like what is missing, so that an ordinary object has no
-/// fingerprint and costs the store nothing. The order of members does not matter.
+/// Only named fields count, because a URL that is signed again for each response must not look like a change at every
+/// poll. A field that is null or 0 counts as missing, so an ordinary object has no fingerprint and needs no space in
+/// the store. The order of members does not matter.
 struct ObjectDetail: Hashable, Sendable {
-    /// A field, or an object whose fields count.
+    /// A field, or an object with relevant fields.
     struct Field: Sendable {
         let name: StaticString
         var inner: [Field] = []
-        /// An address, of which the query does not count.
+        /// Whether the field is a URL, whose query does not count.
         var isAddress = false
     }
 
@@ -153,12 +151,12 @@ struct ObjectDetail: Hashable, Sendable {
 
     private var sum: UInt64 = 0
 
-    /// Up to seven characters; empty when nothing counts.
+    /// The fingerprint with up to seven characters; empty if no field counts.
     var text: String {
         sum == 0 ? "" : String(UInt32(truncatingIfNeeded: sum ^ (sum >> 32)), radix: 36)
     }
 
-    /// Takes the value of a top-level member: an object whose fields count, or null.
+    /// Reads the value of a top-level member that is an object with relevant fields, or null.
     mutating func read(
         _ scanner: inout JSONScanner,
         _ fields: [Field],
@@ -167,7 +165,7 @@ struct ObjectDetail: Hashable, Sendable {
         try read(&scanner, fields, path: Self.hash(owner, from: Self.basis))
     }
 
-    /// Takes the value of a top-level member that counts itself.
+    /// Reads the value of a top-level member that is a relevant field itself.
     mutating func read(
         _ scanner: inout JSONScanner,
         _ name: StaticString
@@ -202,11 +200,12 @@ struct ObjectDetail: Hashable, Sendable {
         }
     }
 
-    /// What of an address is the same in every answer: nothing behind a `?`, and of Stripe's own pages only the host,
-    /// because the token of an answer is in their path.
+    /// Returns the part of a URL that is the same in every response.
+    ///
+    /// It excludes the query. For Stripe's own pages it is only the host, because their path contains a token.
     private static func lasting(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let bare = address.prefix { $0 != UInt8(ascii: "?") }
-        // Within quotation marks, and a slash may be escaped: the host begins behind the second one.
+        // The URL is within quotation marks, and a slash may be escaped. The host starts after the second slash.
         let slashes = bare.indices.filter { bare[$0] == UInt8(ascii: "/") }
         guard slashes.count > 2 else { return bare }
         var host = bare[(slashes[1] + 1)..<slashes[2]]
@@ -221,7 +220,7 @@ struct ObjectDetail: Hashable, Sendable {
         if value.elementsEqual("0".utf8) || value.elementsEqual("null".utf8) { return }
         var hash = path
         for byte in value { hash = Self.step(hash, byte) }
-        // Mixed before it is added, so that two changes do not cancel each other.
+        // Mixing each hash before the sum keeps two changes from cancelling each other.
         hash ^= hash >> 33
         hash = hash &* 0xFF51_AFD7_ED55_8CCD
         sum = sum &+ (hash ^ (hash >> 33))

@@ -7,24 +7,24 @@ import PollerNet
 import StripeAPI
 import Synchronization
 
-/// Sends the GETs of polls over connections that cost a fraction of StripeAPI's own.
+/// Sends the requests of polls over pooled connections, which need much less CPU time than StripeAPI's transport.
 ///
-/// A name is resolved only when no connection is free, again for each new connection. A class, because it
-/// keeps the parsed base URLs.
+/// A name is resolved only if no connection is free, and again for each new connection. A class, because it caches
+/// the parsed base URLs.
 final class PooledTransport: StripeTransport {
-    /// Where the requests of a base URL go.
+    /// The destination of a base URL's requests.
     private struct Place {
         let origin: HTTPOrigin
-        /// What goes before every path; empty for Stripe itself.
+        /// The prefix of every path; empty for Stripe itself.
         let prefix: String
     }
 
     private let client = PooledClient()
     private let resolver: any AddressResolver
-    /// By base URL: one or a few of the configuration.
+    /// The destinations by base URL; the configuration has one or a few.
     private let places = Mutex<[String: Place]>([:])
 
-    /// Sends to where `resolver` says the hosts are.
+    /// Creates a transport that connects to the addresses from `resolver`.
     init(resolver: any AddressResolver) {
         self.resolver = resolver
     }
@@ -97,7 +97,7 @@ final class PooledTransport: StripeTransport {
 }
 
 extension StripeError {
-    /// The error that StripeAPI reports for it.
+    /// Converts a failure to the error that StripeAPI reports for it.
     fileprivate init(_ failure: HTTPFailure, _ request: StripeRequest, _ origin: HTTPOrigin) {
         let kind: TransportFailure.Kind
         let detail: String

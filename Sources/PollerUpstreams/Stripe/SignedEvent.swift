@@ -2,27 +2,27 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-/// What the webhook intake uses of a signed delivery: ids, and the type.
+/// The parts of a signed delivery that the webhook intake uses: IDs and the type.
 ///
-/// Made of an event with its object and of a thin event alike.
+/// Created from an event with its object or from a thin event.
 struct SignedEvent: Sendable {
-    /// Events whose object names the intent that it is paid by, by the beginnings of their types.
+    /// The prefixes of the types of events whose object names the intent that pays it.
     private static let families = ["checkout.session.", "invoice.", "invoice_payment.", "charge."]
-    /// Events of an invoice that is being paid or was.
+    /// The prefixes of the types of events about an invoice that is being paid or has been paid.
     private static let ofPaidInvoices = [
         "invoice.finalized", "invoice.paid", "invoice.payment_",
     ]
 
-    /// Whether real money is meant; nil where the event does not say.
+    /// Whether the event is in live mode; `nil` if the event does not show it.
     let livemode: Bool?
-    /// The texts by which it names an account: none for an event of the signer's own account.
+    /// The strings that name the account of the event; none for an event of the signer's own account.
     ///
-    /// `account` names a connected account. `context` names the account of an organisation, and `user_id` did before
-    /// API version `2017-05-25` what `account` does.
+    /// `account` names a connected account, and `context` names an account of an organisation. Before API version
+    /// `2017-05-25` `user_id` had the meaning of `account`.
     let accountNames: Set<String>
-    /// What it is about.
+    /// The unverified contents of the event.
     let claim: AccountEvent
-    /// The object that the event itself is about, as Stripe names it.
+    /// The ID of the event's own object.
     private let objectID: String?
 
     init(_ payload: WebhookPayload) {
@@ -40,7 +40,7 @@ struct SignedEvent: Sendable {
         }
     }
 
-    /// The same event about one more object.
+    /// Copies an event with one more subject.
     private init(_ event: SignedEvent, naming subject: SourceID) {
         livemode = event.livemode
         accountNames = event.accountNames
@@ -48,14 +48,14 @@ struct SignedEvent: Sendable {
         objectID = event.objectID
     }
 
-    /// Whether it is about something that can be watched.
+    /// Whether the event is about an object that can be watched.
     var isOfPayments: Bool { claim.subjects.contains { SourceKind(inferredFrom: $0) != nil } }
 
-    /// Which of these watches is to be made when there is none: that of its own object, or of the intent that
-    /// it names.
+    /// Returns the key of the watch to create if none exists: for the event's own object, or for the intent that it
+    /// names.
     ///
-    /// Not that of a source which a charge names: whoever has charged it knows it already, and the account's rule may
-    /// charge what is watched.
+    /// A source named by a charge gets no watch. The shop that charged it already knows it, and the account's rule
+    /// might charge a watched source again.
     func watched(among keys: [WatchKey]) -> WatchKey? {
         if let own = keys.first(where: { $0.source.description == objectID && $0.kind != .charge })
         {
@@ -65,7 +65,7 @@ struct SignedEvent: Sendable {
         return keys.first { $0.kind == .paymentIntent } ?? keys.first { $0.kind == .setupIntent }
     }
 
-    /// The invoice whose intent must be asked for; nil where it is named, or no payment is meant.
+    /// The invoice whose intent must be read; `nil` if the event names it or is not about a payment.
     ///
     /// Since `2025-03-31.basil` an invoice does not name its intent.
     var invoice: String? {
@@ -75,6 +75,6 @@ struct SignedEvent: Sendable {
         return objectID
     }
 
-    /// The same event about the intent of its invoice as well.
+    /// Returns the same event with the intent of its invoice as another subject.
     func paid(by intent: SourceID) -> SignedEvent { SignedEvent(self, naming: intent) }
 }

@@ -1,24 +1,23 @@
 import Poller
 package import PollerIdentity
 
-/// When Stripe itself cancels a source that keeps its status, by payment method.
+/// The time after which Stripe expires a source that keeps its status, by payment method.
 ///
-/// ``MethodTraits`` has what is documented. For eps, three_d_secure and klarna nothing is, and of methods
-/// nobody has heard of nothing is known: without an entry the watch's own deadline holds, since closing too
-/// early would lose a payment and looking too long costs a few reads. An operator adds entries by
-/// `source_expiry`, or changes those there are; reusable sources do not end.
+/// ``MethodTraits`` has the documented times. None is documented for eps, three_d_secure, klarna and unknown methods.
+/// For these only the watch's deadline applies: closing too early would lose a payment, and polling too long costs
+/// only a few reads. An operator adds or changes entries with `source_expiry`. Reusable sources do not expire.
 package struct SourceExpiry: Hashable, Sendable {
-    /// What an operator says otherwise, by method.
+    /// The operator's changes, by method.
     private var changes: [String: SourceLife] = [:]
 
-    /// What Stripe documents.
+    /// The times that Stripe documents.
     package static let documented = SourceExpiry()
 
     private init() {}
 
-    /// What is documented, with an operator's changes.
+    /// Creates the documented times with an operator's changes.
     ///
-    /// *Shape*: `eps=1h/6h,klarna=2d/6h`: what pending and chargeable live; `-` for no end.
+    /// *Shape*: `eps=1h/6h,klarna=2d/6h`: the lifetimes while pending and while chargeable; `-` means no end.
     package init(changes text: String) throws(InvalidInput) {
         for entry in text.split(separator: ",") {
             let sides = entry.filter { $0 != " " }.split(separator: "=")
@@ -34,12 +33,12 @@ package struct SourceExpiry: Hashable, Sendable {
         }
     }
 
-    /// What an operator says of a method; nil where what is documented holds.
+    /// Returns the operator's lifetime for a method, or `nil` if the documented one applies.
     func changed(_ method: PaymentMethod?) -> SourceLife? {
         changes.isEmpty ? nil : method.flatMap { changes[$0.name] }
     }
 
-    /// The latest instant at which an object keeps its status; nil when there is none.
+    /// Returns the latest instant at which an object keeps its status, or `nil` if it does not expire.
     func expiresAt(_ facts: ObjectFacts, of kind: SourceKind, now: Timestamp) -> Timestamp? {
         guard kind == .source, facts.usage?.lowercased() != "reusable",
             let method = PaymentMethod(facts.type), let status = facts.status?.lowercased(),

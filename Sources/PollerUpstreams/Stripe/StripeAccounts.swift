@@ -3,25 +3,27 @@ package import PollerIdentity
 package import StripeAPI
 import Synchronization
 
-/// The credentials of each account that is polled.
+/// The API credentials of each polled account.
 ///
-/// A class, because clients of connected accounts are made on first use and kept: a client checks
-/// and builds the head of its requests once, not for each of thousands of polls.
+/// A class, because it caches the clients of connected accounts. A client checks and builds its request headers once,
+/// not for each of thousands of polls.
 package final class StripeAccounts: Sendable {
-    /// Connected accounts remembered; beyond it their clients are made anew for each poll.
+    /// The maximum number of cached clients of connected accounts; clients of further ones are created for each poll.
     private static let connectedMax = 10_000
 
     private let own: [AccountID: StripeClient]
-    /// The platform of each connected account that a list names.
+    /// The platform of each connected account that the configuration assigns to one.
     private let platforms: [AccountID: AccountID]
     private let connected = Mutex<[AccountID: StripeClient]>([:])
 
+    /// Creates the credentials.
+    ///
     /// - Parameters:
-    ///   - configurations: each account's key and address. The key of `AccountID.main` also reads connected
-    ///     accounts (`acct_…`) without a key, with the `Stripe-Account` header. An organisation's key reads the
-    ///     account that the section is named after, `acct_…`, and those connected to it; an account of another
-    ///     name it cannot read.
-    ///   - platforms: the platform of each connected account that has another platform than `AccountID.main`.
+    ///   - configurations: the key and address of each account. The key of `AccountID.main` also reads connected
+    ///     accounts (`acct_…`) without their own key, with the `Stripe-Account` header. An organisation's key reads
+    ///     the account that the section is named after, `acct_…`, and its connected accounts. It cannot read an
+    ///     account with another name.
+    ///   - platforms: the platform of each connected account whose platform is not `AccountID.main`.
     package init(
         _ configurations: [AccountID: StripeClientConfiguration],
         platforms: [AccountID: AccountID] = [:]
@@ -38,23 +40,24 @@ package final class StripeAccounts: Sendable {
         )
     }
 
-    /// The accounts with credentials of their own, in order.
+    /// The accounts with their own credentials, sorted.
     package var named: [AccountID] {
         own.keys.sorted { $0.description < $1.description }
     }
 
-    /// How to reach an account; nil when nobody has told us, and for a name that no account of Stripe's has while
-    /// the key is an organisation's.
+    /// Returns the key and address of an account, or `nil` if none is configured.
+    ///
+    /// Also returns `nil` if the key is an organisation's and the name is not a Stripe account ID.
     package func configuration(for account: AccountID) -> StripeClientConfiguration? {
         client(for: account)?.configuration
     }
 
-    /// The accounts whose key is an organisation's and reads none but those connected to them.
+    /// The accounts whose organisation key can read only accounts named `acct_…`.
     package var organisations: [AccountID] {
         named.filter { own[$0]?.configuration.isOfOrganisationAlone ?? false }
     }
 
-    /// Why an account is not polled, and what to do.
+    /// Returns the reason why an account is not polled, and the fix.
     func whyUnserved(_ account: AccountID) -> String {
         organisations.contains(account)
             ? "the key of account \(account) is an organisation's, which reads accounts named acct_… alone: "
@@ -63,7 +66,7 @@ package final class StripeAccounts: Sendable {
                 + "configuration"
     }
 
-    /// The client of an account; nil when no key for it is configured.
+    /// Returns the client of an account, or `nil` if no key for it is configured.
     package func client(for account: AccountID) -> StripeClient? {
         if let own = own[account] {
             return own.configuration.isOfOrganisationAlone ? nil : own
@@ -81,11 +84,11 @@ package final class StripeAccounts: Sendable {
 }
 
 extension AccountID {
-    /// Whether Stripe has named it, `acct_…`.
+    /// Whether the name is a Stripe account ID, `acct_…`.
     fileprivate var isOfStripe: Bool { description.hasPrefix("acct_") }
 }
 
 extension StripeClientConfiguration {
-    /// Whether it names no account and its key needs one.
+    /// Whether the key is an organisation's and no account is named.
     fileprivate var isOfOrganisationAlone: Bool { key.isOrganization && account == nil }
 }

@@ -2,25 +2,25 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-// A card whose bank wants to be asked, made into a source that does so.
+// Creates a 3D Secure source for a card whose bank requires authentication.
 //
-// | answer to making the source | result |
+// | response to creating the source | result |
 // |---|---|
-// | 2xx | `unauthenticated` with it |
-// | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
-// | any other, or no public address to come back to | `unauthenticated` without one |
+// | 2xx | `unauthenticated` with the source |
+// | 401, 403, 409, 429, 5xx, no response | `postponed`; the retry uses the same key |
+// | any other, or no public address for the customer's return | `unauthenticated` without a source |
 //
-// The key is that of the charge which could not be made, for another thing: of the order and the number of
-// the right to charge it, or of the source and the sum (``ChargeOrder/idempotencyKey(of:amount:currency:by:)``).
-// So one card makes one such source for an order, whoever asks how often.
-// *Source*: <https://docs.stripe.com/sources/three-d-secure>,
-// <https://docs.stripe.com/declines/codes>, `authentication_required`.
+// The idempotency key extends the key of the charge that failed. That key consists of the order and the number of the
+// charge right, or of the source and the amount (``ChargeOrder/idempotencyKey(of:amount:currency:by:)``). So each
+// card gets one such source per order, no matter how often it is requested. *Source*:
+// <https://docs.stripe.com/sources/three-d-secure>, <https://docs.stripe.com/declines/codes>,
+// `authentication_required`.
 
 extension StripeCharger {
-    /// The code of a charge that was refused because the customer must confirm it.
+    /// The code of a charge that was declined because the customer must authenticate it.
     static let unauthenticated = "authentication_required"
 
-    /// Makes the source that the customer confirms at the bank.
+    /// Creates the source that the customer authenticates at the bank.
     func authenticate(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -79,7 +79,7 @@ extension StripeCharger {
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
-        // An account may be too new for Sources, or the card too old for this.
+        // The account may be too new for Sources, or the card unsuitable for 3D Secure sources.
         default: return .unauthenticated(nil)
         }
     }

@@ -3,16 +3,16 @@ package import Poller
 package import PollerIdentity
 import StripeAPI
 
-// What an order was paid with a second time, given back.
+// Refunds the duplicate payment of an order.
 //
-// | answer to the refund | result |
+// | response to the refund | result |
 // |---|---|
 // | 2xx, and it has succeeded | `made` |
 // | 2xx, and it is pending or needs the customer | `underway` |
-// | 400 `charge_already_refunded` | `made`: by an earlier try, or by a person who saw the same |
-// | 400, for the key was used with other parameters | `postponed`: nobody knows what came of those |
-// | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
-// | 2xx, and the bank has sent it back already | `failed` |
+// | 400 `charge_already_refunded` | `made`, by an earlier attempt or by an operator |
+// | 400, because the key was used with other parameters | `postponed`: the outcome of that request is unknown |
+// | 401, 403, 409, 429, 5xx, no response | `postponed`; the retry uses the same key |
+// | 2xx, and the bank has already returned it | `failed` |
 // | any other | `refused` |
 //
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
@@ -46,7 +46,7 @@ extension StripeCharger {
         }
         form.append(("reason", "duplicate"))
         form.append(("metadata[\(Self.purpose)]", "\(order)"))
-        // What it was shared with others goes back with it.
+        // Transfers and fees of the charge are reversed with the refund.
         if watch.charge?.sharing?.transfer != nil { form.append(("reverse_transfer", "true")) }
         if watch.charge?.sharing?.feeAmount != nil {
             form.append(("refund_application_fee", "true"))
@@ -58,7 +58,7 @@ extension StripeCharger {
                 idempotencyKey: order.refundKey(of: watch.key),
                 timeout: end - elapsed()
             )
-            // An error is an answer too: only the object says that there is a refund.
+            // A response may contain an error, so only a decoded refund proves that it exists.
             let refund = try response.decode(StripeAPI.Refund.self)
             let status = refund.status ?? .succeeded
             switch status {

@@ -2,11 +2,11 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-/// Which charges are ours, and of this order.
+/// Searches for the charges of an order.
 extension StripeCharger {
-    /// A search for a charge of this order that was not refused.
+    /// Returns a search for a charge of this order that has not failed.
     ///
-    /// Of a single-use source any is: there can be no other.
+    /// For a single-use source any charge matches, because there can be only one.
     static func search(
         _ source: StripeAPI.Source,
         _ watch: Watch,
@@ -25,21 +25,20 @@ extension StripeCharger {
         }
     }
 
-    /// How far Stripe's clock may be behind that of the store, as a negative span.
+    /// The tolerance for a Stripe clock that is behind the store's clock, as a negative duration.
     private static let clockTolerance = Duration.seconds(-60)
 
-    /// A search for the charge that a source was paid by, whoever has made it.
+    /// Returns a search for the charge that paid a source, even if the shop created it.
     ///
-    /// | source | its payment is |
+    /// | source | matching charge |
     /// |---|---|
-    /// | single use | its one charge |
-    /// | reusable, of no customer | its one charge, which has consumed it |
-    /// | reusable, of a customer | the charge that names the order of the watch; else one that was made since the watch began, over its sum where that is known |
+    /// | single use | its only charge |
+    /// | reusable, without a customer | its only charge, which has consumed it |
+    /// | reusable, with a customer | a charge that names the order of the watch, or one created since the watch began, with its amount if known |
     ///
-    /// A charge that names another order is never it. The charge may have failed since. A source of a customer is
-    /// charged again and again, and its older charges were of other orders; it is consumed by being detached as well,
-    /// and shows no customer any more then: its charges do.
-    /// *Source*: <https://docs.stripe.com/sources/customers>.
+    /// A charge that names another order never matches. The charge may have failed since. A customer's source is
+    /// charged repeatedly, and its older charges belong to other orders. Detaching it consumes it, too. Then the
+    /// source shows no customer any more, but its charges do. *Source*: <https://docs.stripe.com/sources/customers>.
     static func payment(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch {
         let id = source.id
         let began = watch.isOnlyLooking ? watch.state.lastPolledAt : nil
@@ -70,7 +69,7 @@ extension StripeCharger {
         }
     }
 
-    /// What a search is for: two orders of the same content have places of their own in the list.
+    /// Returns the name of a search, which is different for two orders with the same contents.
     private static func name(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -81,11 +80,13 @@ extension StripeCharger {
         return content + (watch.order.map { ":\($0)" } ?? "")
     }
 
-    /// Whether a charge of the same source is of this order: the same sum and the same metadata, and
-    /// ours unless the metadata says what it was for.
+    /// Whether a charge of the same source belongs to this order.
     ///
-    /// A charge that names an order is of no other one, and one of the same sum that names this one is of it,
-    /// whoever has made it.
+    /// It does if the amount and the metadata are equal and this product created it, or the order has metadata of its
+    /// own.
+    ///
+    /// A charge that names another order never belongs to this one. A charge with the same amount that names this
+    /// order belongs to it, even if the shop created it.
     private static func isOf(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -95,11 +96,11 @@ extension StripeCharger {
         var metadata = charge.metadata ?? [:]
         var wanted = order.metadata
         let isOurs = metadata.removeValue(forKey: mark) != nil
-        // A shop may have said the same by itself.
+        // The shop may have set the same metadata itself.
         let said = wanted.removeValue(forKey: purpose)
         let name = watch.order?.description ?? said
         let named = metadata.removeValue(forKey: purpose)
-        // Whoever names no order may have left it out: money is rather not taken than taken twice.
+        // A charge without an order name may still be for this order. Not charging is better than charging twice.
         if let named, let name, named != name { return false }
         let isNamed = named != nil && named == name
         if isNamed, charge.amount == sum.amount.minorUnits, charge.currency == sum.currency {
@@ -111,7 +112,7 @@ extension StripeCharger {
 }
 
 extension ChargeSearch {
-    /// The charge, if it is found; where the end was not seen nothing is known.
+    /// Returns the charge, or `nil` if it was not found or the search did not reach the end.
     func found(
         _ client: StripeClient,
         until end: Duration,

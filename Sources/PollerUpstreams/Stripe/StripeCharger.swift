@@ -4,42 +4,42 @@ package import Poller
 package import PollerIdentity
 import StripeAPI
 
-/// Charges Stripe's sources, each exactly once for an order.
+/// Charges Stripe sources exactly once per order.
 ///
-/// | answer to the charge | result |
+/// | response to the charge | result |
 /// |---|---|
 /// | 2xx | `made` |
 /// | 402 | `declined` |
-/// | 400 with a code that asks to try later, 401, 403, 409, 429 | `postponed` |
-/// | 4xx without Stripe's own error, a source or an amount that cannot be read | `postponed` |
-/// | 400, for the key was used with other parameters | `made` when the charge exists, else `indeterminate`; for an order's key `postponed`, because it is another source's |
-/// | other 4xx | `made` when a charge of this source exists all the same, else `declined` |
-/// | 5xx, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
-/// | no answer | `indeterminate` |
-/// | a card that needs 3D Secure, or was declined for want of it | `unauthenticated`: a source is made that does it |
+/// | 400 with a code for a temporary error, 401, 403, 409, 429 | `postponed` |
+/// | 4xx without Stripe's error object, an unreadable source or amount | `postponed` |
+/// | 400, because the key was used with other parameters | `made` if the charge exists, else `indeterminate`; for an order's key `postponed`, because another source used it |
+/// | other 4xx | `made` if a charge of this source exists anyway, else `declined` |
+/// | 5xx, a response that cannot be parsed | `made` if the charge exists, else `indeterminate` |
+/// | no response | `indeterminate` |
+/// | a card that requires 3D Secure, or was declined without it | `unauthenticated`, with a 3D Secure source |
 ///
-/// Two things keep a source from being charged twice. A source that is used up by its charge is no
-/// longer chargeable, and Stripe refuses it: so it is with single-use sources, whoever charges them.
-/// A reusable one stays chargeable. It is protected by the order's idempotency key for as long as
-/// Stripe keeps that, at least 24 h, and beyond by a search: before it is charged, its customer's
-/// charges are looked through for one of the same order (``isOf(_:_:_:_:)``). A search that has not
-/// seen the end says so, and the charge is put off (``ChargeSearch``).
-/// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
+/// Two mechanisms prevent a duplicate charge of a source. A charge consumes a single-use source, and Stripe rejects
+/// further charges, even by the shop. A reusable source stays chargeable. The order's idempotency key protects it for
+/// at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
+/// charges are searched for one of the same order (``isOf(_:_:_:_:)``). If the search does not reach the end, the
+/// charge is postponed (``ChargeSearch``). *Source*: <https://docs.stripe.com/api/idempotent_requests>,
 /// <https://docs.stripe.com/sources/best-practices>; see <doc:0024-orders>.
 package struct StripeCharger: Charger {
-    /// Codes with which Stripe asks to try again later.
+    /// The codes of temporary errors, after which the charge is retried.
     private static let codesToRepeat: Set<String> = [
         "charge_exceeds_source_limit", "processing_error", "rate_limit", "lock_timeout",
     ]
-    /// A key without the permission is mended by a person.
+    /// The pause after a missing key permission, which an operator must add.
     static let refusedPause = Duration.seconds(60)
-    /// So is an order that says no amount.
+    /// The pause after an order without an amount, which an operator must enqueue again.
     private static let unclearPause = Duration.seconds(3600)
-    /// What tells our charges from others', and a person in the Dashboard what they are for.
+    /// The metadata key of this product's charges, whose value is the source.
+    ///
+    /// It distinguishes them from other charges, and shows their source in the Dashboard.
     static let mark = "poller_source"
-    /// The order that a charge is for, where the watch names one.
+    /// The metadata key for the order of a charge, if the watch has one.
     static let purpose = "poller_order"
-    /// Entries of metadata that Stripe takes.
+    /// The maximum number of metadata entries.
     ///
     /// *Source*: <https://docs.stripe.com/api/metadata>.
     private static let entriesMax = 50
@@ -47,15 +47,16 @@ package struct StripeCharger: Charger {
     private(set) var accounts: StripeAccounts
     private var standing: [AccountID: ChargeOrder]
     private(set) var refunding: Set<AccountID>
-    /// Where customers reach us; nil when they do not.
+    /// The public address for customers, or `nil` if there is none.
     let publicURL: String?
     let elapsed: @Sendable () -> Duration
     private let marks = ChargeSearchMarks()
 
-    /// Charges with the credentials of each watch's account.
+    /// Creates a charger that uses the credentials of each watch's account.
     ///
-    /// `standing` says what is charged for watches of an account that say nothing; `refunding` which
-    /// accounts want duplicates refunded; `publicURL` where customers come back to; `elapsed` tells a span that only grows, by which requests share the time there is.
+    /// `standing` is the default charge order of an account's watches. `refunding` lists the accounts whose duplicate
+    /// payments are refunded. `publicURL` is the address to which customers return. `elapsed` returns a monotonic
+    /// duration that requests use to share the timeout.
     package init(
         accounts: StripeAccounts,
         standing: [AccountID: ChargeOrder] = [:],
@@ -70,7 +71,7 @@ package struct StripeCharger: Charger {
         self.elapsed = elapsed
     }
 
-    /// The same charger with other credentials and orders, which knows what was searched already.
+    /// Returns a copy with other credentials and orders that keeps the positions of unfinished searches.
     package func charging(
         as accounts: StripeAccounts,
         standing: [AccountID: ChargeOrder],
@@ -113,14 +114,14 @@ package struct StripeCharger: Charger {
             return .incomplete(received: received, wanted: sum.amount)
         }
         if source.needsAuthentication {
-            // A charge of it is declined, and counts against the card: the source that 3D Secure is done
-            // with is charged in its place.
+            // A charge of this source would be declined and count against the card. The 3D Secure source is charged
+            // instead.
             return await authenticate(watch, order, source.id, sum, by: right, until: end)
         }
         if source.usage != .singleUse {
             let search = Self.search(source, watch, order, sum)
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
-            // One that was refunded since was made all the same: its money says so itself.
+            // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
             case .unknown(let why): return Self.unsearched(why)
             case .nothing: break
@@ -136,7 +137,7 @@ package struct StripeCharger: Charger {
             metadata: order.metadata
         )
         params.metadata[Self.mark] = source.id
-        // An order with no room left for it says itself what it is.
+        // An order with the maximum number of entries must identify itself by its own metadata.
         if let name = watch.order, params.metadata.count < Self.entriesMax {
             params.metadata[Self.purpose] = "\(name)"
         }
@@ -151,7 +152,7 @@ package struct StripeCharger: Charger {
                     currency: sum.currency,
                     by: right
                 ),
-                // A quarter is left for what an error asks to be looked for.
+                // A quarter of the time remains for the search that an error may require.
                 timeout: (end - elapsed()) * 3 / 4
             )
             let charge = try response.decode(StripeAPI.Charge.self)
@@ -181,10 +182,10 @@ package struct StripeCharger: Charger {
         }
     }
 
-    /// A charge that was made before, as it is now.
+    /// Returns the current state of a charge that already existed.
     ///
-    /// What Stripe answers once more to the same key is what was true when it answered first: the bank may
-    /// have refused the charge since, or the money may have gone back.
+    /// Stripe's response to a repeated idempotency key is the original response. The bank may have declined the
+    /// charge since, or the money may have been refunded.
     private func asItIs(
         _ charge: String,
         _ client: StripeClient,
@@ -202,7 +203,7 @@ package struct StripeCharger: Charger {
         }
     }
 
-    /// What an error means, when the charges themselves were asked if it leaves a doubt.
+    /// Returns the result of an error, after searching the charges if the outcome is in doubt.
     private func result(
         of error: StripeError,
         _ client: StripeClient,
@@ -224,18 +225,18 @@ package struct StripeCharger: Charger {
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
         case 400 where told.type == .idempotencyError && right != nil:
-            // Another source was charged for the order, or this one with another text for people.
+            // Another source was charged for the order, or this one with another description.
             let reason = "the order was charged before: \(failure)"
             return await search.found(client, until: end, elapsed, marks)
                 ?? .postponed(reason, retryAfter: nil)
         case 400 where told.type == .idempotencyError:
-            // The key stands for an earlier try with another description: that may have got through.
+            // The key belongs to an earlier attempt with another description, which may have succeeded.
             return await search.found(client, until: end, elapsed, marks)
                 ?? .indeterminate("\(failure)")
         case 402:
             return .declined(code: told.code ?? "card_declined", reason: told.declineCode)
         default:
-            // The source may be gone because it was charged: by us, or with another key.
+            // The source may be gone because it was charged by this product or with another key.
             switch await search.run(client, until: end, elapsed, marks) {
             case .found(let charge): return Self.made(charge)
             case .nothing: return .declined(code: told.code ?? "http_\(failure.status)")
@@ -256,13 +257,13 @@ package struct StripeCharger: Charger {
     static func made(_ charge: StripeAPI.Charge) -> ChargeResult {
         let status: ChargeSeen.Status =
             switch charge.status {
-            // One that contradicts itself is not answered yet.
+            // A charge that contradicts itself is not final yet.
             case .succeeded where charge.paid == false: .pending
             case .succeeded: .succeeded
             case .failed: .failed
             default: .pending
             }
-        // What was decoded encodes.
+        // A decoded value can always be encoded.
         let object = (try? JSONEncoder().encode(charge)).map {
             RawJSON(unchecked: String(decoding: $0, as: UTF8.self))
         }
@@ -272,19 +273,21 @@ package struct StripeCharger: Charger {
     }
 
     private static func source(_ object: RawJSON) -> StripeAPI.Source? {
-        // An answer that passed as an observation may still be no source we could charge.
+        // A response that was accepted as an observation may still not be a chargeable source.
         try? StripeJSON.decode(StripeAPI.Source.self, from: object.utf8)
     }
 }
 
 extension ChargeOrder {
-    /// What an order comes to.
+    /// The amount and currency of an order.
     struct Sum {
         let amount: Amount
         let currency: String
     }
 
-    /// The order's own, or else the source's; nil when neither says both.
+    /// Returns the amount and currency of the order, or else of the source.
+    ///
+    /// Returns `nil` if an amount or a currency is missing from both.
     func sum(of source: StripeAPI.Source) -> Sum? {
         guard let amount = amount ?? source.amount.flatMap({ Amount(positive: $0) }),
             let currency = currency ?? source.currency
@@ -294,7 +297,7 @@ extension ChargeOrder {
 }
 
 extension ChargeSharing {
-    /// The parameters of a charge.
+    /// The charge parameters for fees and transfers.
     fileprivate var parameters: [String: JSONValue] {
         var parameters: [String: JSONValue] = [:]
         if let feeAmount {

@@ -3,24 +3,24 @@ package import PollerIdentity
 import SafeNumbers
 import StripeAPI
 
-/// Stripe's own list of an account's disputes.
+/// Stripe's list of an account's disputes.
 ///
-/// One page, the newest hundred: an account with more open disputes is in Stripe's dispute program, and uses Stripe's
-/// pages.
-/// *Source*: <https://docs.stripe.com/api/disputes/list>.
+/// It reads one page with the newest hundred. An account with more open disputes is in Stripe's dispute program and
+/// uses Stripe's own pages. *Source*: <https://docs.stripe.com/api/disputes/list>.
 package struct StripeDisputes: DisputeBook {
-    /// A person waits for it.
+    /// The limit for a request; an operator waits for the response.
     private static let timeout = Duration.seconds(10)
 
     private let accounts: StripeAccounts
 
-    /// Reads with the credentials of each account.
+    /// Creates a reader that uses the credentials of each account.
     package init(accounts: StripeAccounts) {
         self.accounts = accounts
     }
 
-    /// The accounts whose keys may list disputes: a publishable key may not, and an organisation has no disputes
-    /// itself.
+    /// The accounts whose keys can list disputes.
+    ///
+    /// A publishable key cannot, and an organisation has no disputes itself.
     package var disputedAccounts: [AccountID] {
         accounts.named.filter { account in
             accounts.client(for: account).map { $0.configuration.key.kind != .publishable } ?? false
@@ -43,7 +43,7 @@ package struct StripeDisputes: DisputeBook {
 }
 
 extension AccountDispute {
-    /// A dispute of Stripe's.
+    /// Converts a Stripe dispute.
     init(_ dispute: Dispute, of account: AccountID) {
         func time(_ seconds: Int?) -> Timestamp? {
             seconds.map { Timestamp(ms: Int64(clamping: $0.multipliedSaturating(by: 1000))) }

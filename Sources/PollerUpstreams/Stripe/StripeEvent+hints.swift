@@ -2,13 +2,13 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-// What an event is to us: ids to poll, and nothing that it says about them.
+// Converts Stripe events to hints: the IDs to poll, without the other contents.
 
 extension StripeEvent {
-    /// An event that Stripe has listed for us.
+    /// The hint of an event that was read from Stripe's event list.
     var asHint: AccountEvent { hint(mandate.map { .confirmed($0) }) }
 
-    /// An event from a webhook: the ids of its objects, without their fields.
+    /// The hint of an event from a webhook: the IDs of its objects, without their fields.
     var asClaim: AccountEvent {
         let object = data.object
         let names = (
@@ -21,7 +21,7 @@ extension StripeEvent {
         return hint(.claimed(id: notice, of: source))
     }
 
-    /// The ids to poll: of its object, and of the source or intent that it belongs to.
+    /// Returns the IDs to poll: of the object, and of the source or intent that it belongs to.
     private func hint(_ mandate: MandateAnnouncement?) -> AccountEvent {
         let object = data.object
         let names = ["payment_intent", "setup_intent", "source", "charge"]
@@ -30,15 +30,16 @@ extension StripeEvent {
             + names.map { object[$0]?.string ?? object[$0]?["id"]?.string }
             + [
                 object.intentOfPayment?.description,
-                // Sources charged by an intent, and the charge of a hold that was cancelled, which shows nothing of that.
+                // A source charged by an intent, and the charge of a cancelled authorisation, which does not show the
+                // cancellation.
                 type.hasPrefix("charge.") ? object["payment_method"]?.string : nil,
                 type == "payment_intent.canceled" ? object["latest_charge"]?.string : nil,
             ]
-            // An invoice with its payments, where they are expanded.
+            // An invoice includes its payments if they are expanded.
             + (object["payments"]?["data"]?.array ?? []).map { $0.intentOfPayment?.description }
         var subjects: [SourceID] = []
         for text in texts.compactMap(\.self) {
-            // An id we could not watch is none of ours.
+            // An object whose ID cannot be a watch's source is ignored.
             guard let subject = try? SourceID(text), !subjects.contains(subject) else { continue }
             subjects.append(subject)
         }
@@ -51,19 +52,19 @@ extension StripeEvent {
         )
     }
 
-    /// Whether the hold of an intent was cancelled; it is not refunded any more (2025-03-31.basil).
+    /// Whether the authorisation of an intent was cancelled; since 2025-03-31.basil it is not refunded.
     private var endsHold: Bool {
         type == "payment_intent.canceled" && data.object["latest_charge"]?.string != nil
     }
 
-    /// The debit it announces.
+    /// The debit that the event announces.
     ///
     /// *Source*: Stripe's specification of `source_mandate_notification`.
     private var mandate: MandateNotice? {
         type == "source.mandate_notification" ? Self.notice(data.object) : nil
     }
 
-    /// The debit that a `source_mandate_notification` announces.
+    /// Returns the debit that a `source_mandate_notification` announces.
     static func notice(_ object: JSONValue) -> MandateNotice? {
         guard let id = object["id"]?.string else { return nil }
         let details = (object["type"]?.string).flatMap { object[$0] }
@@ -80,16 +81,15 @@ extension StripeEvent {
 }
 
 extension HintNews {
-    /// What an event of a type is news of: what money does after it has arrived, how a bank has answered, or
-    /// something else.
+    /// Returns the topic of an event type: changes of received money, the bank's decision, or anything else.
     fileprivate init(ofType type: String) {
         if ["charge.refund", "charge.dispute.", "refund."].contains(where: type.hasPrefix) {
             self = .money
             return
         }
         switch type {
-        // A charge that has succeeded fails when the bank takes the money back; and what arrives at a
-        // receiver that has ended has to go back from it.
+        // A succeeded charge fails if the bank takes the money back. Money that a receiver gets after its end must be
+        // returned.
         case "charge.expired", "charge.captured", "charge.failed",
             "source.refund_attributes_required", "payment_intent.amount_capturable_updated":
             self = .money
@@ -102,9 +102,9 @@ extension HintNews {
 }
 
 extension EventNotification {
-    /// An event from a webhook: the id of the object that it names.
+    /// The hint of a thin event from a webhook: the ID of the object that it names.
     var asClaim: AccountEvent {
-        // `v1.payment_intent.succeeded` is the same change as `payment_intent.succeeded`.
+        // `v1.payment_intent.succeeded` and `payment_intent.succeeded` are the same change.
         let name = type.hasPrefix("v1.") ? String(type.dropFirst(3)) : type
         return AccountEvent(
             id: id,
@@ -119,7 +119,7 @@ extension EventNotification {
 extension JSONValue {
     /// The intent that an invoice payment (`invoice_payment`) names.
     ///
-    /// Since `2025-03-31.basil` an invoice has no `payment_intent` of its own. *Source*:
+    /// Since `2025-03-31.basil` an invoice has no `payment_intent` field. *Source*:
     /// <https://docs.stripe.com/api/invoice-payment/object>,
     /// <https://docs.stripe.com/changelog/basil/2025-03-31/add-support-for-multiple-partial-payments-on-invoices>.
     var intentOfPayment: SourceID? {

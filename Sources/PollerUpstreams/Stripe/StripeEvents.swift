@@ -2,22 +2,23 @@ package import Poller
 package import PollerIdentity
 import StripeAPI
 
-/// Stripe's own list of an account's events, for the sweep.
+/// Stripe's list of an account's events, for the sweep.
 ///
-/// *Order*: Stripe lists the newest first; the sweep is given them oldest first. An event says where to look and nothing
-/// else: what we see there is true, so neither order nor repetition can do harm.
+/// *Order*: Stripe lists the newest event first, and the sweep gets the oldest first. An event only causes a poll,
+/// whose result is the truth, so neither order nor repetition does harm.
 ///
-/// | range | what is asked |
+/// | range | request |
 /// |---|---|
-/// | `after` an event | one page behind it (`ending_before`) |
-/// | `since` a time | up to 50 pages from there, the newest first |
+/// | `after` an event | one page that follows it (`ending_before`) |
+/// | `since` a time | up to 50 pages from that time, newest first |
 ///
-/// *Errors*: Stripe keeps events for thirty days; behind an older one nothing can be listed, which is
-/// `cursorTooOld`; everything else is `unavailable`.
+/// *Errors*: Stripe keeps events for thirty days. A list after an older event fails with `cursorTooOld`, everything
+/// else with `unavailable`.
 package struct StripeEvents: AccountEvents {
-    /// What a sweep asks for: every change that ends or moves a payment.
+    /// The event types of the usual sweep: every change that ends or moves a payment.
     ///
-    /// Twenty names is what one request may have (<doc:StripeFacts>). There is no `source.consumed`: it shows in `charge.*`.
+    /// One request can have up to twenty types (<doc:StripeFacts>). `source.consumed` does not exist, but `charge.*`
+    /// shows it.
     static let types = [
         "source.chargeable", "source.failed", "source.canceled",
         "source.refund_attributes_required", "payment_intent.requires_action",
@@ -27,8 +28,7 @@ package struct StripeEvents: AccountEvents {
         "setup_intent.canceled", "charge.pending", "charge.succeeded", "charge.failed",
         "charge.captured", "charge.expired", "charge.refunded",
     ]
-    /// What a sweep asks for five times as seldom: what money does after it has arrived, and what else is
-    /// rare.
+    /// The event types of the sweep that runs a fifth as often: changes of received money, and rare events.
     static let moneyTypes = [
         "charge.refund.updated", "refund.created", "refund.updated", "refund.failed",
         "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
@@ -36,22 +36,23 @@ package struct StripeEvents: AccountEvents {
         "payment_intent.partially_funded", "source.transaction.created",
         "source.transaction.updated", "source.mandate_notification",
     ]
-    /// A page takes longer than an object; lists are expensive for Stripe (<doc:StripeFacts>).
+    /// The limit for a page, which takes longer than an object because lists are expensive for Stripe
+    /// (<doc:StripeFacts>).
     private static let timeout = Duration.seconds(20)
-    /// Whoever posts a webhook waits for it.
+    /// The limit for a single object, because the sender of a webhook waits for the response.
     private static let chargeTimeout = Duration.seconds(5)
-    /// Pages of one overlap: 5,000 events.
+    /// The maximum number of pages of one overlap: 5,000 events.
     ///
-    /// What an account has beyond that in some minutes is read again in part.
+    /// If an account has more events within some minutes, the rest is only partly read again.
     private static let pagesMax = 50
-    /// A page of 100 events, some of which may be as large as webhooks are accepted.
+    /// The largest response for a page of 100 events, some of which may have the maximum size of a webhook.
     private static let pageBytesMax = 1 << 24
-    /// As large as webhooks are accepted, and the names around it.
+    /// The largest response for one event: the maximum size of a webhook, and the surrounding members.
     private static let eventBytesMax = 1 << 23
 
     private let accounts: StripeAccounts
 
-    /// Reads with the credentials of each account.
+    /// Creates a reader that uses the credentials of each account.
     package init(accounts: StripeAccounts) {
         self.accounts = accounts
     }
@@ -98,7 +99,7 @@ package struct StripeEvents: AccountEvents {
                 charge.description,
                 timeout: Self.chargeTimeout
             )
-            // What has an id that we could not watch is none of ours.
+            // An object whose ID cannot be a watch's source is ignored.
             return (found.paymentIntent ?? found.source?.id).flatMap { try? SourceID($0) }
         } catch .api(let failure) where failure.status == 404 {
             return nil
@@ -119,7 +120,7 @@ package struct StripeEvents: AccountEvents {
                 ofSource: source.description,
                 timeout: Self.chargeTimeout
             )
-            // An answer about anything else confirms nothing.
+            // A response about another object confirms nothing.
             guard found.id == id, found.source?.id == source.description,
                 let notice = StripeEvent.notice(found.allResponseFields)
             else { return .unknown }
@@ -149,7 +150,8 @@ package struct StripeEvents: AccountEvents {
                     event.id,
                     timeout: Self.chargeTimeout
                 ).asClaim
-                // Of a charge the intent was asked for: Stripe's answer about that is as good.
+                // For a charge the hint contains its intent. Stripe's response about the intent confirms the event as
+                // well.
                 if found.id == event.id, found.subjects.first == event.subjects.first {
                     return true
                 }
@@ -184,23 +186,23 @@ package struct StripeEvents: AccountEvents {
         }
         switch response.status {
         case 200..<300:
-            // What is no list names no intent.
+            // A response that is not a list names no intent.
             let list = try? StripeJSON.value(response.body)
             return list?["data"]?.array?.lazy.compactMap(\.intentOfPayment).first
         case 429, 500...: throw .unavailable("\(response.failure)")
-        // An account whose version of the API has none, or a key that may not read them.
+        // The account's API version has no invoice payments, or the key cannot read them.
         default: return nil
         }
     }
 
-    /// A client that tries once, because the sender of a webhook delivers it again.
+    /// Returns a client that never retries, because the sender delivers a failed webhook again.
     private func askedOnce(_ account: AccountID) -> StripeClient? {
         guard var client = accounts.client(for: account) else { return nil }
         client.configuration.retry = .never
         return client
     }
 
-    /// Everything from a time on, read from its newest end.
+    /// Returns all events since a time, read from the newest.
     private func allEvents(
         _ client: StripeClient,
         _ types: [String],
@@ -233,7 +235,7 @@ package struct StripeEvents: AccountEvents {
 }
 
 extension APIFailure {
-    /// Whether Stripe knows no such object, or no such account for this key.
+    /// Whether Stripe reports that the object does not exist, or no such account for this key.
     fileprivate var isOfNoSuchObject: Bool {
         status == 404 || error?.code == "resource_missing" || error?.code == "account_invalid"
     }

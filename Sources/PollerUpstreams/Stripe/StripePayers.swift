@@ -3,29 +3,28 @@ import PollerIdentity
 import PollerQueue
 import StripeAPI
 
-/// Tells Stripe what payers have told us: a code, or the account that money goes back to.
+/// Sends Stripe the payer's input: a verification code, or the account for a refund.
 ///
-/// One request, to an endpoint with a limit of its own. Nothing is read here: reading a source counts with
-/// the polls, whose limits are kept for the whole cluster, so what a code has changed is seen by the
-/// watch's own next look.
+/// Each call is one request, to an endpoint with its own rate limit. No source is read here, because reads count
+/// towards the polls, whose limits apply to the whole cluster. The next poll of the watch observes the effect of a
+/// code.
 ///
-/// The idempotency key of a code is made of the source and the values, so the same values are one try for
-/// as long as Stripe keeps keys: a double click, a page that is loaded again and a request whose answer got
-/// lost use up no further one, and wrong values do not become right in that time. An account may be handed
-/// in again and again, and the last one counts; nothing of it is in what comes back from here.
+/// The idempotency key of a code consists of the source and the values. As long as Stripe keeps keys, the same values
+/// count as one attempt. A double click, a reloaded page or a lost response therefore uses no further attempt, and
+/// wrong values do not become valid in that time. A refund account can be submitted repeatedly, and the last one
+/// counts. The results never contain any part of it.
 ///
-/// | answer to a code | result |
+/// | response to a code | result |
 /// |---|---|
-/// | 2xx | what the source says |
-/// | 400 whose code tells of too many tries, or of the end of the time for them | `exhausted` |
+/// | 2xx | the state of the source |
+/// | 400 with a code for too many attempts, or for an expired verification | `exhausted` |
 /// | 402, other 400 | `refused` |
-/// | 400 for a key used otherwise, or for a source that is not pending; 401, 403, 409, 429, 5xx, none | `unknown` |
-/// *Source*: <https://docs.stripe.com/sources>, code verification;
-/// <https://docs.stripe.com/api/idempotent_requests>.
+/// | 400 for a key with other parameters, or for a source that is not pending; 401, 403, 409, 429, 5xx, none | `unknown` |
+/// *Source*: <https://docs.stripe.com/sources>, code verification; <https://docs.stripe.com/api/idempotent_requests>.
 package struct StripePayers: PayerUpstream {
     private let accounts: StripeAccounts
 
-    /// Speaks with the credentials of each watch's account.
+    /// Creates a client for payers that uses the credentials of each watch's account.
     package init(accounts: StripeAccounts) {
         self.accounts = accounts
     }
@@ -70,7 +69,7 @@ package struct StripePayers: PayerUpstream {
             try await stripe.set(attributes, timeout)
             return .taken
         } catch .api(let failure) where failure.status == 400 || failure.status == 402 {
-            // Its message may repeat what was handed in.
+            // Stripe's message may repeat the submitted account.
             return .refused(failure.error?.code ?? failure.error?.param ?? "\(failure.status)")
         } catch .api(let failure) {
             return .unknown("Stripe answered \(failure.status)")
@@ -79,7 +78,7 @@ package struct StripePayers: PayerUpstream {
         }
     }
 
-    /// How far a source's verification got.
+    /// Returns the verification state of a source.
     private static func result(of source: StripeAPI.Source) -> VerificationResult {
         if source.status == .chargeable || source.status == .consumed { return .accepted }
         guard let verification = source.verification else { return .notAsked }
@@ -90,7 +89,7 @@ package struct StripePayers: PayerUpstream {
         }
     }
 
-    /// What an error says of the values.
+    /// Returns the meaning of an error for the submitted values.
     private static func result(of failure: APIFailure) -> VerificationResult {
         let code = failure.error?.code ?? ""
         guard failure.status == 400 || failure.status == 402,
@@ -101,14 +100,14 @@ package struct StripePayers: PayerUpstream {
     }
 }
 
-/// One source, with what reaches it.
+/// One source, with the client that can change it.
 private struct StripePayer {
     private let client: StripeClient
     private let id: String
-    /// Needed beside a publishable key.
+    /// The client secret, which a publishable key requires.
     private let secret: String?
 
-    /// Nil when nobody has told us how to reach the account, or the key cannot do it.
+    /// Returns `nil` if the account has no key, or only a publishable key and the watch no client secret.
     init?(_ accounts: StripeAccounts, _ watch: Watch) {
         guard let client = accounts.client(for: watch.key.account) else { return nil }
         let isPublishable = client.configuration.key.kind == .publishable
@@ -142,7 +141,7 @@ private struct StripePayer {
 }
 
 extension SourceRefundAttributes {
-    /// What is handed in of an account; nil where a way to pay gives money back to none of that sort.
+    /// Converts a refund account, or returns `nil` if the payment method cannot refund to this kind of account.
     fileprivate init?(_ account: RefundAccount, paidBy method: PaymentMethod) {
         switch (account.place, method.name) {
         case (.iban(let iban), "multibanco"):

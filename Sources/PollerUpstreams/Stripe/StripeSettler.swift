@@ -2,35 +2,35 @@ package import Poller
 package import PollerIdentity
 import StripeAPI
 
-/// Captures and cancels Stripe's intents.
+/// Captures and cancels Stripe intents.
 ///
-/// | answer | result |
+/// | response | result |
 /// |---|---|
 /// | 2xx | `done` |
-/// | 400 for the status it has by now, 404 | `outrun` |
-/// | 400 with a code that asks to try later, 401, 403, 409, 429 | `postponed` |
-/// | 400 for the key was used with other parameters, 4xx without Stripe's own error | `postponed` |
+/// | 400 because of its current status, 404 | `outrun` |
+/// | 400 with a code for a temporary error, 401, 403, 409, 429 | `postponed` |
+/// | 400 because the key was used with other parameters, 4xx without Stripe's error object | `postponed` |
 /// | other 4xx | `refused` |
-/// | 5xx, no answer, an answer nobody understands | `unknown` |
+/// | 5xx, no response, a response that cannot be parsed | `unknown` |
 ///
 /// *Source*: <https://docs.stripe.com/api/payment_intents/capture>,
-/// <https://docs.stripe.com/api/payment_intents/cancel>,
-/// <https://docs.stripe.com/api/setup_intents/cancel>, <https://docs.stripe.com/payments/multicapture>,
-/// <https://docs.stripe.com/error-codes>.
+/// <https://docs.stripe.com/api/payment_intents/cancel>, <https://docs.stripe.com/api/setup_intents/cancel>,
+/// <https://docs.stripe.com/payments/multicapture>, <https://docs.stripe.com/error-codes>.
 package struct StripeSettler: Settler {
-    /// The intent has another status than the act needs.
+    /// The codes of errors for a status that does not allow the action.
     private static let codesOfStatus: Set<String> = [
         "payment_intent_unexpected_state", "setup_intent_unexpected_state",
         "charge_already_captured", "charge_already_refunded",
     ]
-    /// With these Stripe asks to try again later.
+    /// The codes of temporary errors.
     private static let codesToRepeat: Set<String> = ["lock_timeout", "rate_limit"]
 
     private let accounts: StripeAccounts
     private let standing: [AccountID: DeadlineActs]
 
-    /// Acts with the credentials of each watch's account; `standing` says what is done for watches of an
-    /// account that say nothing.
+    /// Creates a settler that uses the credentials of each watch's account.
+    ///
+    /// `standing` has the default actions of an account's watches.
     package init(accounts: StripeAccounts, standing: [AccountID: DeadlineActs] = [:]) {
         self.accounts = accounts
         self.standing = standing
@@ -51,8 +51,8 @@ package struct StripeSettler: Settler {
                 retryAfter: StripeCharger.refusedPause
             )
         }
-        // Of a hold that was captured in part the rest is let go by a last capture of nothing: an intent with money is
-        // not cancelled any more.
+        // An intent with captured money cannot be cancelled. A final capture of 0 releases the rest of its
+        // authorisation.
         let isRest = act == .release && watch.payment?.money != nil
         let verb = act == .capture || isRest ? "capture" : "cancel"
         var form: [(String, String)] = act == .abandon ? [("cancellation_reason", "abandoned")] : []
@@ -64,7 +64,7 @@ package struct StripeSettler: Settler {
                 idempotencyKey: act.idempotencyKey(of: watch),
                 timeout: timeout
             )
-            // An error is an answer too: only the object says that it was done.
+            // A response may contain an error, so only a decoded object proves that the action was done.
             let seen = try response.decode(Seen.self)
             return seen.id == "\(watch.key.source)" ? .done : .unknown("it shows \(seen.id)")
         } catch {
@@ -72,7 +72,7 @@ package struct StripeSettler: Settler {
         }
     }
 
-    /// What shows that an intent was acted on; what has become of it the next look tells.
+    /// The proof that Stripe acted on the intent; the next poll reads its status.
     private struct Seen: Decodable {
         let id: String
     }

@@ -5,20 +5,20 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-// What an object does not show by itself, read in the same poll.
+// Facts that an object does not contain, read in the same poll.
 //
-// | seen | read beside it |
+// | observed | additional request |
 // |---|---|
-// | a charge that is, or was, disputed | its disputes: the charge says no more |
-// | the charge of a hold, watched as `ch_…`, with an intent | the intent: since 2025-03-31.basil the charge does not show that its hold was cancelled or has expired |
-// | the charge of a hold without one, when there is news of its money | the events `charge.expired` since it was made |
-// | a charge whose refunds fit two versions of the API | the charge with its balance transaction and its refunds (``RefundedSums``) |
+// | a charge that is, or was, disputed | its disputes, because the charge shows no more |
+// | an authorised charge, watched as `ch_…`, with an intent | the intent: since 2025-03-31.basil the charge does not show that its authorisation was cancelled or has expired |
+// | an authorised charge without an intent, after a hint about its money | the events `charge.expired` since its creation |
+// | a charge whose refunds are possible in two API versions | the charge with its balance transaction and refunds (``RefundedSums``) |
 //
-// Of an intent these are read where its money has come: an intent that goes on says nothing of them. A key that may not
-// read them is told as much as the object itself says.
+// For an intent these requests are sent only after its money has been received, because an open intent has no such
+// facts. If the key cannot read them, only the facts of the object itself are reported.
 
 extension StripeUpstream {
-    /// What was seen, with what had to be read beside it, by `end`; in place of it why that must be repeated.
+    /// Returns the observation with the additional facts, read by `end`, or the reason why the poll must be repeated.
     func completed(
         _ seen: Observation,
         _ watch: Watch,
@@ -28,7 +28,7 @@ extension StripeUpstream {
         guard let object = seen.object, mayBeIncomplete(seen, watch) else { return .observed(seen) }
         let facts = PaymentFacts(watch.key.kind, object: object)
         var seen = seen
-        // What the object and its charge do not agree about is not final.
+        // A state on which the object and its charge disagree is not final.
         if facts.isContradictory { seen.rank = .pending }
         guard !client.isPublishable, let charge = facts.charge, let id = charge.id else {
             return .observed(seen)
@@ -83,11 +83,11 @@ extension StripeUpstream {
         }
     }
 
-    /// What was read beside an object.
+    /// The result of an additional request.
     private enum Beside {
-        /// Nil where this key may not read it.
+        /// The object, or `nil` if this key cannot read it.
         case read(RawJSON?)
-        /// It has no usable answer now, and what the object says by itself could be wrong.
+        /// No usable response now, and the object alone could be misleading.
         case again(PollResult)
     }
 
@@ -101,7 +101,7 @@ extension StripeUpstream {
         let left = max(ContinuousClock.now.duration(to: end), .zero)
         let reply = try await client.get(path, query: query, over: polls, timeout: left)
         guard (200..<300).contains(reply.status) else {
-            // Only Stripe itself can say that this key may not read it, or that it does not exist.
+            // Only Stripe itself can report that this key cannot read the object, or that it does not exist.
             let result = result(of: reply, for: watch)
             switch result {
             case .unauthorized, .gone: return .read(nil)
@@ -115,7 +115,7 @@ extension StripeUpstream {
             return .again(.malformed(reason))
         }
         let text = String(validating: Array(reply.body.readableBytesView), as: UTF8.self)
-        // Every object of Stripe's says which it is; a list is one of them.
+        // Every Stripe object has an `object` member, and so does a list.
         guard let object = text.flatMap({ RawJSON($0) }), object.member("object")?.string != nil
         else { return .again(.malformed("what was read beside it is no object of Stripe's")) }
         return .read(object)
@@ -123,7 +123,7 @@ extension StripeUpstream {
 }
 
 extension RawJSON {
-    /// Whether a list of events has one about a charge.
+    /// Whether a list of events contains one about a charge.
     fileprivate func names(charge id: ChargeID) -> Bool {
         (member("data")?.elements ?? []).contains { event in
             event.member("data")?.member("object")?.member("id")?.string == "\(id)"
@@ -132,6 +132,6 @@ extension RawJSON {
 }
 
 extension ChargeFacts {
-    /// Whether its money is held, as far as the charge itself shows.
+    /// Whether its money is authorised but not captured, as far as the charge itself shows.
     fileprivate var isHeld: Bool { status == .succeeded && captured == 0 && !isReleased }
 }

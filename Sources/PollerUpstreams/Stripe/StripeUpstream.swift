@@ -6,22 +6,22 @@ package import PollerIdentity
 package import PollerNet
 import StripeAPI
 
-/// Stripe as the truth about sources, intents and charges: one GET a poll, no retries of its own.
+/// Polls Stripe sources, intents and charges: one GET per poll, without retries of its own.
 ///
-/// | answer | result |
+/// | response | result |
 /// |---|---|
-/// | 2xx with an object of this id | `observed` |
-/// | 401 | `revoked`; if it is not Stripe's own answer, `unauthorized` |
+/// | 2xx with an object of this ID | `observed` |
+/// | 401 | `revoked`; without Stripe's error object `unauthorized` |
 /// | 403 | `unauthorized` |
-/// | no key for the account: nobody is asked | `unserved` |
-/// | a publishable key and no client secret: nobody is asked | `unaskable` |
+/// | no request: no key for the account | `unserved` |
+/// | no request: a publishable key and no client secret | `unaskable` |
 /// | 404 with Stripe's error object | `gone` |
 /// | 429 with code `lock_timeout` | `lockTimeout` |
-/// | 429 with the reason `resource-specific` | `objectLimited`, with `Retry-After` when there is one |
-/// | any other 429 | `rateLimited`, likewise |
-/// | within a second of a 429 with the reason `global-…`, for any object of the account | `rateLimited`: nobody is asked |
-/// | 408, 409, 425, 5xx, no answer in time, connection lost | `unavailable` |
-/// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, a body beyond 1 MiB | `malformed` |
+/// | 429 with the reason `resource-specific` | `objectLimited`, with `Retry-After` if present |
+/// | any other 429 | `rateLimited`, with `Retry-After` if present |
+/// | no request: within a second after a 429 with the reason `global-…`, for any object of the account | `rateLimited` |
+/// | 408, 409, 425, 5xx, no response in time, connection lost | `unavailable` |
+/// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, more than 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private var accounts: StripeAccounts
     let polls: PooledTransport
@@ -29,10 +29,10 @@ package struct StripeUpstream: Upstream {
     private let limited = LimitedAccounts()
     private let wallClock: @Sendable () -> Timestamp
 
-    /// Asks with the credentials of each watch's account.
+    /// Creates an upstream that uses the credentials of each watch's account.
     ///
-    /// `resolver` says where Stripe is; `expiry` when Stripe ends a source by itself; `wallClock`
-    /// turns dates into waits.
+    /// `resolver` resolves Stripe's host. `expiry` defines when Stripe expires a source. `wallClock` converts HTTP
+    /// dates to durations.
     package init(
         accounts: StripeAccounts,
         resolver: any AddressResolver,
@@ -45,7 +45,7 @@ package struct StripeUpstream: Upstream {
         self.wallClock = wallClock
     }
 
-    /// The same upstream with other credentials, over the same connections.
+    /// Returns a copy with other credentials and the same connections.
     package func asking(as accounts: StripeAccounts, expiry: SourceExpiry) -> Self {
         var other = self
         other.accounts = accounts
@@ -53,7 +53,7 @@ package struct StripeUpstream: Upstream {
         return other
     }
 
-    /// What reads payments from the answers.
+    /// The reader of payments in the responses.
     package var payments: StripePayments { StripePayments(expiry: expiry) }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
@@ -73,13 +73,12 @@ package struct StripeUpstream: Upstream {
                 }
                 query = [("client_secret", secret)]
             } else if watch.key.kind == .paymentIntent {
-                // Refunds and disputes change no field of an intent, only of its charge; and what became of
-                // a refund only the refund itself says.
+                // Refunds and disputes change no field of an intent, only of its charge. Only the refund object shows
+                // the outcome of a refund.
                 query = [("expand[]", "latest_charge"), ("expand[]", "latest_charge.refunds")]
             } else if watch.key.kind == .charge {
-                // Whether a hold was let go or has lapsed, and what became of a refund, stands in the
-                // refund alone.
-                // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
+                // Only the refund objects show whether an authorisation was released or has expired, and the outcome
+                // of a refund. *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
                 query = [("expand[]", "refunds")]
             }
             let began = ContinuousClock.now
@@ -91,7 +90,7 @@ package struct StripeUpstream: Upstream {
             )
             let found = result(of: reply, for: watch)
             guard case .observed(let seen) = found else { return found }
-            // All within the time of one: what comes too late says nothing, and is asked again.
+            // All requests share the timeout of one poll. A late response is discarded and requested again.
             return try await completed(seen, watch, client, until: began + timeout)
         } catch {
             return result(of: error)
@@ -99,15 +98,16 @@ package struct StripeUpstream: Upstream {
     }
 
     func result(of reply: StripeReply, for watch: Watch) -> PollResult {
-        // All polls but a few are answered so: nothing is copied for them that is not needed.
+        // Almost all polls end here, so this path copies no data that it does not need.
         if (200..<300).contains(reply.status) { return observed(reply, watch) }
         let response = StripeResponse(reply)
         let failure = response.failure
         switch response.status {
-        // The key was revoked, has expired or never existed. A proxy that requires a login sends no error of Stripe's.
+        // The key was revoked, has expired or never existed. A proxy that requires a login sends no Stripe error
+        // object.
         case 401 where failure.error != nil: return .revoked("\(failure)")
         case 401, 403: return .unauthorized("\(failure)")
-        // A proxy without a way to Stripe says 404, too.
+        // A proxy without a route to Stripe responds with 404, too.
         case 404 where failure.error != nil: return .gone
         case 429: return refused(response, failure, watch)
         case 408, 409, 425, 500...:
@@ -120,7 +120,7 @@ package struct StripeUpstream: Upstream {
         }
     }
 
-    /// What a 429 limits, by the reason that it gives (``StripeLimitReason``).
+    /// Returns the result of a 429, which depends on the reason that it gives (``StripeLimitReason``).
     private func refused(
         _ response: StripeResponse,
         _ failure: APIFailure,
@@ -133,7 +133,7 @@ package struct StripeUpstream: Upstream {
         case .globalRate, .globalConcurrency:
             limited.note(watch.key.account, until: wallClock() + max(wait ?? .zero, .seconds(1)))
             return .rateLimited(retryAfter: wait)
-        // Of the endpoint, which is the lane; and whatever is yet to come.
+        // A limit of the endpoint, which is the lane, and any reason that Stripe may add.
         default: return .rateLimited(retryAfter: wait)
         }
     }
@@ -164,12 +164,12 @@ package struct StripeUpstream: Upstream {
             return .malformed("the answer is about another object")
         }
         do throws(InvalidInput) {
-            // Stripe's SDKs compare without case; ours are all in lower case.
+            // Stripe's SDKs compare statuses without case. Ours are in lower case.
             status = try Poller.SourceStatus((facts.status ?? "").lowercased())
         } catch {
             return .malformed("\(error)")
         }
-        // What ends by Stripe's clock is reckoned from what that shows now, however ours is set.
+        // Expiry depends on Stripe's clock, so the response's date takes precedence over the local clock.
         let isTimed = watch.key.kind == .source
         let date = isTimed ? reply.headers.first(name: "date") : nil
         let now = date.flatMap { RetryAfter.date($0) } ?? wallClock()
@@ -196,25 +196,25 @@ package struct StripeUpstream: Upstream {
 }
 
 extension StripeClient {
-    /// Whether each object has to be requested with its own secret.
+    /// Whether each object must be requested with its client secret.
     var isPublishable: Bool { configuration.key.kind == .publishable }
 }
 
-/// How near to its end each status of Stripe's objects is.
+/// The rank of each status of Stripe objects.
 ///
 /// | kind | left pending | steady | final |
 /// |---|---|---|---|
 /// | source, single use | `chargeable` | – | `consumed`, `canceled`, `failed` |
-/// | source, reusable | – | `chargeable`: charged again and again, it stays so | the same |
+/// | source, reusable | – | `chargeable`, which it stays after each charge | `consumed`, `canceled`, `failed` |
 /// | payment_intent | `requires_capture` | – | `succeeded`, `canceled` |
 /// | setup_intent | – | – | `succeeded`, `canceled` |
 /// | charge | – | – | `succeeded`, `failed`: refunds and disputes do not change its status |
 ///
-/// Every other status of a source but `pending` counts as having left it, whatever it will mean.
-/// An intent's statuses are not monotone: `requires_payment_method` is both new and failed once
-/// more, and the customer may try again. *Source*: <doc:StripeFacts>.
+/// Any other status of a source except `pending` counts as left pending, even an unknown one. An intent's statuses
+/// are not monotonic: `requires_payment_method` means both new and failed again, and the customer may retry.
+/// *Source*: <doc:StripeFacts>.
 enum StripeStatuses {
-    /// The rank of a status; `usage` is a source's own.
+    /// Returns the rank of a status; `usage` is the usage of a source.
     static func rank(
         _ status: Poller.SourceStatus,
         of kind: SourceKind,

@@ -2,13 +2,14 @@ import Poller
 import PollerIdentity
 import StripeAPI
 
-// What a signature proves: that the signer has sent an event, and nothing about the account or object that it names.
+// A signature proves that the signer sent an event. It proves nothing about the account or object that the event
+// names.
 
 extension StripeWebhooks {
     /// The account of an event's objects.
     enum Owner {
         case account(AccountID)
-        /// It names one that its signer does not act for.
+        /// The event names an account that its signer does not act for, with the reason.
         case foreign(String)
     }
 
@@ -18,9 +19,9 @@ extension StripeWebhooks {
         _ connected: ConnectedAccounts
     ) -> Owner {
         guard let name = event.accountNames.first else { return .account(signer) }
-        // Which of two accounts is meant, nobody can say.
+        // An event that names two accounts is ambiguous.
         guard event.accountNames.count == 1 else { return .foreign("it names several accounts") }
-        // The text is the sender's, and may be anything.
+        // The name comes from the sender and may be any text.
         guard let account = ConnectedAccounts.account(named: name) else {
             return .foreign("it names an account that is no acct_… id")
         }
@@ -39,7 +40,7 @@ extension StripeWebhooks {
         return .account(account)
     }
 
-    /// Whether a text may be an id of Stripe's: it goes into keys of the store and into timelines.
+    /// Whether a text can be a Stripe ID, which becomes part of store keys and timelines.
     static func isWord(_ text: String, _ bytesMax: Int) -> Bool {
         (1...bytesMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -49,15 +50,15 @@ extension StripeWebhooks {
             }
     }
 
-    /// Whether a text may be a type: v2 has such as `v2.core.account[requirements].updated`.
+    /// Whether a text can be an event type; v2 has types such as `v2.core.account[requirements].updated`.
     static func isType(_ text: String) -> Bool {
-        // Longer than any of Stripe's; it is kept in the timeline of a watch.
+        // Stripe's types are shorter than 100 characters. The type is stored in the timeline of a watch.
         isWord(String(text.filter { $0 != "[" && $0 != "]" }), 100)
     }
 }
 
 extension WebhookRefusal {
-    /// Why a delivery was refused, as far as an operator can act on it.
+    /// Converts an error to the reason that an operator can act on.
     init(_ error: WebhookError) {
         switch error {
         case .signature(.tooOld): self = .clock

@@ -7,41 +7,41 @@ package import PollerQueue
 import SafeNumbers
 import StripeAPI
 
-/// Stripe's webhooks: signed on the raw bytes, and no more than a hint.
+/// Stripe's webhooks: signed over the raw bytes, and only used as hints.
 ///
-/// The intake uses the ids and the type of an event, to poll its objects. It records nothing else of the event, and
-/// nothing else reaches a payer; a debit that the event announces is read from Stripe (<doc:0027-hints>).
+/// The intake uses the IDs and the type of an event to poll its objects. It stores nothing else of the event, and no
+/// other part reaches a payer. A debit that the event announces is read from Stripe (<doc:0027-hints>).
 ///
-/// An event with its object and a thin event, which only names it, are handled alike (``SignedEvent``).
+/// Events with their object and thin events, which only name it, are handled the same way (``SignedEvent``).
 ///
 /// | delivery | outcome |
 /// |---|---|
-/// | no, wrong or old signature; signed but no event | `refused` |
-/// | about nothing that is watched, as thin events of v2 objects are | `ignored` |
+/// | no, wrong or old signature; signed but not an event | `refused` |
+/// | not about a watchable object, such as thin events of v2 objects | `ignored` |
 /// | a debit, or an unknown object of a connected account, that Stripe does not know | `refused` |
 /// | an account that the secret does not act for | `ignored` |
-/// | a debit that no key here may read; the event sweep finds it | `ignored` |
-/// | test event at a live account, or the other way round | `ignored` |
-/// | an event, or a change, that is known already | `duplicate` |
-/// | about what is to be watched, under an account that has as many open watches as it may | `too_many_watches` |
-/// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
+/// | a debit that no key here can read; the event sweep finds it | `ignored` |
+/// | a test event for a live account, or a live event for a test account | `ignored` |
+/// | an event, or a change, that is already known | `duplicate` |
+/// | an object to watch, in an account that has reached its limit of open watches | `too_many_watches` |
+/// | anything else | `accepted`: the watches of its subjects are due now, even if they closed without an answer |
 ///
-/// *Order*: none is assumed: a hint makes us poll, and the answer is true. *Latency*: two or three round trips to
-/// Redis, and one request to Stripe for a debit, for the charge of a dispute or refund, for an unknown object of a
-/// connected account, and for the intent of an invoice where unknown objects are watched. Where Stripe does not answer, the sender must deliver the event again.
-/// *Source*: <doc:StripeFacts>.
+/// *Order*: none is assumed, because a hint only causes a poll, whose response is the truth. *Latency*: two or three
+/// round trips to Redis. One request to Stripe is added for a debit, for the charge of a dispute or refund, for an
+/// unknown object of a connected account, and for the intent of an invoice if unknown objects are watched. If Stripe
+/// does not respond, the sender must deliver the event again. *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
-    /// How one account's deliveries are checked.
+    /// The rules for checking the deliveries of one account.
     package struct Account: Sendable {
         let secrets: [String]
         let isLive: Bool?
         let connected: ConnectedAccounts
 
-        /// Describes an account.
+        /// Creates the rules for an account.
         ///
         /// - Parameters:
-        ///   - secrets: its endpoint's `whsec_…`; several while one is rolled.
-        ///   - isLive: whether its events are about real money; nil takes both.
+        ///   - secrets: the `whsec_…` secrets of its endpoint; several while one is rolled.
+        ///   - isLive: whether its events are in live mode; `nil` accepts both modes.
         ///   - connected: the accounts that an event signed with these secrets may name.
         package init(secrets: [String], isLive: Bool?, connected: ConnectedAccounts = .none) {
             self.secrets = secrets
@@ -64,21 +64,21 @@ package struct StripeWebhooks: WebhookIntake {
     private let logger: Logger
     private let counters: [String: Counter]
 
-    /// An intake for `accounts`.
+    /// Creates an intake for `accounts`.
     ///
     /// - Parameters:
     ///   - accounts: the accounts that have a webhook secret.
-    ///   - names: every name that the configuration gives to an account or upstream; no event may name one.
-    ///   - tolerance: how old a signature may be.
-    ///   - watches: the watches to hint.
-    ///   - marks: the events and changes that are known already.
+    ///   - names: every configured name of an account or upstream; no event may name one.
+    ///   - tolerance: the maximum age of a signature.
+    ///   - watches: the watches that get hints.
+    ///   - marks: the events and changes that are already known.
     ///   - events: confirms notices and events at Stripe, and finds the source or intent of a charge.
-    ///   - enqueuer: enqueues sources that have no watch yet; nil leaves them alone.
-    ///   - openWatches: how many open watches an account may have.
-    ///   - suspects: sets aside an event that ends its processes.
-    ///   - health: notes whether signatures are good.
-    ///   - wallClock: compared with the sender's time.
-    ///   - logger: gets a warning for each refused event and each event of a foreign account.
+    ///   - enqueuer: enqueues sources without a watch; `nil` ignores them.
+    ///   - openWatches: the limit of open watches per account.
+    ///   - suspects: sets aside an event that crashes the processes that handle it.
+    ///   - health: records whether signatures are valid.
+    ///   - wallClock: the clock for checking signature times.
+    ///   - logger: logs a warning for each refused event and each event of a foreign account.
     package init(
         accounts: [AccountID: Account],
         names: Set<AccountID> = [],
@@ -131,9 +131,10 @@ package struct StripeWebhooks: WebhookIntake {
         return outcome
     }
 
-    /// Handles an event that is signed properly under the guard: the sender repeats one that has ended a process.
+    /// Handles a correctly signed event under the poison guard, because the sender repeats an event that crashed a
+    /// process.
     ///
-    /// Nothing is counted for a body whose signature does not hold, or anyone could fill the store.
+    /// A body with an invalid signature is not counted. Otherwise an attacker could fill the store.
     private func guarded(
         _ body: [UInt8],
         _ signature: String?,
@@ -141,7 +142,7 @@ package struct StripeWebhooks: WebhookIntake {
     ) async throws(StoreError) -> WebhookOutcome {
         let now = wallClock().ms / 1000
         let isSigned = (accounts[account]?.secrets ?? []).contains { secret in
-            // Why it does not hold is found out again below, where it is answered.
+            // The reason for a failed check is determined again below, where it is reported.
             let verified: Void? = try? WebhookSignature.verify(
                 payload: body,
                 header: signature ?? "",
@@ -185,7 +186,7 @@ package struct StripeWebhooks: WebhookIntake {
             await health.refused(account, WebhookRefusal(error), detail: detail(of: error))
             return .refused("\(error)")
         }
-        // What is signed in the future shows that a clock is off, and not that all is well.
+        // A signature from the future shows that a clock is wrong, so it does not count as healthy.
         let ahead = WebhookSignature.timestamp(in: signature ?? "")?
             .subtractingSaturating(wallClock().ms / 1000)
         if let ahead {
@@ -199,7 +200,7 @@ package struct StripeWebhooks: WebhookIntake {
         return try await outcome(of: SignedEvent(payload), signedBy: account, configured)
     }
 
-    /// What was wrong with a delivery, for an operator.
+    /// Returns the details of a refused delivery, for an operator.
     private func detail(of error: WebhookError) -> String {
         guard case .signature(.tooOld(let timestamp)) = error else { return "\(error)" }
         let age = (wallClock().ms / 1000).subtractingSaturating(timestamp)
@@ -222,7 +223,7 @@ package struct StripeWebhooks: WebhookIntake {
         switch self.owner(of: signed, signedBy: account, configured.connected) {
         case .account(let found): owner = found
         case .foreign(let reason):
-            // The answer does not reveal which names are configured.
+            // The response does not reveal which names are configured.
             return ignored(
                 "the event names an account that its secret does not act for",
                 detail: reason,
@@ -237,7 +238,9 @@ package struct StripeWebhooks: WebhookIntake {
         return try await hint(event, of: owner, signedBy: account)
     }
 
-    /// The event with the intent of its invoice, where Stripe must be asked for it and it would be watched.
+    /// Returns the event with the intent of its invoice.
+    ///
+    /// Stripe is requested only if the event does not name the intent and unknown objects are watched.
     private func named(
         _ event: SignedEvent,
         in owner: AccountID
@@ -262,7 +265,7 @@ package struct StripeWebhooks: WebhookIntake {
                 (keys) throws(StoreError) in
                 guard let new = try await unwatched(keys, event) else { return }
                 stopped = try await refusal(of: new, event.claim, signedBy: account)
-                // Remembers nothing: the sender delivers the event again.
+                // Nothing is remembered, so the sender's next delivery is handled again.
                 if stopped != nil { throw .unavailable("the watch is not accepted") }
                 enqueued = try await enqueuer?.enqueue([new]).count ?? 0
             }
@@ -297,10 +300,10 @@ package struct StripeWebhooks: WebhookIntake {
         return .ignored(reason)
     }
 
-    /// The outcome for an unknown object that may not be enqueued; nil when it may.
+    /// Returns the outcome for an unknown object that cannot be enqueued, or `nil` if it can.
     ///
-    /// In a connected account Stripe is asked for the event first: a signature proves that the platform has sent it,
-    /// not that there is such an account, or such an object in it. Limits count for the signer.
+    /// For a connected account the event is first read from Stripe. A signature proves that the platform sent it, but
+    /// not that the account exists or has this object. The limits of the signer apply.
     private func refusal(
         of new: NewWatch,
         _ event: AccountEvent,
@@ -326,8 +329,9 @@ package struct StripeWebhooks: WebhookIntake {
         }
     }
 
-    /// What is to be watched of an event when nobody ever has: a watch that ended with an answer, or by
-    /// somebody's wish, stays closed.
+    /// Returns the watch to create for an event if its object has never been watched.
+    ///
+    /// A watch that closed with an answer, or that was cancelled on request, stays closed.
     private func unwatched(
         _ keys: [WatchKey],
         _ event: SignedEvent
@@ -335,7 +339,7 @@ package struct StripeWebhooks: WebhookIntake {
         guard enqueuer != nil, let key = event.watched(among: keys),
             try await watches.snapshot(of: key) == nil
         else { return nil }
-        // A key of ours and nothing else breaks no rule.
+        // A valid key without options violates no rule.
         return try? NewWatch(key: key)
     }
 }

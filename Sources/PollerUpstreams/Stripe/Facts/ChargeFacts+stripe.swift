@@ -3,15 +3,15 @@ package import Poller
 import PollerIdentity
 
 extension ChargeFacts {
-    /// Reads one of Stripe's charges; nil when it is none.
+    /// Reads a Stripe charge, or returns `nil` if the object is not a charge.
     ///
-    /// `amount_captured` is newer than the object: without it a charge that was captured has taken what
-    /// was not to be left. A sum counts only once the charge has succeeded: a debit that is pending shows
-    /// it as well. A charge that has succeeded and says that it is not paid contradicts itself, and is pending
-    /// until it agrees. One that was captured is paid also where no sum of it can be read.
-    /// *Source*: <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
+    /// `amount_captured` is newer than the object. If it is missing, a captured charge counts as captured in full. An
+    /// amount counts only after the charge has succeeded, because a pending debit shows it, too. A charge that has
+    /// succeeded but is not `paid` contradicts itself and counts as pending until both agree. A captured charge
+    /// counts as paid even if none of its amounts can be read. *Source*:
+    /// <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
     ///
-    /// `refunds` is Stripe's list of its refunds, where it was read by itself.
+    /// `refunds` is Stripe's list of the charge's refunds, if it was read separately.
     package init?(charge json: RawJSON, refunds: RawJSON? = nil) {
         self.init(StripeFields(json), refunds: refunds)
     }
@@ -35,7 +35,7 @@ extension ChargeFacts {
         let details = fields.object("payment_method_details")
         method = PaymentMethod(details.word("type") ?? fields.object("source").word("type"))
         captureBefore = details.word("type").flatMap { details.object($0).time("capture_before") }
-        // The charge says only that there is, or was, a dispute.
+        // The charge shows only that a dispute exists or existed.
         if fields.flag("disputed") == true || fields.id("dispute") != nil { dispute = .claimed }
         let seen = fields.object("dispute")
         if !seen.isEmpty { note([seen]) }
@@ -48,7 +48,7 @@ extension ChargeFacts {
         }
     }
 
-    /// What of an authorisation was captured, given back or let go.
+    /// Reads the captured, refunded and released amounts of an authorisation.
     private mutating func readMoney(_ fields: StripeFields, _ refunds: ChargeRefunds) {
         let isCaptured = fields.flag("captured")
         let isRefunded = fields.flag("refunded") ?? false
@@ -58,16 +58,16 @@ extension ChargeFacts {
             captured = taken
             mayCaptureMore = isCaptured == false && amount.map { taken < $0 } ?? false
             let account = RefundedSums(fields, captured: taken, mayCaptureMore: mayCaptureMore)
-            // What an older version let go of is a refund as well, and has succeeded.
+            // Before 2025-03-31.basil the released rest of a partial capture was a refund, too, and it has succeeded.
             refunded = max(.zero, refunds.givenBack(of: total) - (total - account.refunded))
-            // Nothing of the charge says which of two sums is meant: whoever has read it may ask further.
+            // The charge does not show which of two amounts is right. The caller can read its balance transaction.
             isRefundDoubtful = account.isDoubtful
         } else if isCaptured == true, amount == nil, fields.sum("amount_captured") == nil {
             hasUnknownSum = true
             refunded = refunds.givenBack(of: total)
             isGivenBack = isRefunded && refund == nil
         } else {
-            // Until 2025-03-31.basil a hold that ended was refunded. Since then its charge shows nothing of that.
+            // Until 2025-03-31.basil an expired authorisation was refunded. Since then the charge does not show it.
             isReleased = isRefunded || total > 0
             hasLapsed = fields.list("refunds").contains {
                 $0.word("reason") == "expired_uncaptured_charge"
@@ -75,16 +75,16 @@ extension ChargeFacts {
         }
     }
 
-    /// The same with the charge's disputes, as Stripe's list of them has them: all there are.
+    /// Returns the same charge with its disputes from Stripe's complete list.
     package func disputed(by disputes: [RawJSON]) -> ChargeFacts {
         var facts = self
         facts.note(disputes.map { StripeFields($0) })
         return facts
     }
 
-    /// The gravest of the disputes counts, and of the lost ones the sum.
+    /// Records the most serious dispute, and the total amount of the disputes in that state.
     ///
-    /// A dispute may be in another currency than its charge; then its sum is not known in the charge's.
+    /// A dispute may have another currency than its charge. Then its amount in the charge's currency is unknown.
     private mutating func note(_ disputes: [StripeFields]) {
         let found = disputes.compactMap { fields in
             fields.word("status").map { status in
@@ -96,7 +96,7 @@ extension ChargeFacts {
         guard let first = found.first else { return }
         dispute = found.dropFirst().reduce(first.0) { $0.graver($1.0) }
         let sums = found.filter { $0.0 == dispute }.map(\.1)
-        // Without a sum it is about all of the charge.
+        // Without an amount the dispute covers the whole charge.
         disputed = sums.contains(nil) ? nil : sums.reduce(.zero) { $0 + ($1 ?? .zero) }
     }
 }

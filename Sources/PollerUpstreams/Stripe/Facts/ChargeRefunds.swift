@@ -2,30 +2,29 @@ import Poller
 
 /// The refunds of a charge, as objects.
 ///
-/// A charge's `amount_refunded` counts a refund from the moment it is created, whether its money was sent or
-/// not. What has really gone back only the refunds themselves say:
+/// A charge's `amount_refunded` includes a refund as soon as it is created, even if no money has been sent. Only the
+/// refund objects show which money has really been returned:
 ///
-/// | `status` | counts |
+/// | `status` | counts as |
 /// |---|---|
-/// | `succeeded`; none, in objects of old API versions | as given back |
-/// | `pending`, `requires_action` | as a refund that is open |
-/// | `failed`, `canceled` | not; reported if it is the newest refund and none is open |
+/// | `succeeded`; none, in objects of old API versions | returned money |
+/// | `pending`, `requires_action` | an open refund |
+/// | `failed`, `canceled` | nothing; reported if it is the newest refund and none is open |
 ///
-/// Where the list is missing or cut, `amount_refunded` counts, without the refunds that are known to be open.
-/// *Source*: <https://docs.stripe.com/refunds>, <https://docs.stripe.com/api/refunds/object>. `status` knows
-/// `requires_action` since 2022; a charge has its `refunds` only when they are expanded, since API version
-/// 2022-11-15.
+/// If the list is missing or truncated, `amount_refunded` minus the known open refunds counts. *Source*:
+/// <https://docs.stripe.com/refunds>, <https://docs.stripe.com/api/refunds/object>. `status` has had
+/// `requires_action` since 2022. Since API version 2022-11-15 a charge contains `refunds` only if they are expanded.
 struct ChargeRefunds {
-    /// What is on its way, waits for the customer, or came to nothing last; nil when every refund succeeded.
+    /// The state of the open refunds or of the last failed one; `nil` if every refund succeeded.
     let progress: RefundProgress?
-    /// Whether the list has every refund, with a sum that can be read.
+    /// Whether the list has every refund with a readable amount.
     let isComplete: Bool
     private let succeeded: Amount
     private let open: Amount
-    /// What has gone back in the customer's own currency; nil when a refund does not say.
+    /// The returned amount in the customer's own currency; `nil` if a refund does not show it.
     private let presented: Amount?
 
-    /// Reads the refunds that a charge has in it; `list` is Stripe's list of them where it was read by itself.
+    /// Reads the refunds in a charge, or from `list`, Stripe's list of them, if it was read separately.
     init(of charge: StripeFields, list: StripeFields? = nil) {
         let refunds = list?.list("data") ?? charge.list("refunds")
         let isCut = (list ?? charge.object("refunds")).flag("has_more") ?? false
@@ -39,7 +38,7 @@ struct ChargeRefunds {
         let (pending, waiting) = (sum("pending"), sum("requires_action"))
         open = pending + waiting
         func created(_ refund: StripeFields) -> Int { refund.number("created") ?? 0 }
-        // Lists are newest first; of two in the same second the first is the newer.
+        // Lists are newest first. Of two refunds in the same second the first one is newer.
         let newest = refunds.enumerated().max { left, right in
             (created(left.element), -left.offset) < (created(right.element), -right.offset)
         }?.element
@@ -62,14 +61,14 @@ struct ChargeRefunds {
         }
     }
 
-    /// What has gone back of a charge whose `amount_refunded` is `total`.
+    /// Returns the returned amount of a charge whose `amount_refunded` is `total`.
     func givenBack(of total: Amount) -> Amount {
         isComplete ? min(total, succeeded) : max(.zero, total - open)
     }
 
-    /// What the customer was shown, with what has gone back of it.
+    /// Returns the amount shown to the customer, with the part of it that was returned.
     ///
-    /// `givenBack` is what has gone back in the currency of the charge, whose sum is `amount`.
+    /// `givenBack` is the returned amount in the currency of the charge, and `amount` is the charge's amount.
     func presentment(
         _ fields: StripeFields,
         givenBack: Amount,
@@ -84,7 +83,7 @@ struct ChargeRefunds {
 }
 
 extension StripeFields {
-    /// What the customer was shown in their own currency; nil when that is the object's.
+    /// The amount shown to the customer in their own currency; `nil` if that is the object's currency.
     var presentment: Presentment? {
         let details = object("presentment_details")
         guard let amount = details.sum("presentment_amount"),

@@ -1,14 +1,14 @@
 import Poller
 import PollerIdentity
 
-// What Stripe's objects ask of a customer. A source tells by its flow, and by its type where the flow
-// misleads (WeChat's is `none`, Multibanco's a receiver that is paid with two numbers); an intent by
-// `next_action`, whose member is named after its type. A type we do not know is a page to go to if it
-// has one, and else the shop's to go on with.
-// *Source*: <https://docs.stripe.com/sources>, <https://docs.stripe.com/api/payment_intents/object>.
+// The next step of a customer, as Stripe's objects describe it. A source shows it by its flow, or by its type if the
+// flow is misleading. WeChat's flow is `none`, and Multibanco's is `receiver` although the customer pays with two
+// numbers. An intent shows it by `next_action`, whose details are in the member named after its type. An unknown type
+// becomes a link if it has a page. Otherwise the customer returns to the shop, which continues the payment. *Source*:
+// <https://docs.stripe.com/sources>, <https://docs.stripe.com/api/payment_intents/object>.
 
 extension NextStep {
-    /// What a source asks for.
+    /// Reads the next step of a source.
     init(source fields: StripeFields, _ method: PaymentMethod?) {
         let details = method.map { fields.object($0.name) } ?? StripeFields(nil)
         let until = method?.traits.sourceLife.pending.flatMap { life in
@@ -46,7 +46,7 @@ extension NextStep {
                 self = .none
                 return
             }
-            // The code of a bank account is two small deposits.
+            // The codes for a bank account are two small deposits.
             if method?.name == "ach_debit" || method?.name == "acss_debit" {
                 var deposits = Microdeposits()
                 deposits.sort = "amounts"
@@ -59,7 +59,7 @@ extension NextStep {
         }
     }
 
-    /// What an intent asks for.
+    /// Reads the next step of an intent.
     init(intent fields: StripeFields) {
         switch fields.word("status") {
         case "requires_payment_method", "requires_source": self = .chooseMethod
@@ -103,7 +103,7 @@ extension NextStep {
             deposits.url = details.text("hosted_verification_url")
             self = .verifyMicrodeposits(deposits)
         default:
-            // `use_stripe_sdk`, WeChat's on Android and what is yet to come.
+            // `use_stripe_sdk`, WeChat on Android, and types that Stripe may add.
             let names = ["url", "hosted_instructions_url", "hosted_voucher_url"]
             let page = names.lazy.compactMap { details.text($0) }.first
             self = page.map { .followLink(Link(url: $0)) } ?? .returnToShop
@@ -112,7 +112,7 @@ extension NextStep {
 }
 
 extension NextStep.Voucher {
-    /// Of an intent.
+    /// Reads the voucher of an intent.
     fileprivate init(_ details: StripeFields) {
         self.init()
         entity = details.text("entity")
@@ -135,7 +135,7 @@ extension NextStep.Voucher {
 }
 
 extension NextStep.Code {
-    /// Of an intent; some have the code in a member of its own.
+    /// Reads the code of an intent; some types nest it in `qr_code`.
     fileprivate init(_ details: StripeFields) {
         self.init()
         let own = details.object("qr_code")
@@ -149,7 +149,7 @@ extension NextStep.Code {
 }
 
 extension NextStep.Transfer {
-    /// To the account of a source.
+    /// Reads the transfer to the account of a source.
     fileprivate init(source fields: StripeFields, _ details: StripeFields, _ method: PaymentMethod?)
     {
         self.init()
@@ -166,7 +166,7 @@ extension NextStep.Transfer {
         account.number = details.text("account_number")
         account.bankCode = details.text("routing_number")
         let receiver = fields.object("receiver")
-        // What we cannot take apart is told as it is.
+        // An account without known parts is shown as Stripe's address string.
         if account.iban == nil, account.number == nil { account.number = receiver.text("address") }
         accounts = [account]
         currency = fields.word("currency")
@@ -175,7 +175,7 @@ extension NextStep.Transfer {
         amountMissing = fields.sum("amount").map { max(.zero, $0 - kept) }
     }
 
-    /// For an intent.
+    /// Reads the transfer for an intent.
     fileprivate init(_ details: StripeFields) {
         self.init()
         reference = details.text("reference")
@@ -189,14 +189,14 @@ extension NextStep.Transfer {
 }
 
 extension NextStep.BankAccount {
-    /// A financial address, by its type.
+    /// Reads a financial address of the type `scheme`.
     fileprivate init(_ scheme: String, _ details: StripeFields) {
         self.init(scheme: scheme)
         holder = details.text("account_holder_name")
         bank = details.text("bank_name")
         iban = details.text("iban")
         bic = details.text("bic") ?? details.text("swift_code")
-        // A Mexican account's number is its CLABE.
+        // The number of a Mexican account is its CLABE.
         number = details.text("clabe") ?? details.text("account_number")
         bankCode =
             details.text("routing_number") ?? details.text("sort_code") ?? details.text("bank_code")

@@ -2,28 +2,28 @@ package import JSONText
 package import Poller
 package import PollerIdentity
 
-// What Stripe's objects say of a payment, in the words of ours.
+// The facts about a payment, as Stripe's objects show them.
 //
-// | object | the method is | what has arrived | the charge is |
+// | object | method | received | charge |
 // |---|---|---|---|
-// | source | `type` | `receiver.amount_received` | not in it |
-// | payment_intent | of the charge, of the last error, or the only one allowed | `amount_received`, or what is no longer missing of a bank transfer | `latest_charge` expanded, or the newest of `charges` before 2022-11-15 |
-// | setup_intent | of the last error, or the only one allowed | nothing | none |
+// | source | `type` | `receiver.amount_received` | not included |
+// | payment_intent | of the charge, of the last error, or the only allowed one | `amount_received`, or the amount minus the rest of a bank transfer | expanded `latest_charge`, or the newest of `charges` before 2022-11-15 |
+// | setup_intent | of the last error, or the only allowed one | nothing | none |
 // | charge | `payment_method_details.type` | – | itself |
 //
-// *Source*: <https://docs.stripe.com/api/sources/object>, `/payment_intents/object`,
-// `/setup_intents/object`, `/charges/object`; <https://docs.stripe.com/upgrades#2022-11-15>.
+// *Source*: <https://docs.stripe.com/api/sources/object>, `/payment_intents/object`, `/setup_intents/object`,
+// `/charges/object`; <https://docs.stripe.com/upgrades#2022-11-15>.
 
 extension PaymentFacts {
-    /// Reads them from one of Stripe's objects.
+    /// Reads the facts from a Stripe object.
     ///
-    /// Total: what the object does not say stays unknown, also when it is no object at all.
+    /// Never fails: a missing part stays unknown, even if the value is not an object.
     /// - Parameters:
-    ///   - kind: what was asked for.
-    ///   - object: the answer.
-    ///   - charge: the charge of the object, when it was seen beside it.
-    ///   - refunds: the list of the charge's refunds, when it was read by itself.
-    ///   - seenAt: when it was asked, by the store's clock.
+    ///   - kind: the kind of the requested object.
+    ///   - object: the response.
+    ///   - charge: the charge of the object, if it was read separately.
+    ///   - refunds: the list of the charge's refunds, if it was read separately.
+    ///   - seenAt: the time of the request, by the store's clock.
     package init(
         _ kind: SourceKind,
         object: RawJSON,
@@ -33,7 +33,7 @@ extension PaymentFacts {
     ) {
         self.init(kind: kind)
         let fields = StripeFields(object)
-        // A status we could not record is as good as none.
+        // A status that cannot be recorded counts as missing.
         status = fields.text("status").flatMap { try? Poller.SourceStatus($0.lowercased()) }
         amount = fields.sum("amount")
         currency = fields.word("currency")
@@ -64,7 +64,7 @@ extension PaymentFacts {
         returned = receiver.sum("amount_returned") ?? .zero
         let redirect = fields.object("redirect")
         if let reason = redirect.word("failure_reason") { failure = Failure(code: reason) }
-        // A receiver has a redirect as well, to a page that only shows where to pay.
+        // A receiver source also has a redirect, but its page only shows where to pay.
         let answers =
             switch fields.word("flow") {
             case "redirect": redirect.word("status")
@@ -76,11 +76,12 @@ extension PaymentFacts {
         awaitsRefundAccount = Self.awaitsRefundAccount(fields)
     }
 
-    /// Whether money of a source has to go back to an account that nobody has named: Stripe has asked for
-    /// it, or will, because what has arrived cannot be charged any more.
+    /// Whether money must be returned to a bank account that the customer has not named yet.
     ///
-    /// *Source*: <https://docs.stripe.com/sources>, receiver sources: `refund_attributes_status` is
-    /// `missing`, `requested` or `available`, and `refund_attributes_method` `none` where no money can go back.
+    /// Stripe has requested the account, or will request it, because the received money cannot be charged any more.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources>, receiver sources: `refund_attributes_status` is `missing`,
+    /// `requested` or `available`, and `refund_attributes_method` is `none` if no refund is possible.
     private static func awaitsRefundAccount(_ source: StripeFields) -> Bool {
         let receiver = source.object("receiver")
         guard receiver.word("refund_attributes_method") != "none" else { return false }
@@ -119,13 +120,13 @@ extension PaymentFacts {
         step = NextStep(intent: fields)
     }
 
-    /// Settles what an intent and its charge say of the same money.
+    /// Reconciles the statements of an intent and its charge about the same money.
     ///
-    /// | the intent | the charge | it is |
+    /// | intent | charge | result |
     /// |---|---|---|
-    /// | `requires_capture` | captured less than the sum | a hold of which more may be captured |
-    /// | `succeeded`, `canceled` | captured | as the charge says |
-    /// | any other status: its money has not come | captured or held | pending, until both agree |
+    /// | `requires_capture` | captured less than the amount | an authorisation of which more may be captured |
+    /// | `succeeded`, `canceled` | captured | the charge's amounts |
+    /// | any other status: no money received | captured or authorised | pending, until both agree |
     private mutating func joinCharge() {
         guard var charge, charge.status == .succeeded, let status = status?.description else {
             return
@@ -145,25 +146,25 @@ extension PaymentFacts {
         self.charge = charge
     }
 
-    /// Whether the object or its charge says that money has come while the other denies it: then nothing is final.
+    /// Whether the intent has succeeded while its charge is pending; then nothing is final.
     var isContradictory: Bool {
         status?.description == "succeeded" && charge?.status == .pending
     }
 }
 
 extension StripeFields {
-    /// A source's code verification, which SDKs call otherwise than the API does.
+    /// The code verification of a source, which SDKs name differently from the API.
     var verification: StripeFields {
         let own = object("code_verification")
         return own.isEmpty ? object("verification") : own
     }
 
-    /// What a customer still has to transfer for an intent; nil when that is not asked for.
+    /// The amount that the customer still has to transfer for an intent; `nil` if no transfer is requested.
     var missing: Amount? {
         object("next_action").object("display_bank_transfer_instructions").sum("amount_remaining")
     }
 
-    /// How an intent is paid: of what was chosen, what was tried, or the only way there is.
+    /// Returns the payment method of an intent: the chosen one, the last attempted one, or the only allowed one.
     fileprivate func method(failed error: StripeFields) -> String? {
         let chosen = object("payment_method").word("type")
         let tried = error.object("payment_method").word("type") ?? error.word("payment_method_type")

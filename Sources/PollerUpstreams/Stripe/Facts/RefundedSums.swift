@@ -1,35 +1,35 @@
 import Poller
 import PollerWire
 
-/// How much of a captured charge was given back, by whichever version of the API it was captured.
+/// The amount of a captured charge that was refunded, for every API version.
 ///
-/// *Problem*: since version 2025-03-31.basil `amount_refunded` is what was given back of the captured money. Before, a
-/// capture of less than the sum also refunded the rest, as an object of its own, and `amount_refunded` had both. The
-/// version that counts is that of the request which captured, and not that of the one which reads.
-/// *Approach*: most sums fit one of the two alone. `amount` 1000, `amount_captured` 600, so the old way has 400 more:
+/// *Problem*: since version 2025-03-31.basil `amount_refunded` is the refunded part of the captured amount. Before, a
+/// partial capture also refunded the rest with a separate refund object, and `amount_refunded` included both. The
+/// relevant version is that of the request that captured, not of the request that reads. *Approach*: most amounts are
+/// possible in only one of the two versions. Example: `amount` is 1000 and `amount_captured` is 600, so the old
+/// version adds 400:
 ///
-/// | `amount_refunded` | `refunded` | given back |
+/// | `amount_refunded` | `refunded` | refunded part |
 /// |---|---|---|
-/// | less than 400 | false | the same, it is the new way |
-/// | 600 | true | 600, all, the new way |
-/// | 600 | false | 200, the old way: all would be `refunded` |
-/// | more than 600 | either | 400 less, the old way |
-/// | 400 to 599 | false | the new way, where no refund of exactly 400 is listed; else by the balance transaction |
+/// | less than 400 | false | the same: new version |
+/// | 600 | true | 600, everything: new version |
+/// | 600 | false | 200: old version, because a full refund would set `refunded` |
+/// | more than 600 | either | 400 less: old version |
+/// | 400 to 599 | false | new version if no refund of exactly 400 is listed, else decided by the balance transaction |
 ///
-/// The balance transaction of the capture has the sum that was captured, and had the whole sum before. Where nobody may
-/// read it the charge is taken for one of the new way.
-/// *Source*:
+/// The balance transaction of the capture has the captured amount in the new version and the full amount in the old
+/// one. If it cannot be read, the new version is assumed. *Source*:
 /// <https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow>,
 /// <https://support.stripe.com/questions/changes-to-balance-transaction-behavior-for-partial-capture-and-payment-cancellation-flows>.
 struct RefundedSums: Hashable, Sendable {
     let refunded: Amount
-    /// Both ways fit, and the charge does not show which it is.
+    /// Whether both versions are possible and the charge does not show which one applies.
     let isDoubtful: Bool
 
-    /// Reads them from a charge of which a sum was captured; more of its hold `mayCaptureMore`.
+    /// Reads the amounts of a captured charge; `mayCaptureMore` means that the authorisation is still open.
     init(_ fields: StripeFields, captured: Amount, mayCaptureMore: Bool) {
         let said = fields.sum("amount_refunded") ?? .zero
-        // While more may be captured nothing was let go of.
+        // While more may be captured, nothing has been released.
         let released =
             mayCaptureMore ? .zero : max(.zero, (fields.sum("amount") ?? captured) - captured)
         let isAll = fields.flag("refunded")
@@ -47,9 +47,9 @@ struct RefundedSums: Hashable, Sendable {
         refunded = isOld ?? false ? said - released : said
     }
 
-    /// Whether a sum of the charge has become `settled` in the currency of the balance transaction, but for rounding.
+    /// Whether `settled` is the amount `sum` in the currency of the balance transaction, except for rounding.
     ///
-    /// `exchange_rate` is of the two currencies, which may have different numbers of decimal places. *Source*:
+    /// `exchange_rate` relates the two currencies, which may have different numbers of decimal places. *Source*:
     /// <https://docs.stripe.com/api/balance_transactions/object#balance_transaction_object-exchange_rate>.
     private static func isAbout(
         _ sum: Amount,
@@ -62,7 +62,7 @@ struct RefundedSums: Hashable, Sendable {
         guard let rate = line.decimal("exchange_rate"), rate > 0 else { return false }
         let places = from.flatMap(CurrencyUnit.init)?.decimals ?? 2
         let settledPlaces = to.flatMap(CurrencyUnit.init)?.decimals ?? 2
-        // The rate may be of the smallest units or of whole ones.
+        // The rate may refer to smallest units or to main units.
         var scaled = rate
         for _ in 0..<max(settledPlaces - places, 0) { scaled *= 10 }
         for _ in 0..<max(places - settledPlaces, 0) { scaled /= 10 }
@@ -72,7 +72,9 @@ struct RefundedSums: Hashable, Sendable {
         }
     }
 
-    /// Whether the capture refunded the rest, by what stands beside the sums; nil when nothing says so.
+    /// Whether the capture refunded the rest, according to the balance transaction and the listed refunds.
+    ///
+    /// Returns `nil` if neither shows it.
     private static func isOld(
         _ fields: StripeFields,
         captured: Amount,

@@ -3,72 +3,74 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// The members of one of Stripe's objects, read by name and leniently.
+/// The members of a Stripe object, read leniently by name.
 ///
-/// A member that is missing, null or of another type is nil, whatever stands around it: what is said of
-/// a payment must not depend on a field nobody asked for. A number beyond ``SafeInteger`` is none.
+/// A member that is missing, null or of another type is `nil`. An irrelevant field must not break the reading of a
+/// payment. A number beyond ``SafeInteger`` is `nil`, too.
 struct StripeFields {
     private let members: [String: RawJSON]
 
-    /// The members of an object; none when the value is no object.
+    /// Reads the members of an object; a value that is not an object has none.
     init(_ json: RawJSON?) {
         let all = json?.members ?? []
-        // The first of a name counts, as everywhere.
+        // Of two members with the same name the first one counts, as in the rest of the package.
         members = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the object has no members.
     var isEmpty: Bool { members.isEmpty }
 
-    /// The names of the members that are objects, in order.
+    /// The sorted names of the members that are objects.
     var objects: [String] {
         members.filter { $0.value.kind == .object }.map(\.key).sorted()
     }
 
-    /// A text that says something.
+    /// Returns a string that is not empty.
     func text(_ name: String) -> String? {
         members[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A word, in lower case.
+    /// Returns a string in lower case.
     func word(_ name: String) -> String? { text(name)?.lowercased() }
 
-    /// A whole number.
+    /// Returns an integer.
     func number(_ name: String) -> Int? { members[name]?.number.flatMap { Int(safe: $0) } }
 
-    /// A number with decimal places, such as a rate.
+    /// Returns a number with decimal places, such as a rate.
     func decimal(_ name: String) -> Double? {
         members[name].flatMap { Double($0.description) }.flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// A count of things; nil when it is negative.
+    /// Returns a count, or `nil` if it is negative.
     func count(_ name: String) -> Int? { number(name).flatMap { $0 < 0 ? nil : $0 } }
 
-    /// A sum, in the smallest unit of a currency; nil when it is negative or beyond ``Amount/max``.
+    /// Returns an amount in the smallest unit of a currency, or `nil` if it is negative or exceeds ``Amount/max``.
     func sum(_ name: String) -> Amount? { number(name).flatMap { Amount(nonNegative: $0) } }
 
     func flag(_ name: String) -> Bool? { members[name]?.bool }
 
-    /// An instant, which Stripe writes in seconds since 1970; nil before that and beyond the year 9999.
+    /// Returns an instant, which Stripe writes in seconds since 1970.
+    ///
+    /// Returns `nil` for earlier instants and for instants after the year 9999.
     func time(_ name: String) -> Timestamp? {
         number(name).flatMap { $0 > 0 ? Timestamp(unixSeconds: $0) : nil }
     }
 
-    /// An object; empty when there is none.
+    /// Returns an object, which is empty if the member is missing.
     func object(_ name: String) -> StripeFields { StripeFields(members[name]) }
 
-    /// The objects of an array, or of a list's `data`.
+    /// Returns the objects of an array, or of the `data` of a list.
     func list(_ name: String) -> [StripeFields] {
         let value = members[name]
         let elements = value?.elements ?? value?.member("data")?.elements ?? []
         return elements.map { StripeFields($0) }
     }
 
-    /// The texts of an array.
+    /// Returns the strings of an array.
     func texts(_ name: String) -> [String] {
         (members[name]?.elements ?? []).compactMap(\.string)
     }
 
-    /// The id of what stands there: as a text, or as an object that was expanded.
+    /// Returns the ID of a member that is an ID or an expanded object.
     func id(_ name: String) -> String? { text(name) ?? object(name).text("id") }
 }
