@@ -6,28 +6,31 @@ import PollerQueue
 import PollerWords
 import ServiceLifecycle
 
-/// Tells a customer by mail, handed to a relay over SMTP.
+/// Delivers events by email through an SMTP relay.
 ///
-/// *Who is told what*: what ``PaymentMail`` finds in an event, unless the ``SuppressionList`` names the
-/// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
-/// that knows no such mailbox on two days (``MailboxRefusal``) puts the recipient on that list, for this account.
-/// What it refuses otherwise is tried again, and noted for operators (``RelayTrouble``). Operators are told of
-/// incidents (``IncidentMail``), whatever that list says.
-/// *Order*: the address is checked, then the list is asked, then words are found, then a thread is
-/// waited for: an attempt that cannot succeed takes no thread from one that can.
-/// *Limits*: what the lease of a delivery leaves for an attempt, 30 s or more, of which up to 15 s for a free thread; a
-/// relay that needs the minutes of RFC 5321 §4.5.3.2 needs a longer `delivery_lease`.
-/// *At least once*: a relay whose answer to the message is lost may get it again, with the same
+/// *Recipients*: the payer gets the mails that ``PaymentMail`` derives from events. If the ``SuppressionList`` has
+/// the recipient, no mail is sent: the delivery ends successfully, with the reason in its log. A mailbox that the
+/// relay reports as missing on two days (``MailboxRefusal``) is added to that list, for this account. Other refusals
+/// are retried and recorded for operators (``RelayTrouble``). Operators get mails about incidents (``IncidentMail``)
+/// regardless of that list.
+/// *Order*: the address is checked, then the list, then the text is written, then a thread is acquired. An attempt
+/// that cannot succeed takes no thread from one that can.
+/// *Limits*: an attempt has the time that the delivery's lease leaves, at least 30 s, of which up to 15 s are for a
+/// free thread. A relay that needs the minutes of RFC 5321 §4.5.3.2 requires a longer `delivery_lease`.
+/// *At least once*: if the relay's response to a message is lost, the relay may get the message again, with the same
 /// `Message-ID`.
 ///
-/// Run it as a service listed before the notifier, so that its threads end after it.
+/// Run it as a service listed before the notifier, so that its threads end after the notifier has stopped.
 package struct EmailChannel: DeliveryChannel, Service {
-    /// libcurl blocks; a relay takes tens of milliseconds a mail, so eight keep 100 a second going.
+    /// The number of threads.
+    ///
+    /// libcurl blocks its thread. A relay takes tens of milliseconds per mail, so eight threads send 100 mails a
+    /// second.
     private static let threads = 8
     package let schemes: Set<String> = ["mailto"]
     package let isSuperseding = true
     package let readsWatch = true
-    /// All in all, a turn to send included.
+    /// The limit for an attempt, including the wait for a thread.
     package let timeout: Duration
     package let schedule: RetrySchedule
 
@@ -44,20 +47,20 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let limiter = RelayLimiter(threads: Self.threads)
     private let slots = ThreadSpecificVariable<SMTPSlot>()
 
-    /// A channel through `relay`; its threads wait until they are needed.
+    /// Creates a channel through `relay`; its threads are idle until they are needed.
     ///
     /// - Parameters:
-    ///   - relay: the mail server that takes our mail.
+    ///   - relay: the mail server that accepts the mails.
     ///   - sender: the default sender; an account has its own name and may have its own address
     ///     (``Branding/mailFrom``).
-    ///   - branding: tells whose payments they are, by account.
-    ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
-    ///   - publicURL: where payers find our pages; nil where they do not.
-    ///   - templates: what a mail looks like, and its words.
-    ///   - suppressions: who must not be sent mail; nil for nobody.
-    ///   - relayTroubles: where it is noted what the relay refuses; nil where nobody reads it.
-    ///   - timeout: for an attempt; the lease of a delivery is longer.
-    ///   - wallClock: tells on which day a mailbox was refused.
+    ///   - branding: returns the shops, by account.
+    ///   - unsubscribeLinks: the links to unsubscribe; `nil` if there is no public address.
+    ///   - publicURL: the public address of the payer's pages; `nil` if there is none.
+    ///   - templates: the templates and texts of mails.
+    ///   - suppressions: the recipients that must not get mail; `nil` for none.
+    ///   - relayTroubles: records the relay's refusals; `nil` to discard them.
+    ///   - timeout: the limit for an attempt; the lease of a delivery is longer.
+    ///   - wallClock: determines the day on which a mailbox was refused.
     ///   - schedule: the waits between attempts.
     package init(
         relay: SMTPRelay,
@@ -89,14 +92,14 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     /// Keeps the threads until shutdown, then ends them.
     package func run() async {
-        // Cancelled is as good a reason to end as a graceful shutdown.
+        // Cancellation ends it, just like a graceful shutdown.
         try? await gracefulShutdown()
         await close()
     }
 
-    /// Ends the threads; attempts not yet begun fail.
+    /// Ends the threads; attempts that have not started fail.
     package func close() async {
-        // Fails only when it is closed already.
+        // It fails only if it is already closed.
         try? await pool.shutdownGracefully()
     }
 
@@ -133,7 +136,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         } catch {
             return .failed("the suppression list cannot be read: \(error)", .local)
         }
-        // Recorded before it was decided that such events are not mailed.
+        // The event was recorded by a release that still mailed such events.
         guard let mail = PaymentMail(event, of: target.snapshot, publicURL: publicURL)
         else {
             return .skipped("there is nothing to tell a payer")
@@ -151,7 +154,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         return result
     }
 
-    /// The mail about an event, without the links that act for the payer, because its reader here is not the payer.
+    /// Returns the mail about an event for display to an operator.
+    ///
+    /// It omits the links that act for the payer.
     package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage? {
         guard let recipient = try? MailAddress(target.url) else { return nil }
         let account = event.key.account
@@ -170,8 +175,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         )
     }
 
-    /// Sends a mail, and notes what the relay's answer says; `account` is nil for a mail to operators, whom nothing
-    /// suppresses.
+    /// Sends a mail and records the relay's finding.
+    ///
+    /// `account` is `nil` for a mail to operators, which is never suppressed.
     private func handOver(
         _ message: MailMessage,
         to target: DeliveryTarget,
@@ -179,7 +185,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ) async -> AttemptResult {
         let limit = min(target.endpoint?.timeout ?? timeout, timeout)
         let (result, finding) = await hand(over: message, within: limit)
-        // The mail counts; what cannot be noted now is noted with the next one.
+        // The result of the mail counts. A finding that cannot be stored now is stored with the next mail.
         try? await note(finding, message.recipient, account)
         return result
     }
@@ -198,13 +204,13 @@ package struct EmailChannel: DeliveryChannel, Service {
         case .missingMailbox:
             if let account { try await refused(recipient, account) }
         case .relayTrouble(let answer):
-            // Operators are not told who was written to.
+            // The recipient is hidden from operators.
             let shown = Excerpt.text(answer.utf8, hiding: Redaction([recipient.description]))
             try await relayTroubles?.noteRefusal(shown, at: wallClock())
         }
     }
 
-    /// Suppresses a recipient whose mailbox is missing on another day, too.
+    /// Suppresses a recipient whose mailbox was also missing on an earlier day.
     private func refused(
         _ recipient: MailAddress,
         _ account: AccountID
@@ -284,7 +290,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         }
     }
 
-    /// Runs on one of our threads.
+    /// Sends a mail on a thread of the pool.
     private func send(
         _ message: MailMessage,
         until end: NIODeadline,
@@ -299,7 +305,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                     from: message.sender,
                     through: relay,
                     isFresh: isFresh,
-                    // Not 0, which libcurl takes for no limit.
+                    // libcurl treats 0 as no limit.
                     timeoutMs: max(Int(clamping: (end - .now()).nanoseconds / 1_000_000), 1),
                     abort: abort
                 )
@@ -313,12 +319,12 @@ package struct EmailChannel: DeliveryChannel, Service {
 }
 
 extension MailContent {
-    /// The digest by which the mail is identified.
+    /// Returns the digest that identifies the mail.
     fileprivate func digest(to recipient: MailAddress) -> String {
         SentMessage.digest(of: text, subject: subject, to: recipient.description)
     }
 
-    /// The mail for people; `shown` is its text without links that act for the payer.
+    /// Returns the mail for display; `shown` is its text without links that act for the payer.
     fileprivate func message(to recipient: MailAddress, shown: String) -> SentMessage {
         SentMessage(
             type: "text/plain; charset=utf-8",
@@ -330,18 +336,20 @@ extension MailContent {
     }
 }
 
-/// Where customers stop our mails: the API's public address and the tokens it believes.
+/// The links with which customers unsubscribe: the API's public address with signed tokens.
 package struct UnsubscribeLinks: Sendable {
     private let base: String
     private let tokens: UnsubscribeTokens
 
-    /// Links at `base`, the API's address without a slash at its end.
+    /// Creates links at `base`, the API's address without a trailing slash.
     package init(base: String, tokens: UnsubscribeTokens) {
         self.base = base
         self.tokens = tokens
     }
 
-    /// The link that stops an account's mails to a recipient; its page is the shop's, in the mail's language.
+    /// Returns the link that stops an account's mails to a recipient.
+    ///
+    /// Its page has the shop's design and the mail's language.
     func url(
         for recipient: MailAddress,
         of account: AccountID,

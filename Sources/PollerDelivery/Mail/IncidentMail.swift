@@ -2,15 +2,15 @@ import Mustache
 import Poller
 import PollerIdentity
 
-/// What a mail tells an operator of an incident: plain English, what to do, and where to look.
+/// The mail to an operator about an incident: the problem, the action and where to read more, in English.
 ///
-/// It is no payer's mail: it has neither a shop's colours nor its words, and no link to stop it, because
-/// it goes to whom the operators themselves have named; the list of those who want no mail is about payers.
+/// It has no design or text of a shop. It also has no unsubscribe link, because operators choose its recipients
+/// themselves. The suppression list applies only to payers.
 enum IncidentMail {
-    /// The longest subject: what is seen of one in a list, and more.
+    /// The maximum length of the subject, more than mail programs show in a list.
     private static let subjectMax = 120
 
-    /// As text the lines; in HTML the same, with what to do set apart.
+    /// The HTML page with the same lines as the text.
     private static let page: MustacheTemplate = {
         do {
             return try MustacheTemplate(
@@ -34,7 +34,7 @@ enum IncidentMail {
         }
     }()
 
-    /// The words of the mail; `publicURL` is where the console is, if it can be reached.
+    /// Returns the mail; `publicURL` is the address of the console, if it can be reached.
     static func content(_ incident: Incident, publicURL: String?) -> MailContent {
         let isOver = incident.resolvedAt != nil
         let headline = isOver ? "This is over." : "Your Poller cluster needs somebody."

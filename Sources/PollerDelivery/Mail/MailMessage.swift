@@ -3,15 +3,13 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// One mail about one event to one address, the same bytes for every attempt.
+/// A mail about one event to one address, with the same bytes in every attempt.
 ///
-/// `Message-ID` is `<event.endpoint@domain>`, so a mail sent twice (a relay that accepted it but
-/// whose answer was lost) is one mail to whoever looks; `References` names a thread for each
-/// (source, endpoint), so mail programs show a payment's mails together. `Date` is the moment the
-/// change was seen. With a link to stop such mails, `List-Unsubscribe` and `List-Unsubscribe-Post`
-/// let a mail program do it with one click (RFC 8058); the relay signs both headers with DKIM.
-/// `X-Poller-Source` has the id of what is watched: for who looks into a mail, because nobody reads it
-/// in one.
+/// `Message-ID` is `<event.endpoint@domain>`. If the relay's response was lost and the mail is sent twice, mail
+/// programs show it once. `References` names a thread for each (source, endpoint), so mail programs show a payment's
+/// mails together. `Date` is the time at which the change was observed. With an unsubscribe link, `List-Unsubscribe`
+/// and `List-Unsubscribe-Post` let a mail program unsubscribe with one click (RFC 8058). The relay signs both headers
+/// with DKIM. `X-Poller-Source` has the ID of the source for troubleshooting, because the mail does not show it.
 struct MailMessage: Hashable, Sendable {
     let recipient: MailAddress
     /// The sender, to which the relay returns undeliverable mail.
@@ -33,7 +31,7 @@ struct MailMessage: Hashable, Sendable {
         self.sender = sender.address
         let domain = sender.address.domain
         let thread = "<thread.\(event.key.id).\(endpoint)@\(domain)>"
-        // A quoted-printable body never holds "=_", so never the boundary.
+        // A quoted-printable body never contains "=_", so it never contains the boundary.
         let boundary = "=_\(event.id)"
         var headers = [
             "Date: \(Self.date(event.polledAt))",
@@ -73,9 +71,9 @@ struct MailMessage: Hashable, Sendable {
         """
     }
 
-    /// By hand, because a formatter would know a locale and a time zone.
+    /// Returns a date in UTC as in RFC 5322 §3.3: `Sun, 06 Nov 1994 08:49:37 +0000`.
     ///
-    /// RFC 5322 §3.3 in UTC: `Sun, 06 Nov 1994 08:49:37 +0000`.
+    /// It does not use a formatter, which would depend on a locale and a time zone.
     static func date(_ time: Timestamp) -> String {
         let text = time.description
         let months = [
@@ -84,21 +82,23 @@ struct MailMessage: Hashable, Sendable {
         // 1970-01-01 was a Thursday.
         let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
         let day = Int(clamping: (time.ms / 86_400_000) % 7)
-        // A timestamp writes a month of 01 to 12.
+        // The month in a timestamp's description is 01 to 12.
         let month = (Int(decimal: text.dropFirst(5).prefix(2)) ?? 1) - 1
         return "\(days[(day + 7) % 7]), \(text.dropFirst(8).prefix(2)) \(months[month]) "
             + "\(text.prefix(4)) \(text.dropFirst(11).prefix(8)) +0000"
     }
 }
 
-/// Makes text fit for a mail header.
+/// Encodes text for mail headers.
 enum MailHeader {
-    /// An encoded word is at most 75 characters (RFC 2047 §2): 12 of frame, 60 of base64.
+    /// The maximum payload of an encoded word.
+    ///
+    /// An encoded word has at most 75 characters (RFC 2047 §2): 12 for the frame and 60 of Base64.
     private static let wordBytesMax = 45
 
-    /// The text as it is when it is short printable ASCII, else as RFC 2047 encoded words, folded.
+    /// Returns short printable ASCII unchanged, and other text as folded RFC 2047 encoded words.
     ///
-    /// Control characters are dropped: a line break would begin another header.
+    /// Control characters are removed, because a line break would start another header.
     static func encode(_ text: String) -> String {
         let clean = clean(text)
         let isPlain = clean.utf8.allSatisfy { $0 < 0x7F } && clean.utf8.count <= 60
@@ -106,11 +106,11 @@ enum MailHeader {
         return encodedWords(clean)
     }
 
-    /// `Name <address>` or the bare address.
+    /// Returns `Name <address>`, or only the address if there is no name.
     static func mailbox(_ sender: MailSender) -> String {
         let name = clean(sender.name)
         guard !name.isEmpty else { return sender.address.description }
-        // What is no atom (RFC 5322 §3.2.3) is encoded, which spares us quoting.
+        // A name that is not an atom (RFC 5322 §3.2.3) is encoded, so quoting is not necessary.
         let isAtom =
             name.utf8.count <= 60
             && name.utf8.allSatisfy { byte in
@@ -134,8 +134,8 @@ enum MailHeader {
 
     private static func encodedWords(_ text: String) -> String {
         var words: [[UInt8]] = [[]]
-        // By scalar: a character with many accents does not fit into a word, and a part of a scalar is
-        // no text.
+        // The text is split by scalars. A character with many accents may exceed a word, and part of a scalar is not
+        // valid text.
         for scalar in text.unicodeScalars {
             let bytes = Array(scalar.utf8)
             if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
@@ -146,17 +146,17 @@ enum MailHeader {
     }
 }
 
-/// Encodes text for mail (RFC 2045 §6.7, RFC 2047).
+/// Encodes text for mail bodies (RFC 2045 §6.7, RFC 2047).
 ///
-/// The result is 7-bit lines of at most 76 characters, which every relay takes, and what is mostly
-/// ASCII stays readable in the source of a mail.
+/// The result has 7-bit lines of at most 76 characters, which every relay accepts. Text that is mostly ASCII stays
+/// readable in the source of a mail.
 enum QuotedPrintable {
-    /// The longest encoded line, its soft break included (RFC 2045 §6.7).
+    /// The length of the longest encoded line, including its soft line break (RFC 2045 §6.7).
     private static let lineMax = 76
     private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// Encodes a body; every kind of line end becomes CRLF, no line is longer than 76.
+    /// Encodes a body; every kind of line end becomes CRLF, and no line is longer than 76.
     static func encode(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var encoded: [UInt8] = []

@@ -2,49 +2,50 @@ import Poller
 import PollerIdentity
 import PollerWords
 
-/// The message to a customer for an event without a payment, by its status.
+/// The message to a customer for an event without a payment, derived from its status.
 ///
-/// Such events are of upstreams whose objects are no payments, or of watches that ended before a poll had an answer.
+/// Such events come from upstreams whose objects are not payments, or from watches that closed before a poll
+/// succeeded.
 ///
-/// ``confirmed`` is the one word that must never be taken back. It needs what nobody takes back: a
-/// charge or an intent that has succeeded, or a source that is consumed and settles at once
-/// (``Settlement``).
+/// ``confirmed`` must never be revoked. It requires a final fact: a charge or intent that has succeeded, or a
+/// consumed source that settles immediately (``Settlement``).
 enum MailOccasion: String, CaseIterable, Sendable {
-    /// The customer has done their part.
+    /// The customer has authorised the payment.
     case authorised
-    /// The bank carries it out and may still refuse it.
+    /// The bank is processing the payment and may still decline it.
     case processing
     case confirmed
     case failed
-    /// Authorised, but the bank has refused the charge.
+    /// Authorised, but the bank has declined the charge.
     case uncharged
     case cancelled
-    /// A way to pay is kept for later; nothing was paid.
+    /// A payment method was saved; nothing was paid.
     case saved
     /// The watch expired.
     case expired
-    /// Somebody cancelled the watch.
+    /// The watch was cancelled.
     case stopped
     case unknown
-    /// A final status we have no words for.
+    /// A final status without its own text.
     case update
 
-    /// What an event is told as; nil for one a customer can do nothing about.
+    /// Selects the message for an event, or returns `nil` if the customer gets no mail.
     ///
-    /// Not told are `pending`, `requires_action`, `requires_confirmation`, `processing` and
-    /// statuses we have no words for, that a charge was made (its end is), and what changes beside
-    /// a status that stays, unless it is a try that was declined.
+    /// No mail is sent for `pending`, `requires_action`, `requires_confirmation`, `processing` and statuses without a
+    /// text. None is sent for a created charge either, only for its result. A change without a new status is mailed
+    /// only if it is a declined attempt.
     init?(_ event: Event) {
-        // What is told of the money and of the next step comes beside the status, which is mailed.
+        // An event about the payment or the next step accompanies a status event, which is mailed.
         if event.type.hasPrefix("payment.") || event.type.hasPrefix("refund.")
             || event.type == "next_step.changed"
         {
             return nil
         }
-        // A payer is told of each payment; of the order as a whole the shop is, and of incidents operators.
+        // A payer gets mails about each payment. Events about the whole order go to the shop, and incidents go to
+        // operators.
         if !event.key.kind.isOfWatches { return nil }
         if event.closed != nil, case .succeeded = event.progress {
-            // A debit that was paid and came back is neither of the words we have.
+            // A debit that was paid and then returned is neither confirmed nor failed.
             let isLost = ["failed", "canceled"].contains(event.status?.description)
             self = isLost ? .update : .confirmed
             return
@@ -56,7 +57,7 @@ enum MailOccasion: String, CaseIterable, Sendable {
         case "charge.failed": self = .uncharged
         case "charge.pending": return nil
         case "charge.succeeded":
-            // That it has consumed its source follows, and then it is told.
+            // The charge consumes its source. The event about that is mailed.
             guard event.closed != nil else { return nil }
             self = .confirmed
         default:
@@ -74,10 +75,10 @@ enum MailOccasion: String, CaseIterable, Sendable {
         case (_, "failed"): return .failed
         case (_, "canceled"): return .cancelled
         case (_, "chargeable"), (_, "requires_capture"):
-            // A refused charge was told as such.
+            // A declined charge has already been mailed.
             let isNews = event.status != event.previousStatus && event.progress != .failed
             return isNews ? .authorised : nil
-        // Both "new" and "the last try failed", told apart by the error, or by what came before.
+        // This status means "new" or "the last attempt failed". The error or the previous status distinguishes them.
         case (_, "requires_payment_method"):
             let before = event.previousStatus
             let hasFallenBack = before.map { $0 != event.status } ?? (event.closed != nil)

@@ -1,28 +1,28 @@
 import Poller
 package import PollerIdentity
 
-/// Who our mail comes from: `POLLER_MAIL_FROM`, an address or `Name <address>`.
+/// The sender of mails: `POLLER_MAIL_FROM`, an address or `Name <address>`.
 package struct MailSender: Hashable, Sendable {
-    /// Shown by mail programs; empty when there is none.
+    /// The name that mail programs show; empty if there is none.
     package let name: String
     package let address: MailAddress
 
-    /// A sender under a shop's name.
+    /// Creates a sender with a shop's name.
     init(name: String, address: MailAddress) {
         self.name = name
         self.address = address
     }
 
-    /// The sender of a shop's mails: the shop's own where it has one, else this one under the shop's name.
+    /// Returns the sender of a shop's mails: its own sender, or this address with the shop's name.
     func sender(of shop: Branding?) -> MailSender {
         guard let shop else { return self }
-        // Checked when the file was read.
+        // The address was checked when the configuration was read.
         let own = shop.mailFrom.flatMap { try? MailSender($0) }
         let name = own.flatMap { $0.name.isEmpty ? nil : $0.name } ?? shop.name
         return MailSender(name: name, address: own?.address ?? address)
     }
 
-    /// Reads a sender.
+    /// Parses a sender.
     package init(_ text: String) throws(InvalidInput) {
         guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {
             name = ""

@@ -4,19 +4,19 @@ import Poller
 package import PollerIdentity
 package import PollerWords
 
-/// Writes mails: the words of ``PayerMessage`` in one template for text and one for HTML.
+/// Renders mails: the texts of ``PayerMessage`` in one template for text and one for HTML.
 ///
-/// Every value is text: the HTML template escapes it, the text template takes it as it is, and what could
-/// end a line is taken out before. An operator's own templates and words take the place of ours.
+/// Every value is plain text. The HTML template escapes it, and the text template inserts it unchanged. Line breaks
+/// are removed from values first. An operator's own templates and texts replace the built-in ones.
 ///
-/// *What a template is given*: `language`, `title`, `text`, `tone` and `mark` (a colour and a sign for the
-/// state), `colour` and `ink` (the shop's, and what can be read on it), `footer`, the list `facts` of
-/// `label` and `value`, always; the lists `details` (`label`, `value`, and `unbroken` where it must stand on one line) and `links` (`label`, `url`) with
-/// the flags `hasDetails` and `hasLinks` when the payer has something to do; `test` (a sentence, when no
-/// real money is meant), `unsubscribe` with `unsubscribeLabel`, `masthead` with `name`, `home` with
-/// `back`, `logo`, `support`, when there are any.
+/// *Values of a template*: always `language`, `title`, `text`, `tone` and `mark` (a colour and a sign for the state),
+/// `colour` and `ink` (the shop's colour, and a readable text colour on it), `footer`, and the list `facts` of
+/// `label` and `value`. If the payer must act: the lists `details` (`label`, `value`, and `unbroken` for a value that
+/// must stay on one line) and `links` (`label`, `url`), with the flags `hasDetails` and `hasLinks`. If present:
+/// `test` (a sentence for test mode), `unsubscribe` with `unsubscribeLabel`, `masthead` with `name`, `home` with
+/// `back`, `logo`, `support`.
 package struct MailTemplates: Sendable {
-    /// The templates and words this program was built with; parsed once.
+    /// The built-in templates and texts, parsed once.
     package static let standard: MailTemplates = {
         do throws(InvalidInput) {
             return try MailTemplates(replacing: [:])
@@ -25,17 +25,18 @@ package struct MailTemplates: Sendable {
         }
     }()
 
-    /// Headings and buttons of a shop that names no colour.
+    /// The colour of headings and buttons for a shop without its own.
     private static let colour = "#3b4754"
 
     private let library: MustacheLibrary
-    /// What is said in them, and on the return page.
+    /// The texts of mails and of the return page.
     package let words: PayerLexicon
 
-    /// Ours, with an operator's own in place of some: the files `mail.txt` and `mail.html`, and words
-    /// such as `de.txt` (``PayerLexicon``).
+    /// Creates the built-in templates with an operator's replacements.
     ///
-    /// Errors: ``InvalidInput`` with the file that does not parse and why.
+    /// `files` has the files `mail.txt` and `mail.html`, and texts such as `de.txt` (``PayerLexicon``).
+    ///
+    /// *Errors*: ``InvalidInput`` with the file that cannot be parsed and the reason.
     package init(replacing files: [String: String]) throws(InvalidInput) {
         words = try PayerLexicon(replacing: files)
         var library = MustacheLibrary()
@@ -51,9 +52,9 @@ package struct MailTemplates: Sendable {
         self.library = library
     }
 
-    /// Ours, with what is in a folder in place of some.
+    /// Creates the built-in templates with replacements from a folder.
     ///
-    /// Errors: ``InvalidInput`` with the file that cannot be read or does not parse.
+    /// *Errors*: ``InvalidInput`` with the file that cannot be read or parsed.
     package init(folder: String) throws(InvalidInput) {
         do throws(InvalidInput) {
             try self.init(replacing: PayerLexicon.files(in: folder))
@@ -62,9 +63,9 @@ package struct MailTemplates: Sendable {
         }
     }
 
-    /// What a mail says.
+    /// Returns the contents of a mail.
     ///
-    /// `unsubscribe` is where the customer stops such mails, if they can.
+    /// `unsubscribe` is the unsubscribe link, if there is one.
     func content(_ mail: PaymentMail, branding: Branding?, unsubscribe: String?) -> MailContent {
         let words = words[mail.language ?? branding?.language ?? .en]
         let purchase = mail.purchase(of: branding)
@@ -129,7 +130,7 @@ package struct MailTemplates: Sendable {
         return values
     }
 
-    /// The rows of a template's table; `unbroken` marks a value that must stay on one line.
+    /// Returns the rows of a template's table; `unbroken` marks a value that must stay on one line.
     private static func rows(_ facts: [PayerFact]) -> [[String: String]] {
         facts.map { fact in
             let row = ["label": line(fact.label), "value": line(fact.value)]
@@ -137,7 +138,7 @@ package struct MailTemplates: Sendable {
         }
     }
 
-    /// Text of one line.
+    /// Returns a text on one line, without control characters.
     private static func line(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -150,26 +151,26 @@ package struct MailTemplates: Sendable {
     }
 }
 
-/// The words of one mail: a subject and two bodies that say the same.
+/// The contents of one mail: a subject, and two bodies with the same text.
 struct MailContent: Hashable, Sendable {
-    /// One line, as text.
+    /// The subject on one line, as plain text.
     let subject: String
     let text: String
     let html: String
 }
 
-/// The escaping of values in HTML templates.
+/// Escapes values in HTML templates.
 ///
-/// swift-mustache escapes by `Character`, which lets a quote with a combining accent through
-/// (``HTMLText``). So its content type `HTML` is replaced, and every template begins with the pragma
-/// that selects it: without one, a template gets the library's own type, which cannot be replaced. A
-/// later pragma in the template overrides the first.
+/// swift-mustache escapes each `Character`, so a quotation mark with a combining accent stays unescaped
+/// (``HTMLText``). Therefore its content type `HTML` is replaced, and every template starts with the pragma that
+/// selects it. A template without the pragma gets the library's default type, which cannot be replaced. A later
+/// pragma in the template overrides the first one.
 struct MailHTML: MustacheContentType {
     private static let isRegistered: Void = MustacheContentTypes.register(MailHTML(), named: "HTML")
 
     func escapeText(_ text: String) -> String { HTMLText.escaped(text) }
 
-    /// The source of a template whose values are escaped here.
+    /// Returns the source of a template with this escaping.
     static func template(_ source: String) -> String {
         _ = isRegistered
         return "{{%CONTENT_TYPE:HTML}}" + source

@@ -3,34 +3,35 @@ import Poller
 import PollerIdentity
 import PollerWords
 
-/// What a mail tells a payer of an event: a payment and a step, in words that ``PayerMessage`` finds.
+/// The contents of a payment mail for an event: a payment and a next step, which ``PayerMessage`` puts into words.
 struct PaymentMail: Hashable, Sendable {
     let payment: Payment
     let step: NextStep
-    /// The debit that is announced, and nothing else; nil in other mails.
+    /// The announced debit, which is then the only subject of the mail; `nil` in other mails.
     let notice: MandateNotice?
-    /// A page that shows what allows it.
+    /// The page that shows the mandate of the debit.
     let mandateURL: String?
-    /// When it was seen.
+    /// The time of the poll.
     let time: Timestamp
-    /// Whether no real money is meant.
+    /// Whether the payment is in test mode.
     let isTest: Bool
-    /// The customer's, where somebody has said it.
+    /// The customer's language, if known.
     let language: PayerLanguage?
-    /// What the shop calls that which is paid.
+    /// The shop's order ID.
     private let order: String?
     private let metadata: RawJSON?
     private let object: UpstreamObject
     private let kind: SourceKind
 
-    /// What an event is told as; nil for one that a payer is not written about.
+    /// Selects the mail for an event, or returns `nil` if the payer gets none.
     ///
-    /// The mail for an event without a payment follows from its status (``MailOccasion``). Of the others only those count that tell of the payment or the step:
-    /// what is told of the status beside them would be the same news again.
+    /// The mail for an event without a payment follows from its status (``MailOccasion``). Other events are mailed
+    /// only if they are about the payment or the next step. The status events that accompany them would repeat the
+    /// same message.
     ///
-    /// `snapshot` is the watch as it is now, which has what the shop has said of it, and the object where
-    /// the event has none. `publicURL` is where payers reach us: an address that leads to the form for an
-    /// account stands in the payer's own mail alone, for whoever follows it says where money goes.
+    /// `snapshot` is the current state of the watch, with the shop's metadata, and with the object if the event has
+    /// none. `publicURL` is the public address for payers. The link to the form for a refund account is only in the
+    /// payer's own mail, because its user decides where the money is sent.
     init?(_ event: Event, of snapshot: WatchSnapshot? = nil, publicURL: String? = nil) {
         let seen = UpstreamObject(event)
         guard let told = Self.told(event, seen) else { return nil }
@@ -67,13 +68,13 @@ struct PaymentMail: Hashable, Sendable {
             event.type == "next_step.changed"
             ? isAsked(payment, event.nextStep) && !isRepeated(event)
             : event.type == payment.state.eventType && isTold(payment, event.nextStep, isSetup)
-        // A refund that has not succeeded has a mail of its own.
+        // A refund that has not succeeded has its own mail.
         return isNews ? (payment.withoutRefund, event.nextStep) : nil
     }
 
-    /// Whether a payer is written to about a refund that has not succeeded.
+    /// Whether the payer gets a mail about a refund that has not succeeded.
     ///
-    /// Where an account is asked for, that mail says what the refund waits for.
+    /// If an account is requested, the mail with the request explains the refund's state.
     private static func isTold(
         _ refund: RefundProgress,
         of payment: Payment,
@@ -82,34 +83,35 @@ struct PaymentMail: Hashable, Sendable {
         payment.state.isPaid && !step.asksForAccount
     }
 
-    /// Whether a payer is written to because this is the payment's word now.
+    /// Whether the payer gets a mail about the current payment state.
     ///
-    /// Where money has to go back to an account that nobody knows, that is what they are written.
+    /// If a refund needs an account, the payer gets the request for it instead.
     private static func isTold(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
         if step.asksForAccount { return false }
         return switch payment.state {
         case .expired, .cancelled, .refunded, .partiallyRefunded: true
         case .partiallyPaid: payment.reason != .windowClosing
-        // That a bank has asked a question was told to the shop; the payer has been told of the money.
-        // That a refund came back does not make it a payment again.
+        // A bank's inquiry is reported only to the shop, and the payer already has the mail about the payment. A
+        // returned refund does not make it a new payment.
         case .paid: payment.reason != .inquiry && payment.refund == nil
-        // A way to pay that is kept is news of its own only where nothing else was to come.
-        // That the shop must hurry is nothing to its customer.
+        // A saved payment method gets a mail only if no payment was intended. The shop's deadline does not concern
+        // its customer.
         case .authorised:
             payment.reason != .windowClosing && (payment.reason != .saved || isSetup)
-        // Who went back at the bank knows it.
+        // A customer who cancelled at the bank knows it.
         case .failed: payment.reason != .customerAborted
-        // When the bank debits is told with the step.
+        // The mail about the next step has the date of the debit.
         case .processing: !isAsked(payment, step)
-        // The first is told by its step; of the others the shop speaks with its customer itself.
+        // `awaitingCustomer` is mailed with its next step. For the other states the shop contacts its customer
+        // itself.
         case .awaitingCustomer, .disputed, .reversed, .unknown: false
         }
     }
 
-    /// Whether a payer is written to because of what they are to do: what needs no page of the shop's,
-    /// and can be done later.
+    /// Whether the payer gets a mail about the next step.
     ///
-    /// What is missing after a part has arrived is told with the payment.
+    /// Only steps that can be done later and need no page of the shop are mailed. After a partial payment the mail
+    /// about the payment has the missing amount.
     private static func isAsked(_ payment: Payment, _ step: NextStep) -> Bool {
         if step.asksForAccount { return true }
         guard payment.state == .awaitingCustomer || payment.state == .processing else {
@@ -125,21 +127,20 @@ struct PaymentMail: Hashable, Sendable {
         }
     }
 
-    /// Whether the payer has been asked for the same before: of a try that was wrong they were told when
-    /// they made it.
+    /// Whether the payer has already got this request; a failed attempt was reported on the page where it was made.
     ///
-    /// Deposits of a source are asked for from its first look on, before which it has no status.
+    /// A source requests microdeposits from its first poll, before which it has no status.
     private static func isRepeated(_ event: Event) -> Bool {
         guard case .verifyMicrodeposits(let deposits) = event.nextStep else { return false }
         return deposits.attemptsLeft != nil && event.status != nil
     }
 
-    /// What is paid, as far as the shop has said.
+    /// Returns the description of the purchase, as far as the shop has given it.
     func purchase(of shop: Branding?) -> Purchase {
         Purchase(order: order, metadata: metadata, object: object, branding: shop, kind: kind)
     }
 
-    /// How the news looks at the first glance.
+    /// The colour and sign for the mail's state.
     var tone: Tone {
         if notice != nil { return Tone(colour: "#57606a", mark: "…") }
         return word
@@ -171,7 +172,7 @@ struct PaymentMail: Hashable, Sendable {
 }
 
 extension MailOccasion {
-    /// The payment that an event without one tells of, as far as its status says.
+    /// Returns the payment implied by the status of an event without a payment.
     func payment(of event: Event, _ object: UpstreamObject) -> (Payment, NextStep) {
         var state = PaymentState.unknown
         var reason: PaymentReason?
@@ -189,7 +190,7 @@ extension MailOccasion {
             (state, reason) = hadAgreed ? (.expired, .notChargedInTime) : (.cancelled, nil)
         case .saved: (state, reason) = (.authorised, .saved)
         case .expired:
-            // The payer was still to choose how to pay: no money can be on its way.
+            // The payer had not chosen a payment method, so no money can be on its way.
             let isUnpaid =
                 event.progress == .none
                 && ["requires_payment_method", "requires_confirmation"]

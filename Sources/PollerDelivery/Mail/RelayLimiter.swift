@@ -4,22 +4,24 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// Hands out a relay's threads, so that a relay that does not answer costs the others nothing.
+/// Assigns the relay's threads so that a hanging relay does not delay webhooks.
 ///
-/// *Problem*: all mail goes through one relay. A tar-pit holds each attempt for half a minute; if
-/// all attempts waited for a thread that long, they would soon fill the notifier, and webhooks would
-/// wait with them (<doc:DeliveryFacts>).
-/// *Approach*: while all threads are busy and none has ended for ``patience``, nobody waits: an
-/// attempt that finds no thread fails and comes back later. While a relay is slow, ``placesMax``
-/// wait, and the others no longer than that span.
+/// *Problem*: all mail goes through one relay. A hanging relay (tar pit) holds each attempt for half a minute. If all
+/// attempts waited for a thread that long, they would fill the notifier, and webhooks would wait, too
+/// (<doc:DeliveryFacts>).
+/// *Approach*: if all threads are busy and none has been released for ``patience``, no attempt waits. An attempt
+/// without a thread fails and is retried later. While a relay is slow, at most ``placesMax`` attempts wait, each for
+/// at most ``waitMax``.
 /// A class, because all attempts share it.
 final class RelayLimiter: Sendable {
-    /// A relay that answers takes tens of milliseconds a mail: in this span eight threads send as
-    /// many mails as a notifier has deliveries in flight.
+    /// The time without a released thread after which the relay counts as hanging.
+    ///
+    /// A healthy relay takes tens of milliseconds per mail. In this time eight threads send as many mails as a
+    /// notifier has deliveries in flight.
     static let patience = Duration.seconds(2)
-    /// A quarter of the deliveries a notifier has in flight by default.
+    /// The maximum number of waiting attempts: a quarter of a notifier's default deliveries in flight.
     static let placesMax = 64
-    /// Half an attempt; the other half is for sending.
+    /// The longest wait for a thread: half of an attempt's time, so that the other half remains for sending.
     static let waitMax = Duration.seconds(15)
 
     /// An attempt that waits for a thread.
@@ -29,16 +31,16 @@ final class RelayLimiter: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// What the lock guards: the free threads and who waits for one.
+    /// The state that the lock protects: the free threads and the waiting attempts.
     private struct State {
         var free: Int
-        /// The one that has waited longest comes first.
+        /// The waiting attempts, longest wait first.
         var waiting: [Waiter] = []
         var number = 0
-        /// When a thread was last freed, or the last free one taken.
+        /// The time at which a thread was last released, or the last free one was taken.
         var movedAt = NIODeadline.now()
 
-        /// Whether somebody at a place of the line had better come back later.
+        /// Whether an attempt at this position should fail and be retried later.
         func isVain(at place: Int, since: NIODeadline, now: NIODeadline) -> Bool {
             let patience = TimeAmount.milliseconds(RelayLimiter.patience.ms)
             if movedAt + patience < now { return true }
@@ -50,14 +52,14 @@ final class RelayLimiter: Sendable {
 
     private let state: Mutex<State>
 
-    /// Turns for so many threads.
+    /// Creates a limiter for a number of threads.
     init(threads: Int) {
         state = Mutex(State(free: threads))
     }
 
-    /// Waits for a thread; false when there is none.
+    /// Waits for a thread; returns `false` if there is none.
     ///
-    /// Whoever gets one must ``leave()``.
+    /// A caller that gets a thread must call ``leave()``.
     func enter() async -> Bool {
         let number = state.withLock { state in
             state.number += 1
@@ -74,7 +76,7 @@ final class RelayLimiter: Sendable {
         }
     }
 
-    /// Gives a thread back, to the waiter that has waited longest.
+    /// Releases a thread to the attempt that has waited longest.
     func leave() {
         let next = state.withLock { state in
             state.movedAt = .now()
@@ -87,10 +89,12 @@ final class RelayLimiter: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Whether there is a thread right now; nil when the caller waits for one.
+    /// Takes a free thread, or returns `false` if there is none and waiting is pointless.
+    ///
+    /// Returns `nil` if the attempt now waits for a thread.
     private func take(_ number: Int, _ continuation: CheckedContinuation<Bool, Never>) -> Bool? {
         let isTaken: Bool? = state.withLock { state in
-            // One that was cancelled before it came here must not wait for ever.
+            // An attempt that was cancelled before this point must not wait forever.
             if Task.isCancelled { return false }
             let now = NIODeadline.now()
             if state.free > 0 {
@@ -111,7 +115,7 @@ final class RelayLimiter: Sendable {
             .scheduleTask(in: .milliseconds(Self.patience.ms)) { self.look(number) }
     }
 
-    /// Ends a wait that has become pointless, and looks again later at one that has not.
+    /// Ends a pointless wait, or schedules the next check.
     private func look(_ number: Int) {
         let (late, isWaiting) = state.withLock { state in
             guard let place = state.waiting.firstIndex(where: { $0.number == number }) else {
@@ -125,7 +129,7 @@ final class RelayLimiter: Sendable {
         if isWaiting { lookLater(number) }
     }
 
-    /// Ends the wait of somebody who was cancelled.
+    /// Ends the wait of a cancelled attempt.
     private func expire(_ number: Int) {
         let late = state.withLock { state in
             state.waiting.firstIndex { $0.number == number }

@@ -6,20 +6,20 @@ package import PollerIdentity
 import PollerNet
 import SafeNumbers
 
-/// The mail server that takes our mail: `POLLER_SMTP_URL`.
+/// The SMTP relay: `POLLER_SMTP_URL`.
 ///
 /// | URL | connection |
 /// |---|---|
 /// | `smtps://user:pass@host[:465]` | TLS from the start |
 /// | `smtp://user:pass@host[:587]` | STARTTLS, without which nothing is sent |
-/// | `smtp://127.0.0.1:25` | plain: the connection does not leave this machine |
-/// | `smtp://host:25?tls=off` | plain, because the operator says so |
+/// | `smtp://127.0.0.1:25` | plain text, because the connection stays on this machine |
+/// | `smtp://host:25?tls=off` | plain text, because the operator configured it |
 ///
-/// A user and a password may be percent-encoded. Without a port it is 465 with TLS, 587 with a
-/// login, else 25. STARTTLS is demanded rather than tried: who sits between could answer that there
-/// is none. The text of a URL that is refused is never repeated: it may hold a password.
+/// A user and a password may be percent-encoded. The default port is 465 with TLS, 587 with a login, and 25
+/// otherwise. STARTTLS is required, not opportunistic, because an attacker on the network could claim that the relay
+/// does not support it. Errors never repeat the text of an invalid URL, because it may contain a password.
 package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
-    /// How the connection is protected.
+    /// The protection of the connection.
     enum Protection: Hashable, Sendable {
         case tls
         case startTLS
@@ -31,10 +31,10 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
     let user: String?
     let password: String?
     let protection: Protection
-    /// A PEM file with the authorities to trust; nil for the machine's.
+    /// A PEM file with the trusted authorities; `nil` for the system's.
     package var authorities: String?
 
-    /// Reads a relay's URL.
+    /// Parses a relay's URL.
     package init(_ text: String) throws(InvalidInput) {
         guard text.utf8.count <= 1024,
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
@@ -85,8 +85,9 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         protection = scheme == "smtps" ? .tls : isOpen || isLocal ? .none : .startTLS
     }
 
-    /// What it is told in confidence, plain and as a login encodes it (RFC 4616, and LOGIN): it may repeat that
-    /// in a refusal.
+    /// The credentials to redact from responses, in which the relay may repeat them.
+    ///
+    /// They are included in plain text and as encoded for a login (RFC 4616, and LOGIN).
     var confidences: Redaction {
         guard let password else { return .none }
         let login = "\0\(user ?? "")\0\(password)"
@@ -95,7 +96,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The URL without its credentials, as libcurl and logs get it.
+    /// The URL without its credentials, for libcurl and logs.
     package var description: String {
         let bracketed = host.contains(":") ? "[\(host)]" : host
         return "\(protection == .tls ? "smtps" : "smtp")://\(bracketed):\(port)"
@@ -129,7 +130,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         return (host.lowercased(), port)
     }
 
-    /// Never quotes the text: it may hold a password.
+    /// The error for an invalid URL, which never quotes it because it may contain a password.
     private static let invalid = InvalidInput(
         field: "smtp_url",
         message: "must be smtp://[user:password@]host[:port] or smtps://…"
@@ -137,10 +138,10 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SMTPRelay {
-    /// Connects to the relay and lets go again, to tell whether it can be reached at all.
+    /// Connects to the relay and closes the connection, to check whether it can be reached.
     ///
-    /// Says nothing to it: a relay may count greetings against us. Throws what the connection
-    /// attempt threw, within 5 s.
+    /// It sends nothing, because a relay may count greetings against the client. Throws the error of the connection
+    /// attempt within 5 s.
     package func probe() async throws {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(5))

@@ -2,42 +2,42 @@ import CCurl
 import Poller
 import PollerIdentity
 
-/// How a mail transaction ended.
+/// The result of a mail transaction.
 struct SMTPReply: Sendable {
-    /// What it says beside the mail itself.
+    /// The finding about the recipient or the relay.
     enum Finding: Hashable, Sendable {
-        /// Nothing about anybody.
+        /// No finding.
         case nothing
         /// The mail was accepted.
         case accepted
         /// There is no such mailbox.
         case missingMailbox
-        /// The relay refuses us, or is set up wrong; its answer, without what it was told in confidence.
+        /// The relay rejects this client or is configured wrongly; contains its response without credentials.
         case relayTrouble(String)
     }
 
-    /// libcurl's verdict.
+    /// The result code of libcurl.
     let code: CURLcode.RawValue
-    /// The relay's last reply, 0 when there was none.
+    /// The status of the relay's last reply, or 0 if there was none.
     let status: Int
-    /// Whether the whole message had been handed over.
+    /// Whether the whole message was sent.
     let isBodySent: Bool
-    /// libcurl's own words for its verdict.
+    /// libcurl's message for its result code.
     let message: String
-    /// libcurl's own words for what happened, which begin with the command that was refused.
+    /// libcurl's error details, which start with the rejected command.
     var account = ""
-    /// The relay's last reply that refused something, with all of its lines: `550 5.1.1 no such mailbox`.
+    /// The relay's last negative reply, with all of its lines: `550 5.1.1 no such mailbox`.
     var line = ""
-    /// Whether the connection was there already.
+    /// Whether an existing connection was used.
     var isKept = false
-    /// What the relay was told in confidence, and may repeat.
+    /// The credentials that the relay's replies may repeat.
     var hidden = Redaction.none
 
-    /// What follows for the mail: only a mailbox that does not exist ends it, everything else may work later.
+    /// The result of the delivery attempt; only a missing mailbox is permanent.
     ///
-    /// A 5xx is "permanent" (RFC 5321 §4.2.1) for what was tried as it was tried. Relays answer it to greylisting, to
-    /// rates, to a missing DNS record of ours, to a login that has ended: the operator or time mends that, and the
-    /// payer's mail is still wanted.
+    /// A 5xx reply is "permanent" (RFC 5321 §4.2.1) for the command as it was sent. Relays also use it for
+    /// greylisting, rate limits, a missing DNS record of the sender, or an expired login. Time or an operator
+    /// resolves these, and the payer still needs the mail.
     var result: AttemptResult {
         guard code != CURLE_OK.rawValue else { return .delivered }
         if isMissingMailbox {
@@ -54,7 +54,7 @@ struct SMTPReply: Sendable {
         )
     }
 
-    /// What the relay's answer says of the recipient or of the relay.
+    /// The finding about the recipient or the relay in the relay's reply.
     var finding: Finding {
         guard code != CURLE_OK.rawValue else { return .accepted }
         if isMissingMailbox { return .missingMailbox }
@@ -64,9 +64,9 @@ struct SMTPReply: Sendable {
         return .relayTrouble(excerpt.isEmpty ? message : excerpt)
     }
 
-    /// The relay's refusal of a sender; nil if the relay accepted it, or did not answer about it.
+    /// The relay's rejection of a sender; `nil` if the relay accepted it or did not reply to it.
     var refusalOfSender: String? {
-        // For an answer without success curl ends our own command with this code.
+        // If the reply to a custom command is negative, curl ends with this code.
         let isAnswer = code == CURLE_OK.rawValue || code == CURLE_WEIRD_SERVER_REPLY.rawValue
         guard isAnswer, (500...599).contains(status) else { return nil }
         return excerpt.isEmpty ? "\(status)" : excerpt
@@ -77,10 +77,10 @@ struct SMTPReply: Sendable {
         code == CURLE_OK.rawValue && (200..<300).contains(status)
     }
 
-    /// Whether the relay has only ended a connection that was kept: the mail is worth another one at once.
+    /// Whether the relay has only closed a kept connection, so that an immediate retry on a new one is useful.
     ///
-    /// A relay may take so many mails a connection, and end it with 421 (RFC 5321 §3.8) or without a word. Nothing of the
-    /// message was sent, so that it cannot be there twice.
+    /// A relay may limit the mails per connection and close it with 421 (RFC 5321 §3.8) or without a reply. No part
+    /// of the message was sent, so it cannot arrive twice.
     var isEndOfConnection: Bool {
         guard isKept, !isBodySent else { return false }
         let isSilent =
@@ -90,10 +90,10 @@ struct SMTPReply: Sendable {
         return isSilent || status == 421
     }
 
-    /// Whether the relay knows that there is no such mailbox.
+    /// Whether the relay reports that the mailbox does not exist.
     private var isMissingMailbox: Bool { recipientVerdict == .missing }
 
-    /// What a refusal of the recipient says; nil where something else was refused.
+    /// The meaning of a rejected recipient; `nil` if another command was rejected.
     private var recipientVerdict: MailboxVerdict? {
         guard code != CURLE_OK.rawValue, account.hasPrefix("RCPT failed"),
             (500...599).contains(status), line.hasPrefix("\(status)")
@@ -101,7 +101,7 @@ struct SMTPReply: Sendable {
         return MailboxVerdict(refusal: line)
     }
 
-    /// Whether the relay refused this mail: not the login (RFC 4954 §6), and not the connection.
+    /// Whether the relay rejected this mail, not the login (RFC 4954 §6) or the connection.
     private var isRefused: Bool {
         let isAboutTheMail =
             code == CURLE_SEND_ERROR.rawValue || code == CURLE_RECV_ERROR.rawValue || isBodySent
@@ -115,7 +115,7 @@ struct SMTPReply: Sendable {
         return result
     }
 
-    /// What the relay answered, with the line ends of texts here.
+    /// An excerpt of the relay's reply, with line feeds as line ends.
     private var excerpt: String {
         let lines = line.split(whereSeparator: \.isNewline).joined(separator: "\n")
         return Excerpt.text(lines.utf8, hiding: hidden)
@@ -136,29 +136,30 @@ struct SMTPReply: Sendable {
     }
 }
 
-/// What a relay's permanent refusal of a recipient is about.
+/// The meaning of a relay's permanent rejection of a recipient.
 ///
-/// *Problem*: RFC 5321 §4.2.3 gives 550 for a mailbox that is missing and also "for policy reasons", and relays use 551,
-/// 553 and 554 alike. A payer who is taken for missing gets no mail any more, so a mistake of ours, or a bad hour of
-/// the relay, must never look like that.
-/// *Approach*: a mailbox is missing only where the answer says so: by its code (RFC 3463 §3.2), or, where the code is
-/// absent or says nothing in particular, in words. An answer that also speaks of us, of limits or of another time is
-/// no evidence, whatever its code.
+/// *Problem*: RFC 5321 §4.2.3 defines 550 for a missing mailbox and also "for policy reasons", and relays use 551,
+/// 553 and 554 the same way. A payer whose mailbox counts as missing gets no mail any more. So an error of the
+/// sender, or a temporary problem of the relay, must never look like a missing mailbox.
+/// *Approach*: a mailbox is missing only if the reply clearly says so. Either its code does (RFC 3463 §3.2), or its
+/// text does if the code is absent or generic. A reply that also mentions the sender, limits or another time is not
+/// evidence, regardless of its code.
 enum MailboxVerdict: Hashable, Sendable {
-    /// There is no such mailbox.
+    /// The mailbox does not exist.
     case missing
-    /// It is about the recipient, and no evidence that the mailbox is missing: a full or disabled one, a bad domain.
+    /// The problem is the recipient, but the mailbox may exist: it is full or disabled, or its domain is bad.
     case recipient
-    /// It is about us, or nobody can tell.
+    /// The problem is the sender, or unknown.
     case relay
 
-    /// Bad mailbox, moved without a new address (RFC 3463 §3.2), a domain without mail (RFC 7505 §4.2).
+    /// Bad mailbox, moved without a new address (RFC 3463 §3.2), and a domain without mail (RFC 7505 §4.2).
     private static let missingCodes: Set<String> = ["5.1.1", "5.1.6", "5.1.10"]
-    /// A bad host or form of the address; a mailbox that is disabled, full or too small, a list that has trouble.
+    /// A bad host or syntax of the address, a mailbox that is disabled, full or too small, and a failing mailing
+    /// list.
     private static let recipientCodes: Set<String> = [
         "5.1.2", "5.1.3", "5.1.4", "5.2.1", "5.2.2", "5.2.3", "5.2.4",
     ]
-    /// What servers say of a mailbox that they do not have.
+    /// Phrases for a missing mailbox.
     private static let wordsOfMissing = [
         "no such user", "no such mailbox", "no such recipient", "no such account",
         "no such address",
@@ -168,13 +169,13 @@ enum MailboxVerdict: Hashable, Sendable {
         "user not found", "mailbox not found", "recipient not found", "account not found",
         "does not exist", "doesn't exist", "not a known user", "not a valid mailbox",
     ]
-    /// What they say of another time, of limits and of suspicion.
+    /// Phrases for another time, limits and suspicion.
     private static let wordsOfNow = [
         "greylist", "graylist", "try again", "later", "too many", "exceed", "quota", "rate limit",
         "limited", "throttl", "tempor", "spam", "blocked", "blacklist", "blocklist", "block list",
         "rbl", "starttls", "encrypt",
     ]
-    /// What they say of us, where no code says what it is about.
+    /// Phrases about the sender, used if no code shows the reason.
     private static let wordsOfUs = [
         "relay", "denied", "permitted", "prohibit", "policy", "authenticat", "sender", "rcpthosts",
         "reputation", "spf", "dkim", "dmarc", "ptr", "dns", "helo", "ehlo", "hostname",
@@ -182,9 +183,9 @@ enum MailboxVerdict: Hashable, Sendable {
         "your ",
     ]
 
-    /// Reads an answer with all of its lines.
+    /// Parses a reply with all of its lines.
     init(refusal answer: String) {
-        // Behind the status and what stands between, a space or a `-`.
+        // Skips the status and the separator, a space or a `-`.
         let lines = answer.split(whereSeparator: \.isNewline).map { $0.dropFirst(4) }
         let said = lines.joined(separator: " ").lowercased()
         let code = lines.lazy.compactMap(Self.enhancedCode).first
@@ -202,7 +203,7 @@ enum MailboxVerdict: Hashable, Sendable {
         }
     }
 
-    /// The code of RFC 3463 in a line: at its beginning, `5.1.1 no such mailbox`, or as qmail has it, `(#5.1.1)`.
+    /// Returns the code of RFC 3463 in a line, at its start (`5.1.1 no such mailbox`) or as in qmail (`(#5.1.1)`).
     private static func enhancedCode(_ line: Substring) -> String? {
         let words = line.split(separator: " ")
         let first = words.first.map { [$0] } ?? []

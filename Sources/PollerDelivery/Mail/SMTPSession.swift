@@ -3,43 +3,43 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// One libcurl handle and the connection it keeps to the relay.
+/// One libcurl handle with its connection to the relay.
 ///
-/// *Problem*: SMTP with TLS, login and half a dozen extensions is not ours to write again; libcurl
-/// has it, as a call that blocks its thread and a handle that one thread at a time may use.
-/// *Approach*: each thread of the channel has a session (``SMTPSlot``), made with its first mail and
-/// kept. `curl_easy_reset` forgets the options of the last mail and keeps the connection, so a mail
-/// costs a transaction and not a handshake.
-/// *Ending it*: libcurl asks a progress callback about once a second whether to go on; that reads an
-/// ``AbortFlag``. ``RelayLimiter`` bounds who waits for a thread.
-/// *Timeouts* are those of RFC 5321 §4.5.3.2, within the time of the attempt (`CURLOPT_TIMEOUT_MS`): a relay that has
-/// doubts about us lets us wait for its greeting.
+/// *Problem*: SMTP with TLS, login and half a dozen extensions is too complex to implement again. libcurl implements
+/// it, but its call blocks the thread, and only one thread at a time may use a handle.
+/// *Approach*: each thread of the channel has a session (``SMTPSlot``), created with its first mail and kept.
+/// `curl_easy_reset` clears the options of the last mail but keeps the connection, so a mail costs a transaction and
+/// not a handshake.
+/// *Cancellation*: about once a second libcurl calls a progress callback, which ends the transfer if the
+/// ``AbortFlag`` is raised. ``RelayLimiter`` limits the attempts that wait for a thread.
+/// *Timeouts* are those of RFC 5321 §4.5.3.2, within the time of the attempt (`CURLOPT_TIMEOUT_MS`). A relay that
+/// distrusts a client delays its greeting.
 ///
 /// | waiting for | RFC 5321 | here |
 /// |---|---|---|
 /// | a TCP connection, for each address | | 7 s (`ccurl_connects`) |
 /// | the greeting, with TLS and login | 5 min | 5 min |
-/// | the answer to `MAIL`, `RCPT`, `DATA` | 5, 5, 2 min | 10 min: libcurl has one limit for all |
-/// | the answer to the message | 10 min | 10 min |
+/// | the reply to `MAIL`, `RCPT`, `DATA` | 5, 5, 2 min | 10 min: libcurl has one limit for all |
+/// | the reply to the message | 10 min | 10 min |
 ///
-/// *Trusted input*: libcurl puts envelope addresses on the wire as they are, so a line break in one
-/// would be a command of its own; ``MailAddress`` lets none pass (<doc:DeliveryFacts>).
-/// *After a crash* the mail may have been accepted without anybody here knowing: the next attempt
-/// sends the same bytes with the same `Message-ID`.
+/// *Trusted input*: libcurl sends envelope addresses unchanged, so a line break in one would inject a command.
+/// ``MailAddress`` rejects line breaks (<doc:DeliveryFacts>).
+/// *Crash*: the relay may have accepted the mail although the result is lost. The next attempt sends the same bytes
+/// with the same `Message-ID`.
 ///
-/// A class, because the handle has an owner that must free it; it never leaves its thread.
+/// A class, because the handle has one owner that must free it. It never leaves its thread.
 @safe final class SMTPSession {
-    /// libcurl, loaded, and its process-wide state; a static is made once.
+    /// Whether libcurl is loaded and its process-wide state is initialised.
     private static let isReady = ccurl_start() == CURLE_OK
 
-    /// RFC 5321 §4.5.3.2.1.
+    /// The limit of RFC 5321 §4.5.3.2.1.
     private static let greetingMs = 300_000
-    /// RFC 5321 §4.5.3.2.6, the longest of its timeouts.
+    /// The limit of RFC 5321 §4.5.3.2.6, the longest of its timeouts.
     private static let answerSeconds = 600
 
     private let handle: UnsafeMutableRawPointer
 
-    /// A session that has not connected yet; nil when libcurl cannot start.
+    /// Creates a session without a connection; returns `nil` if libcurl cannot start.
     init?() {
         guard Self.isReady, let handle = unsafe ccurl_open() else { return nil }
         unsafe self.handle = handle
@@ -51,7 +51,7 @@ import Synchronization
 
     /// Sends one mail; blocks for at most `timeoutMs`.
     ///
-    /// `isFresh` has a connection made for it, also where one was kept.
+    /// `isFresh` forces a new connection, even if one was kept.
     func send(
         _ message: MailMessage,
         from sender: MailAddress,
@@ -92,8 +92,8 @@ import Synchronization
 
     /// Checks whether the relay accepts mail from a sender; blocks for at most `timeoutMs`.
     ///
-    /// It sends `MAIL FROM` and nothing else, then the connection ends: no mail is begun. A relay that decides only at
-    /// the recipient or the message accepts the sender here.
+    /// It sends only `MAIL FROM` and then closes the connection, so no mail is sent. A relay that decides only at the
+    /// recipient or the message accepts the sender here.
     func ask(
         about sender: MailAddress,
         at relay: SMTPRelay,
@@ -101,7 +101,7 @@ import Synchronization
     ) -> SMTPReply {
         configure(relay, helo: sender.domain, timeoutMs: timeoutMs)
         set(CURLOPT_FRESH_CONNECT, 1)
-        // Without it libcurl prints the relay's answer.
+        // Without this option libcurl prints the relay's reply.
         set(CURLOPT_NOBODY, 1)
         // libcurl decodes percent signs here.
         let address = sender.description.replacing("%", with: "%25")
@@ -111,9 +111,9 @@ import Synchronization
         return reply
     }
 
-    /// Runs the transfer with room for libcurl's own words, which it writes while it runs.
+    /// Runs the transfer with buffers for libcurl's messages, which it writes during the transfer.
     ///
-    /// `upload` is nil for a command without a message.
+    /// `upload` is `nil` for a command without a message.
     private func perform(_ upload: UnsafeMutablePointer<ccurl_upload>?) -> SMTPReply {
         if let upload = unsafe upload { _ = unsafe ccurl_set_upload(handle, upload) }
         var words = ccurl_words()
@@ -128,7 +128,7 @@ import Synchronization
         _ words: UnsafeMutablePointer<ccurl_words>
     ) -> SMTPReply {
         let code = unsafe ccurl_perform(handle)
-        // Nothing may write into them once they are gone.
+        // libcurl must not write into the buffers after they are gone.
         defer { unsafe ccurl_reset(handle) }
         var status = 0
         _ = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
@@ -146,14 +146,14 @@ import Synchronization
         )
     }
 
-    /// Everything anew for each mail: what the last one set has been forgotten.
+    /// Sets all options for a mail, because the last reset cleared them.
     private func configure(_ relay: SMTPRelay, helo: String, timeoutMs: Int) {
         set(CURLOPT_URL, "\(relay)/\(helo)")
         set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
-        // An empty proxy also keeps the proxy variables of the environment out.
+        // An empty proxy also disables the proxy variables of the environment.
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NOSIGNAL, 1)
-        // Until the greeting and the login are over, not until the socket is connected.
+        // The limit covers the greeting and the login, not only the TCP connection.
         set(CURLOPT_CONNECTTIMEOUT_MS, min(Self.greetingMs, timeoutMs))
         set(CURLOPT_SERVER_RESPONSE_TIMEOUT, Self.answerSeconds)
         set(CURLOPT_TIMEOUT_MS, timeoutMs)
@@ -161,7 +161,7 @@ import Synchronization
         set(CURLOPT_NETRC, Int(clamping: CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Beside libcurl's folder of certificates, which this leaves as it is.
+        // libcurl's folder of certificates stays trusted, too.
         if let file = relay.authorities { set(CURLOPT_CAINFO, file) }
         let protection = relay.protection == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
         set(CURLOPT_USE_SSL, Int(clamping: protection.rawValue))
@@ -172,7 +172,7 @@ import Synchronization
     }
 
     private func set(_ option: CURLoption, _ value: String) {
-        // The options are constants that libcurl knows; running out of memory shows in perform.
+        // The options are constants that libcurl knows. If memory runs out, `perform` fails.
         _ = unsafe ccurl_set_text(handle, option, value)
     }
 
@@ -181,14 +181,14 @@ import Synchronization
     }
 }
 
-/// One thread's place for a mail session, made with the first mail and kept.
+/// The storage for one thread's mail session, which is created with the first mail and kept.
 ///
-/// A class, because that is what a thread-specific variable holds; the mutex is never contended,
-/// it is how the compiler knows that the libcurl handle stays with one user.
+/// A class, because a thread-specific variable requires one. The mutex is never contended. It proves to the compiler
+/// that only one thread uses the libcurl handle.
 final class SMTPSlot: Sendable {
     private let session = Mutex<SMTPSession?>(nil)
 
-    /// Runs `body` with this thread's session; nil when libcurl cannot start.
+    /// Runs `body` with this thread's session; returns `nil` if libcurl cannot start.
     func withSession<R: Sendable>(_ body: @Sendable (SMTPSession) -> R) -> R? {
         session.withLock { session in
             if session == nil { session = SMTPSession() }
@@ -197,16 +197,16 @@ final class SMTPSlot: Sendable {
     }
 }
 
-/// Tells a blocking transfer on another thread to end.
+/// A flag that ends a blocking transfer on another thread.
 ///
-/// A class, because both sides hold it.
+/// A class, because both threads hold it.
 final class AbortFlag: Sendable {
     private let raised = Atomic(false)
 
-    /// Whether the transfer shall end.
+    /// Whether the transfer should end.
     var isRaised: Bool { raised.load(ordering: .relaxed) }
 
-    /// Ends the transfer, within about a second.
+    /// Ends the transfer within about a second.
     func raise() {
         raised.store(true, ordering: .relaxed)
     }

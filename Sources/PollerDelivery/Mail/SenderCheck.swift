@@ -15,11 +15,9 @@ import ServiceLifecycle
 /// The mails themselves report such errors.
 /// *Limit*: the check does not detect a relay that decides at `RCPT` or `DATA`.
 package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
-    /// The longest time until a new sender of a reload is checked, and until a relay that did not answer is tried
-    /// again.
+    /// The longest time until a new sender is checked after a reload, and until a silent relay is tried again.
     private static var pace: Duration { .seconds(60) }
-    /// The number of rounds after which a sender is checked again that the relay has refused, or has not clearly
-    /// accepted.
+    /// The number of rounds until a sender is checked again that the relay rejected or did not clearly accept.
     ///
     /// This is well within the hour for which a refusal is trouble (``RelayTrouble``).
     private static var roundsBetween: Int { 10 }
@@ -33,7 +31,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
 
-    /// Checks `sender` and those of `branding` against `relay`.
+    /// Creates a check of `sender` and the senders of `branding` against `relay`.
     package init(
         relay: SMTPRelay,
         sender: MailSender,
@@ -70,7 +68,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
                     }
                 }
                 round += 1
-                // Cancelled: the loop's condition ends it.
+                // After a cancellation the loop's condition ends it.
                 try? await clock.sleep(for: Self.pace)
             }
         }
@@ -108,7 +106,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         return reply.status > 0 ? .unclear : .silence
     }
 
-    /// Notes a refusal, and logs one that is new.
+    /// Records a refusal, and logs it if it is new.
     private func tell(
         _ refusal: String,
         of address: MailAddress,
@@ -126,7 +124,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
                 ]
             )
         }
-        // A refusal that cannot be noted now is noted with a mail, or with the next check.
+        // A refusal that cannot be stored now is stored with a mail, or with the next check.
         try? await troubles?.noteRefusal("sender \(address): \(refusal)", at: wallClock())
     }
 }

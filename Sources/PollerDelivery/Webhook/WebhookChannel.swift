@@ -7,28 +7,28 @@ import ServiceLifecycle
 import StandardWebhooks
 import Synchronization
 
-/// Tells a customer by a signed POST, as <https://www.standardwebhooks.com> has it.
+/// Delivers events by a signed POST, as in <https://www.standardwebhooks.com>.
 ///
-/// *Request*: the event's bytes as they are recorded (or its thin form), the endpoint's own
-/// headers, `webhook-id` (the event's id, the same for every attempt), `webhook-timestamp`,
-/// `webhook-signature` with one `v1,…` or `v1a,…` for each live secret; `traceparent` of what is traced.
-/// *Limits*: 15 s, or the endpoint's own timeout, from resolving the name to the end of the
-/// answer, of which 8 KiB are read.
-/// A receiver that has sent a 2xx status line has accepted, whatever becomes of the rest of its head and of the body:
-/// an attempt that is made again would be answered the same way. A head that breaks off or is not understood is
-/// noted in the log of the attempt. No redirects, cookies, proxies.
+/// *Request*: the recorded bytes of the event (or its thin form), the endpoint's own headers, `webhook-id` (the event
+/// ID, the same for every attempt), `webhook-timestamp`, `webhook-signature` with one `v1,…` or `v1a,…` for each live
+/// secret, and `traceparent` if the event is traced.
+/// *Limits*: 15 s, or the endpoint's own timeout, from name resolution to the end of the response, of which at most 8
+/// KiB are read. A 2xx status line counts as delivered, even if the rest of the response is broken, because a retry
+/// would get the same response. Truncated or invalid response headers are noted in the log of the attempt. Redirects,
+/// cookies and proxies are not used.
 ///
-/// Run it as a service listed before the notifier, so that it closes its connections after it.
+/// Run it as a service listed before the notifier, so that it closes its connections after the notifier has stopped.
 package struct WebhookChannel: DeliveryChannel, Service {
-    /// Attempts at an endpoint whose every address is blocked, before that is final: a DNS
-    /// mistake may be mended, a probe of our network goes nowhere.
+    /// The number of attempts at an endpoint with only blocked addresses before it is rejected.
+    ///
+    /// An operator may fix a wrong DNS record, and a probe of the internal network never succeeds.
     private static let blockedAttemptsMax = 3
 
     package let schemes: Set<String> = ["https", "http"]
     package let timeout = Duration.seconds(15)
     package let schedule: RetrySchedule
 
-    /// Beyond this a connection is cheaper to make again than the rest of a body is to read.
+    /// The number of response bytes after which closing the connection is cheaper than reading the rest.
     private static let answerBytesMax = 8192
 
     private let inline: InlineSecrets
@@ -36,11 +36,11 @@ package struct WebhookChannel: DeliveryChannel, Service {
     private let client: GuardedClient
     private let targets = KnownTargets()
 
-    /// A channel to the addresses that `guarding` lets pass.
+    /// Creates a channel to the addresses that `guarding` allows.
     ///
-    /// `inline` signs for inline URLs, registered endpoints bring their own; `wallClock` is for
-    /// `webhook-timestamp`, which receivers compare with their own clock, and for the ends of
-    /// secrets; `trustRoots` and, besides, `authorities` say whose certificates are trusted.
+    /// `inline` signs for inline URLs, and registered endpoints have their own secrets. `wallClock` is used for
+    /// `webhook-timestamp`, which receivers compare with their own clock, and for the expiry of secrets. Certificates
+    /// are trusted if they are signed by `trustRoots` or `authorities`.
     package init(
         inline: InlineSecrets,
         guarding: AddressGuard,
@@ -66,7 +66,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         await client.run()
     }
 
-    /// Closes every connection; attempts under way fail.
+    /// Closes every connection; attempts in progress fail.
     package func close() async {
         await client.close()
     }
@@ -126,7 +126,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         return result
     }
 
-    /// What goes before the body; nil when nothing can sign it.
+    /// Returns the request headers, or `nil` if no secret can sign.
     private func headers(
         _ event: Event,
         _ body: String,
@@ -142,7 +142,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
             $0.signature(id: event.id, timestamp: timestamp, body: body)
         }
         let own = receiver.endpoint?.headers ?? []
-        // Who has set one of their own, from before there was this one, gets theirs.
+        // A custom `traceparent` header takes precedence.
         let isTraced = !own.contains { $0.name.lowercased() == "traceparent" }
         var headers = HTTPHeaders(
             WebhookHeaders.of(
@@ -158,7 +158,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         return headers
     }
 
-    /// Why an attempt was not even begun, and whether the next one may be.
+    /// Returns the result of an attempt without a request, which is final after repeated blocked addresses.
     private func unreachable(_ failure: RequestFailure, attempt: Int) -> AttemptResult {
         guard failure.cause == .blocked else { return .failed(failure.reason, failure.kind) }
         let reason =
@@ -169,12 +169,13 @@ package struct WebhookChannel: DeliveryChannel, Service {
     }
 }
 
-/// URLs taken apart, by their text: an endpoint is told thousands of events under one.
+/// A cache of parsed URLs, because an endpoint gets thousands of events under one URL.
 ///
-/// Only what the text says is kept: the name is looked up and its addresses judged at every attempt.
-/// A class, because attempts at the same time share it.
+/// Only the parsed text is kept. Each attempt resolves the name and checks the addresses.
+/// A class, because concurrent attempts share it.
 private final class KnownTargets: Sendable {
-    /// Beyond this they begin anew: as many as one process has endpoints to tell in a moment.
+    /// The maximum number of entries, about as many as one process has active endpoints; beyond it the cache is
+    /// cleared.
     private static let countMax = 1024
 
     private let known = Mutex<[String: HTTPTarget]>([:])
@@ -191,7 +192,7 @@ private final class KnownTargets: Sendable {
 }
 
 extension GuardedClient.Outcome {
-    /// The answer, as far as it came.
+    /// The response, as far as it was received.
     fileprivate var answer: HTTPAnswer? {
         switch self {
         case .answered(let answer), .cutShort(let answer, _): answer
@@ -201,17 +202,17 @@ extension GuardedClient.Outcome {
 }
 
 extension HTTPAnswer {
-    /// What follows from a receiver's answer: its status line and headers decide, its body does not.
+    /// Returns the result of a receiver's response, which depends on its status line and headers, not on its body.
     ///
     /// | status | result |
     /// |---|---|
     /// | 2xx | delivered |
-    /// | 3xx | failed: a redirect would carry the signed body to somebody else |
-    /// | 410 | rejected: the receiver wants no more |
+    /// | 3xx | failed: a redirect would send the signed body to another server |
+    /// | 410 | rejected: the receiver requests no further events |
     /// | 429, 503 | failed, not before `Retry-After` |
     /// | others | failed |
     ///
-    /// `oddity` says what is wrong with the answer beside its status; empty for nothing.
+    /// `oddity` describes a defect of the response apart from its status; empty if there is none.
     fileprivate func webhookResult(now: Timestamp, oddity: String = "") -> AttemptResult {
         var result =
             switch status {

@@ -4,8 +4,9 @@ import SafeNumbers
 /// The few fields of a Stripe object that decisions depend on.
 ///
 /// *Problem*: every poll reads an object of some kilobytes, of which six members matter. A decoder would create
-/// values for all of them. *Approach*: one pass over the bytes checks that they are JSON, skips irrelevant members,
-/// and reads the others by name. The object itself is passed on as the received bytes.
+/// values for all of them.
+/// *Approach*: one pass over the bytes checks that they are JSON, skips irrelevant members, and reads the others by
+/// name. The object itself is passed on as the received bytes.
 struct ObjectFacts: Hashable, Sendable {
     var id: String?
     /// The object type: `source`, `payment_intent` or another Stripe type.

@@ -12,9 +12,9 @@ import StripeAPI
 //
 // The idempotency key extends the key of the charge that failed. That key consists of the order and the number of the
 // charge right, or of the source and the amount (``ChargeOrder/idempotencyKey(of:amount:currency:by:)``). So each
-// card gets one such source per order, no matter how often it is requested. *Source*:
-// <https://docs.stripe.com/sources/three-d-secure>, <https://docs.stripe.com/declines/codes>,
-// `authentication_required`.
+// card gets one such source per order, no matter how often it is requested.
+// *Source*: <https://docs.stripe.com/sources/three-d-secure>,
+// <https://docs.stripe.com/declines/codes>, `authentication_required`.
 
 extension StripeCharger {
     /// The code of a charge that was declined because the customer must authenticate it.

@@ -38,7 +38,8 @@ extension StripeCharger {
     ///
     /// A charge that names another order never matches. The charge may have failed since. A customer's source is
     /// charged repeatedly, and its older charges belong to other orders. Detaching it consumes it, too. Then the
-    /// source shows no customer any more, but its charges do. *Source*: <https://docs.stripe.com/sources/customers>.
+    /// source shows no customer any more, but its charges do.
+    /// *Source*: <https://docs.stripe.com/sources/customers>.
     static func payment(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch {
         let id = source.id
         let began = watch.isOnlyLooking ? watch.state.lastPolledAt : nil

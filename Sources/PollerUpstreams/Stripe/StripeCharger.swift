@@ -22,7 +22,8 @@ import StripeAPI
 /// further charges, even by the shop. A reusable source stays chargeable. The order's idempotency key protects it for
 /// at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
 /// charges are searched for one of the same order (``isOf(_:_:_:_:)``). If the search does not reach the end, the
-/// charge is postponed (``ChargeSearch``). *Source*: <https://docs.stripe.com/api/idempotent_requests>,
+/// charge is postponed (``ChargeSearch``).
+/// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
 /// <https://docs.stripe.com/sources/best-practices>; see <doc:0024-orders>.
 package struct StripeCharger: Charger {
     /// The codes of temporary errors, after which the charge is retried.

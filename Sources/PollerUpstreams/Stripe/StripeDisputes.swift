@@ -6,7 +6,8 @@ import StripeAPI
 /// Stripe's list of an account's disputes.
 ///
 /// It reads one page with the newest hundred. An account with more open disputes is in Stripe's dispute program and
-/// uses Stripe's own pages. *Source*: <https://docs.stripe.com/api/disputes/list>.
+/// uses Stripe's own pages.
+/// *Source*: <https://docs.stripe.com/api/disputes/list>.
 package struct StripeDisputes: DisputeBook {
     /// The limit for a request; an operator waits for the response.
     private static let timeout = Duration.seconds(10)

@@ -20,7 +20,8 @@ import StripeAPI
 /// | 400 with a code for too many attempts, or for an expired verification | `exhausted` |
 /// | 402, other 400 | `refused` |
 /// | 400 for a key with other parameters, or for a source that is not pending; 401, 403, 409, 429, 5xx, none | `unknown` |
-/// *Source*: <https://docs.stripe.com/sources>, code verification; <https://docs.stripe.com/api/idempotent_requests>.
+/// *Source*: <https://docs.stripe.com/sources>, code verification;
+/// <https://docs.stripe.com/api/idempotent_requests>.
 package struct StripePayers: PayerUpstream {
     private let accounts: StripeAccounts
 

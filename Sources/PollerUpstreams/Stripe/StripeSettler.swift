@@ -14,8 +14,9 @@ import StripeAPI
 /// | 5xx, no response, a response that cannot be parsed | `unknown` |
 ///
 /// *Source*: <https://docs.stripe.com/api/payment_intents/capture>,
-/// <https://docs.stripe.com/api/payment_intents/cancel>, <https://docs.stripe.com/api/setup_intents/cancel>,
-/// <https://docs.stripe.com/payments/multicapture>, <https://docs.stripe.com/error-codes>.
+/// <https://docs.stripe.com/api/payment_intents/cancel>,
+/// <https://docs.stripe.com/api/setup_intents/cancel>, <https://docs.stripe.com/payments/multicapture>,
+/// <https://docs.stripe.com/error-codes>.
 package struct StripeSettler: Settler {
     /// The codes of errors for a status that does not allow the action.
     private static let codesOfStatus: Set<String> = [

@@ -78,7 +78,8 @@ package struct StripeUpstream: Upstream {
                 query = [("expand[]", "latest_charge"), ("expand[]", "latest_charge.refunds")]
             } else if watch.key.kind == .charge {
                 // Only the refund objects show whether an authorisation was released or has expired, and the outcome
-                // of a refund. *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
+                // of a refund.
+                // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
                 query = [("expand[]", "refunds")]
             }
             let began = ContinuousClock.now

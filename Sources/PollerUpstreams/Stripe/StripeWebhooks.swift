@@ -29,7 +29,8 @@ import StripeAPI
 /// *Order*: none is assumed, because a hint only causes a poll, whose response is the truth. *Latency*: two or three
 /// round trips to Redis. One request to Stripe is added for a debit, for the charge of a dispute or refund, for an
 /// unknown object of a connected account, and for the intent of an invoice if unknown objects are watched. If Stripe
-/// does not respond, the sender must deliver the event again. *Source*: <doc:StripeFacts>.
+/// does not respond, the sender must deliver the event again.
+/// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
     /// The rules for checking the deliveries of one account.
     package struct Account: Sendable {

@@ -8,8 +8,8 @@ extension ChargeFacts {
     /// `amount_captured` is newer than the object. If it is missing, a captured charge counts as captured in full. An
     /// amount counts only after the charge has succeeded, because a pending debit shows it, too. A charge that has
     /// succeeded but is not `paid` contradicts itself and counts as pending until both agree. A captured charge
-    /// counts as paid even if none of its amounts can be read. *Source*:
-    /// <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
+    /// counts as paid even if none of its amounts can be read.
+    /// *Source*: <https://docs.stripe.com/api/charges/object>, <doc:StripeVersions>.
     ///
     /// `refunds` is Stripe's list of the charge's refunds, if it was read separately.
     package init?(charge json: RawJSON, refunds: RawJSON? = nil) {

@@ -11,8 +11,8 @@ import Poller
 /// | `pending`, `requires_action` | an open refund |
 /// | `failed`, `canceled` | nothing; reported if it is the newest refund and none is open |
 ///
-/// If the list is missing or truncated, `amount_refunded` minus the known open refunds counts. *Source*:
-/// <https://docs.stripe.com/refunds>, <https://docs.stripe.com/api/refunds/object>. `status` has had
+/// If the list is missing or truncated, `amount_refunded` minus the known open refunds counts.
+/// *Source*: <https://docs.stripe.com/refunds>, <https://docs.stripe.com/api/refunds/object>. `status` has had
 /// `requires_action` since 2022. Since API version 2022-11-15 a charge contains `refunds` only if they are expanded.
 struct ChargeRefunds {
     /// The state of the open refunds or of the last failed one; `nil` if every refund succeeded.

@@ -4,8 +4,8 @@ import PollerIdentity
 // The next step of a customer, as Stripe's objects describe it. A source shows it by its flow, or by its type if the
 // flow is misleading. WeChat's flow is `none`, and Multibanco's is `receiver` although the customer pays with two
 // numbers. An intent shows it by `next_action`, whose details are in the member named after its type. An unknown type
-// becomes a link if it has a page. Otherwise the customer returns to the shop, which continues the payment. *Source*:
-// <https://docs.stripe.com/sources>, <https://docs.stripe.com/api/payment_intents/object>.
+// becomes a link if it has a page. Otherwise the customer returns to the shop, which continues the payment.
+// *Source*: <https://docs.stripe.com/sources>, <https://docs.stripe.com/api/payment_intents/object>.
 
 extension NextStep {
     /// Reads the next step of a source.

@@ -5,9 +5,9 @@ import PollerWire
 ///
 /// *Problem*: since version 2025-03-31.basil `amount_refunded` is the refunded part of the captured amount. Before, a
 /// partial capture also refunded the rest with a separate refund object, and `amount_refunded` included both. The
-/// relevant version is that of the request that captured, not of the request that reads. *Approach*: most amounts are
-/// possible in only one of the two versions. Example: `amount` is 1000 and `amount_captured` is 600, so the old
-/// version adds 400:
+/// relevant version is that of the request that captured, not of the request that reads.
+/// *Approach*: most amounts are possible in only one of the two versions. Example: `amount` is 1000 and
+/// `amount_captured` is 600, so the old version adds 400:
 ///
 /// | `amount_refunded` | `refunded` | refunded part |
 /// |---|---|---|
@@ -18,7 +18,8 @@ import PollerWire
 /// | 400 to 599 | false | new version if no refund of exactly 400 is listed, else decided by the balance transaction |
 ///
 /// The balance transaction of the capture has the captured amount in the new version and the full amount in the old
-/// one. If it cannot be read, the new version is assumed. *Source*:
+/// one. If it cannot be read, the new version is assumed.
+/// *Source*:
 /// <https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow>,
 /// <https://support.stripe.com/questions/changes-to-balance-transaction-behavior-for-partial-capture-and-payment-cancellation-flows>.
 struct RefundedSums: Hashable, Sendable {
