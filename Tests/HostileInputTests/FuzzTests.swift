@@ -13,8 +13,7 @@ import Testing
 @testable import PollerDelivery
 @testable import PollerUpstreams
 
-/// Random damage to the documents of each reader: what is refused is refused with an error, and nothing ends the
-/// process.
+/// Tests each reader with randomly damaged documents: invalid input causes an error, never a crash.
 @Suite("Fuzz", .serialized)
 struct FuzzTests {
     private static let budget = FuzzBudget(oneOf: 5)
@@ -22,7 +21,7 @@ struct FuzzTests {
     @Test("Stripe's objects")
     func stripe() throws {
         let variants = try StripeDocuments().variants()
-        // Undamaged, each is understood: otherwise the damage would prove nothing.
+        // The undamaged documents must be valid. Otherwise the damage would prove nothing.
         #expect(
             variants.allSatisfy { PaymentRun.answer($0.kind, Array($0.document.json.utf8)) != nil }
         )
@@ -98,7 +97,7 @@ struct FuzzTests {
         }
     }
 
-    /// A text of each form that a reader of ours knows.
+    /// Returns a text in each form that has a reader.
     private static func texts(_ one: String, _ two: String) -> [String] {
         [
             "\(one)s", "\(one)d", one, "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -116,7 +115,7 @@ struct FuzzTests {
         ]
     }
 
-    /// Gives a text to every reader.
+    /// Passes a text to every reader.
     private static func read(_ text: String) {
         let now = Timestamp(ms: 1_795_000_000_000)
         _ = Duration(text: text)?.text

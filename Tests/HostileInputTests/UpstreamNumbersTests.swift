@@ -11,7 +11,7 @@ import Testing
 struct UpstreamNumbersTests {
     static let document = #"{"state":"settled","cents":1099,"currency":"EUR","at":[1,2,{"x":3}]}"#
 
-    /// Reads an answer by the pointers of a configuration.
+    /// Reads a response by the pointers of a configuration.
     struct Reader: PaymentReader {
         let payment: HTTPPayment?
 
@@ -26,7 +26,7 @@ struct UpstreamNumbersTests {
         }
     }
 
-    /// A reader for each word of the money, and one without `payment`.
+    /// Returns a reader for each payment state, and one without `payment`.
     static func readers() throws -> [Reader] {
         let configured = try PaymentState.allCases.map { state in
             Reader(
@@ -41,7 +41,7 @@ struct UpstreamNumbersTests {
         return [Reader(payment: nil)] + configured
     }
 
-    /// Runs everything for an answer, if its status is a word.
+    /// Runs all processing of a response if its status is valid.
     static func follow(_ bytes: [UInt8], _ reader: Reader, _ languages: [PayerLanguage]) throws {
         guard let text = String(validating: bytes, as: UTF8.self),
             let found = try? JSONPointer("/state").scalar(in: bytes),
@@ -55,7 +55,7 @@ struct UpstreamNumbersTests {
     @Test("any number at every place of an answer ends no process, whatever the configuration says")
     func eachNumber() throws {
         let document = try #require(JSONTree(Self.document))
-        // Without `payment` a sum is read from these names, as from Stripe's objects.
+        // Without `payment` an amount is read from these members, as in Stripe objects.
         var plain = document
         plain["amount"] = .raw("1099")
         for reader in try Self.readers() {

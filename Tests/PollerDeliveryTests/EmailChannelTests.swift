@@ -185,7 +185,7 @@ struct EmailChannelTests {
         let text = try #require(mails[0]["parts"]?["text/plain"]?.string)
         #expect(text.contains("Käse & Söhne \"<b>\"") && text.contains(link))
         #expect(text.contains("https://shop.example/orders?a=1&b=2"))
-        // Another account is another shop.
+        // Another account belongs to another shop.
         #expect(mails[1]["raw"]?.string?.contains("shop.example/orders") == false)
         #expect(mails[1]["headers"]?["list-unsubscribe"]?.string?.contains(link) == false)
         await channel.close()
@@ -203,9 +203,9 @@ struct EmailChannelTests {
         try await list.suppress(SuppressionEntry(gone, of: .main), because: .unsubscribed)
         let skipped = try await deliver("GONE")
         #expect(skipped.outcome == .skipped && skipped.reason.contains("unsubscribed"))
-        // At one shop alone.
+        // The suppression applies to one shop only.
         #expect(try await deliver("gone", of: AccountID("acct_1")).outcome == .delivered)
-        // Not knowing is no leave to send.
+        // If the list is unavailable, nothing is sent.
         list.fail(with: .unavailable("down"))
         #expect(try await deliver("fine").outcome == .failed)
         _ = try await sink.line("a mail") { $0["raw"] != nil }
@@ -246,8 +246,8 @@ struct EmailChannelTests {
         )
         #expect(await absent.deliver(Samples.event(), to: url, attempt: 1).outcome == .failed)
         await absent.close()
-        // libcurl resolves names below localhost itself; our rule for plain relays does not know
-        // them, so this one must offer TLS, which the sink does not.
+        // libcurl resolves names below localhost itself. The rule for plain-text relays does not know them, so this
+        // relay must offer TLS, which the sink does not.
         let open = EmailChannel(
             relay: try SMTPRelay("smtp://relay.localhost:\(try await sink.port())"),
             sender: try MailSender("pay@shop.example"),
@@ -267,8 +267,7 @@ struct EmailChannelTests {
         let clock = ContinuousClock()
         let start = clock.now
         let delivery = Task { await channel.deliver(Samples.event(), to: url, attempt: 1) }
-        // The transfer must have begun for this to mean anything: a mail of another thread shows
-        // that the pool works.
+        // The transfer must have started before the cancellation. A mail on another thread shows that the pool works.
         let other = try NotifyURL("mailto:quick@example.org")
         #expect(await channel.deliver(Samples.event(), to: other, attempt: 1).outcome == .delivered)
         delivery.cancel()

@@ -81,7 +81,7 @@ struct MailPartsTests {
         #expect(specials.hasPrefix("=?utf-8?B?") && specials.hasSuffix("?= <pay@shop.example>"))
     }
 
-    /// A refusal of the recipient.
+    /// A reply that rejects the recipient.
     private func refusal(_ line: String, account: String = "RCPT failed: 550") -> SMTPReply {
         SMTPReply(
             // CURLE_SEND_ERROR
@@ -193,7 +193,7 @@ struct MailPartsTests {
         #expect(accepting(start + .seconds(7300)).isTrouble(at: start + .seconds(7400)))
         #expect(!accepting(start + .seconds(7300)).isTrouble(at: later))
         #expect(!trouble.isTrouble(at: start + .seconds(2 * 86_400)))
-        // What comes after it is over is another one.
+        // A later refusal starts a new trouble.
         let another = RelayTrouble(
             accepting(start + .seconds(7300)),
             refusing: "550 again",

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The words of a mail")
 struct MailTemplatesTests {
-    /// The mail for an event without a payment, with the template's values.
+    /// Renders the mail for an event without a payment.
     func content(
         _ event: Event,
         branding: Branding? = nil,
@@ -47,7 +47,7 @@ struct MailTemplatesTests {
                     #expect(!part.contains("{{") && !part.contains("}}"))
                     #expect(part.contains("€0.05") && part.contains("iDEAL"))
                     #expect(!part.contains("src_"))
-                    // The one status that is a word of ours, too.
+                    // The only status that is also an English word.
                     #expect(status == "failed" || !part.contains(status))
                     #expect(part.contains("Test mode: no real payment"))
                     #expect(part.contains("Shop GmbH") == (branding != nil))
@@ -101,7 +101,7 @@ struct MailTemplatesTests {
                 metadata: metadata,
                 lastEvent: seen
             )
-            // An object that is too large is in no event; then the last one that was seen counts.
+            // A large object is omitted from its event. Then the last observed object counts.
             let bare = try #require(
                 Event(
                     json: event.json.replacingOccurrences(
@@ -254,7 +254,7 @@ struct MailTemplatesTests {
         #expect(occasion("failed", final: true) == .failed)
         #expect(occasion("requires_payment_method") == .failed)
         #expect(occasion("requires_payment_method", previous: nil) == nil)
-        // The status stays: a declined try is told, anything else beside it is not.
+        // The status stays the same: a declined attempt is mailed, other changes are not.
         let declined = #"{"last_payment_error":{"code":"card_declined"}}"#
         for previous in [nil, "requires_payment_method"] {
             let told = occasion("requires_payment_method", previous: previous, object: declined)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("What a payer is written to about")
 struct PaymentMailTests {
-    /// What one look records of a payment: its word, the step, the status.
+    /// Returns the events that one poll records: the payment, the next step and the status.
     func events(
         _ state: PaymentState,
         _ reason: PaymentReason? = nil,
@@ -104,7 +104,7 @@ struct PaymentMailTests {
         }
     }
 
-    /// What one look records of a refund.
+    /// Returns the events that one poll records about a refund.
     private func refund(
         _ refund: RefundProgress?,
         _ state: PaymentState = .paid,

@@ -13,7 +13,7 @@ struct RelayLimiterTests {
         cancelled.cancel()
         #expect(await cancelled.value == false)
         let next = Task { await limiter.enter() }
-        // Whether it waits already or comes later, the turn is its own.
+        // The thread is available whether the attempt already waits or comes later.
         limiter.leave()
         #expect(await next.value)
         limiter.leave()
@@ -32,7 +32,7 @@ struct RelayLimiterTests {
         }
         #expect(results.allSatisfy { !$0 })
         #expect(clock.now - start >= RelayLimiter.patience)
-        // Known to be stuck: at once.
+        // The relay is known to hang, so the attempt fails immediately.
         let known = clock.now
         #expect(await limiter.enter() == false)
         #expect(clock.now - known < .seconds(1))

@@ -90,7 +90,7 @@ struct RelayRefusalTests {
         let trouble = try #require(try await troubles.relayTrouble())
         #expect(trouble.isTrouble(at: time.now) && trouble.answer.hasPrefix("55"))
         #expect(!trouble.answer.contains("\(local)@"))
-        // Once mails are accepted it is over, but not at once: others may be refused yet.
+        // The trouble ends some time after accepted mails, because others may still be refused.
         let fine = try NotifyURL("mailto:fine@example.org")
         time.advance(by: .seconds(1))
         #expect(await channel.deliver(Samples.event(), to: fine, attempt: 1).outcome == .delivered)

@@ -81,7 +81,7 @@ struct SenderCheckTests {
             await clock.waitForSleepers(1)
             let known = try await troubles.relayTrouble()
             #expect((known?.count ?? 0) == count - 1)
-            // Other mails are accepted meanwhile.
+            // Mails from other senders are accepted meanwhile.
             try await troubles.noteAcceptance(at: time.now)
             for _ in 0..<10 {
                 await clock.waitForSleepers(1)

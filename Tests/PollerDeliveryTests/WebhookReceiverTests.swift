@@ -93,7 +93,7 @@ struct WebhookReceiverTests {
     )
     func severalAddresses() async throws {
         let port = try await sink.port()
-        // Nobody listens at the first; the last may not be reached, though it is this machine, too.
+        // No process listens on the first address. The last one is blocked, although it is this machine, too.
         let hosts = ["two.example.test": ["127.0.0.2", "127.0.0.1", "127.0.0.3"]]
         let channel = try channel(reaching: "127.0.0.1/32,127.0.0.2/32", hosts)
         let url = try NotifyURL("http://two.example.test:\(port)/hook")

@@ -11,7 +11,7 @@ import StripeAPI
 import StripeSandbox
 import Synchronization
 
-/// A sandbox and a real Redis with an empty store, for what concerns whole accounts.
+/// A sandbox and a real Redis with an empty store, for tests of whole accounts.
 struct AccountRig: Sendable {
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
@@ -24,7 +24,7 @@ struct AccountRig: Sendable {
     let store: RedisSweepStore
     let accounts: StripeAccounts
 
-    /// Runs `body` with fresh servers; a webhook may take `webhookSpan` before it is missed.
+    /// Runs `body` with new servers; a webhook counts as missed after `webhookSpan`.
     static func run(
         webhookSpan: Duration = RedisSweepStore.webhookSpan,
         _ body: @escaping @Sendable (AccountRig) async throws -> Void
@@ -64,7 +64,7 @@ struct AccountRig: Sendable {
         }
     }
 
-    /// A new source in the sandbox.
+    /// Creates a source in the sandbox.
     func makeSource() async throws -> String {
         struct Made: Decodable { let id: String }
         return try await sandbox.post(
@@ -76,7 +76,7 @@ struct AccountRig: Sendable {
         ).decode(Made.self).id
     }
 
-    /// Sets a source's status, which makes an event.
+    /// Sets a source's status, which creates an event.
     func set(_ source: String, _ status: String) async throws {
         let path = "/_sandbox/sources/\(source)/status"
         let reply = try await Control(base: base).post(path, json: "{\"status\":\"\(status)\"}")
@@ -87,12 +87,12 @@ struct AccountRig: Sendable {
         WatchKey(account: .main, source: SourceID(unchecked: source), kind: .source)
     }
 
-    /// Watches a source; it was looked at just now and is due again in a minute, as claims tell.
+    /// Watches a source as if it had just been polled; it is due again in a minute.
     func watch(_ source: String) async throws {
         _ = try await watches.enqueue([try NewWatch(key: key(source), policy: .patient)])
     }
 
-    /// When the watch was last hinted.
+    /// Returns the time of the watch's last hint.
     func hintedAt(_ source: String) async throws -> Timestamp? {
         try await watches.snapshot(of: key(source))?.watch.hintedAt
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-/// Charges by today's API, and by that before version 2025-03-31.basil.
+/// Tests charges of the current API, and of versions before 2025-03-31.basil.
 @Suite("What Stripe's objects say of captures and refunds")
 struct CapturedPartsTests {
     private func json(_ text: String) throws -> RawJSON {
@@ -20,7 +20,7 @@ struct CapturedPartsTests {
         return "\(payment.state.rawValue)\(reason) \(sums)\(back)"
     }
 
-    /// 1,000 that were held, of which 600 were captured.
+    /// A charge whose authorised amount is 1,000 and captured amount is 600.
     private func part(refunded: Int, _ members: String = "") -> String {
         #"{"id":"ch_1","status":"succeeded","amount":1000,"amount_captured":600,"captured":true,"#
             + #""currency":"eur","amount_refunded":\#(refunded)\#(members)}"#
@@ -29,12 +29,12 @@ struct CapturedPartsTests {
     @Test(
         "what a capture of less leaves is no refund, by today's API and by that before 2025-03-31.basil",
         arguments: [
-            // Today's: the sum is what went back of the captured money.
+            // Current version: the amount is the refunded part of the captured amount.
             (0, "", "paid 600/1000"), (1, "", "partially_refunded 600/1000 -1"),
             (399, "", "partially_refunded 600/1000 -399"),
             (500, "", "partially_refunded 600/1000 -500"),
             (600, #","refunded":true"#, "refunded 600/1000 -600"),
-            // Before: 400 of it are what the capture left.
+            // Older versions: 400 of the amount is the released rest.
             (601, "", "partially_refunded 600/1000 -201"),
             (900, "", "partially_refunded 600/1000 -500"),
             (1000, #","refunded":true"#, "refunded 600/1000 -600"),
@@ -48,7 +48,7 @@ struct CapturedPartsTests {
                 400, #","balance_transaction":{"amount":600,"currency":"eur"}"#,
                 "partially_refunded 600/1000 -400"
             ),
-            // In another currency the line of the balance says nothing without a rate.
+            // A balance transaction in another currency is only useful with an exchange rate.
             (
                 500, #","balance_transaction":{"amount":1000,"currency":"usd"}"#,
                 "partially_refunded 600/1000 -500"
@@ -129,7 +129,7 @@ struct CapturedPartsTests {
         "a first capture of several is a part of the payment, the last one makes it paid",
         arguments: [
             ("requires_capture", 1000, false, 0, "partially_paid held 1000/3000"),
-            // Whatever the charge says of itself.
+            // The value that the charge itself shows does not matter.
             ("requires_capture", 1000, true, 0, "partially_paid held 1000/3000"),
             ("requires_capture", 1000, false, 1000, "partially_paid held 1000/3000 -1000"),
             ("requires_capture", 0, false, 0, "authorised 0/3000"),

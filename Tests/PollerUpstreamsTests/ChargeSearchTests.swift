@@ -26,7 +26,7 @@ struct ChargeSearchTests {
                         baseURL: "http://127.0.0.1:\(server.port)"
                     )
                 ]),
-                // Each look at the time costs a second.
+                // Each reading of the clock advances it by a second.
                 elapsed: { rounds.next() }
             )
             let order = try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"])
@@ -65,7 +65,7 @@ struct ChargeSearchTests {
         }
     }
 
-    /// A page of a customer's charges; the last of all is of order 1.
+    /// A page of a customer's charges, of which the very last belongs to order 1.
     private static func page(_ uri: String, of pages: Int) -> StubServer.Answer {
         let after = uri.components(separatedBy: "starting_after=ch_").last.flatMap(Int.init) ?? 0
         let isLast = after + 1 == pages
@@ -85,7 +85,7 @@ struct ChargeSearchTests {
     }
 }
 
-/// A time that goes on by a second whenever somebody looks.
+/// A clock that advances by a second at each reading.
 private final class RoundCounter: Sendable {
     private let seconds = Atomic(0)
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Poller
 
-/// Events that become visible late, and clocks that differ.
+/// Tests late events and skewed clocks.
 extension EventSweepTests {
     @Test("an event that becomes visible behind newer ones is found, and hinted once")
     func late() async throws {
@@ -24,7 +24,7 @@ extension EventSweepTests {
             let fault = #"{"mode":"late","list_delay_ms":2000,"times":1}"#
             #expect(try await Control(base: rig.base).post(path, json: fault) == 201)
             try await rig.set(source, "failed")
-            // A later event that is visible at once moves the cursor past it.
+            // A later event that is visible at once moves the cursor past the late one.
             let other = try await rig.makeSource()
             try await rig.set(other, "chargeable")
             await sweep.visit(account)
@@ -36,7 +36,7 @@ extension EventSweepTests {
             }
             #expect(try await cursor(rig) == passed)
             let hinted = try await rig.hintedAt(source)
-            // Read again and again, and dropped each time.
+            // It is read repeatedly and dropped each time.
             for _ in 0..<5 {
                 await sweep.visit(account)
                 try await Task.sleep(for: .seconds(1))
@@ -49,7 +49,7 @@ extension EventSweepTests {
         }
     }
 
-    /// A list of events whose clock is some minutes behind the store's.
+    /// An event list whose clock is some minutes behind the store's.
     private final class SkewedList: AccountEvents {
         private let listed = Mutex<[(event: AccountEvent, at: Timestamp)]>([])
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Poller
 
-/// How often an account is swept.
+/// Tests the interval of an account's sweeps.
 extension EventSweepTests {
     @Test(
         "a sweep is due by the current interval, not by that of its end; a failed one keeps its own"
@@ -76,7 +76,7 @@ extension EventSweepTests {
                 await sweep.visit(account)
                 return try await rig.hintedAt(source) != nil
             }
-            // Other processes know it from the store.
+            // Other processes read it from the store.
             let other = ReadMeter(
                 store: rig.store,
                 clock: ContinuousClock(),

@@ -46,7 +46,7 @@ struct EventSweepTests {
         return turn.cursor
     }
 
-    /// The store's clock.
+    /// Returns the store's time.
     func now(_ rig: AccountRig) async throws -> Timestamp {
         let probe = AccountID(unchecked: "probe")
         return try await rig.store.take(probe, owner: AccountRig.owner, for: .seconds(1)).now
@@ -109,7 +109,7 @@ struct EventSweepTests {
                 try await rig.watch(source)
                 try await rig.set(source, "chargeable")
             }
-            // Another process, which knows nothing but what Redis holds.
+            // Another process, which has only the state in Redis.
             let (after, _) = sweep(rig, owner: "BBBBBBBBBBB")
             await after.visit(account)
             for source in sources { #expect(try await rig.hintedAt(source) != nil) }
@@ -129,17 +129,17 @@ struct EventSweepTests {
             try await eventually("a dead sweeper's turn ends") {
                 try await rig.store.take(.main, owner: b, for: .seconds(9)).isOurs
             }
-            // What the dead one still wants to note is refused.
+            // The dead sweeper's late commit is rejected.
             let late = SweepProgress(cursor: .after("evt_late"), isCaughtUp: true, unseen: [])
             #expect(try await rig.store.finish(late, of: .main, owner: a, pause: .zero) == nil)
             #expect(try await rig.store.finish(late, of: .main, owner: b, pause: .seconds(9)) == 0)
-            // Given back, but not due before its pause has passed.
+            // The turn was released, but is not due before its pause has passed.
             let turn = try await rig.store.take(.main, owner: a, for: .seconds(9))
             #expect(!turn.isOurs && turn.cursor == .after("evt_late") && turn.caughtUpAt != nil)
         }
     }
 
-    /// Events that never come.
+    /// An event list that never responds.
     private struct Silence: AccountEvents {
         let asked: @Sendable () -> Void
 
@@ -149,7 +149,7 @@ struct EventSweepTests {
             _ range: EventRange
         ) async throws(AccountEventsFailure) -> AccountEventsPage {
             asked()
-            // Until it is cancelled: that is what a drain does.
+            // Waits until it is cancelled, as a drain does.
             let (never, end) = AsyncStream.makeStream(of: Void.self)
             for await _ in never {}
             end.finish()

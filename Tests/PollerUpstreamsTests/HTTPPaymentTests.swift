@@ -76,7 +76,7 @@ struct HTTPPaymentTests {
     @Test(
         "an amount is read as its format says",
         arguments: [
-            // The text, its currency, and what it is as auto, smallest_unit and decimal.
+            // The text, its currency, and its amount as auto, smallest_unit and decimal.
             (#""10.00""#, "EUR", [1000, nil, 1000]), (#""10""#, "EUR", [10, 10, 1000]),
             ("1099", "EUR", [1099, 1099, 109_900]), ("10.99", "EUR", [nil, nil, 1099]),
             ("10.5", "EUR", [nil, nil, 1050]), (#""10.5""#, "EUR", [nil, nil, 1050]),

@@ -6,10 +6,10 @@ import Testing
 @testable import Poller
 @testable import PollerUpstreams
 
-/// What is read beside an intent or a charge, because it does not show it by itself.
+/// Tests the additional requests for facts that an intent or a charge does not contain.
 @Suite("Stripe as upstream, money that is held")
 struct HeldMoneyTests {
-    /// An intent over 1,000 whose money is held; and its charge.
+    /// Creates an authorised intent of 1,000, and returns it with its charge.
     private func hold(_ rig: UpstreamRig) async throws -> (intent: String, charge: String) {
         let form = [
             ("amount", "1000"), ("currency", "eur"), ("payment_method", "pm_card_visa"),
@@ -81,7 +81,7 @@ struct HeldMoneyTests {
             if let version { shop.configuration.version = version }
             let part = [("amount_to_capture", "600")]
             _ = try await shop.post("/v1/payment_intents/\(intent)/capture", form: part)
-            // After some of these the sum fits both versions.
+            // After some of these refunds the amount is possible in both versions.
             for (amount, returned) in [(0, 0), (100, 100), (300, 400), (100, 500), (100, 600)]
                 as [(Int, Amount)]
             {

@@ -51,7 +51,7 @@ struct JSONAnswerTests {
 
     @Test("Latin-1 is read where the content type names it, and kept as UTF-8")
     func latin() async throws {
-        // The euro sign of Windows-1252, and "\u{DC}" in Latin-1.
+        // The euro sign in Windows-1252, and "\u{DC}" in Latin-1.
         let body = Array(#"{"payment":{"state":""#.utf8) + [0x80, 0xDC] + Array(#""}}"#.utf8)
         for charset in ["ISO-8859-1", "\"latin1\"", "windows-1252"] {
             let type = "application/json; charset=\(charset)"
@@ -60,7 +60,7 @@ struct JSONAnswerTests {
         #expect(try await reason(body).contains("names no charset"))
         let other = try await reason(body, type: "application/json; charset=koi8-r")
         #expect(other.contains("koi8-r"))
-        // Many say Latin-1 of what is UTF-8.
+        // Many servers declare Latin-1 for a body in UTF-8.
         let utf8 = Array(#"{"payment":{"state":"\#u{DC}"}}"#.utf8)
         #expect(try await status(utf8, type: "text/json; charset=iso-8859-1") == "\u{DC}")
     }
@@ -164,7 +164,7 @@ struct JSONAnswerTests {
 
     /// A raw deflate stream of one blank and runs of 258 more (RFC 1951 §3.2.6, fixed codes).
     private static func blanks(runs: Int) -> [UInt8] {
-        // The last block, of fixed codes; a blank; each run: length 258, distance 1; the end.
+        // The last block with fixed codes: a blank, each run with length 258 and distance 1, and the end.
         let run = bits(0xC5, 8) + bits(0, 5)
         var stream: [UInt8] = [1, 1, 0] + bits(0x50, 8)
         for _ in 0..<runs { stream += run }
@@ -175,7 +175,7 @@ struct JSONAnswerTests {
         }
     }
 
-    /// A code, its highest bit first.
+    /// The bits of a code, highest bit first.
     private static func bits(_ code: UInt8, _ count: Int) -> [UInt8] {
         (0..<count).reversed().map { code >> UInt8(clamping: $0) & 1 }
     }

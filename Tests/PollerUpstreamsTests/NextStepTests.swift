@@ -21,7 +21,7 @@ struct NextStepTests {
         )
     }
 
-    /// Members of each action as stripe-python 16.1.0 names them.
+    /// The members of each action, named as in stripe-python 16.1.0.
     private static let actions: [String: (details: String, name: String)] = [
         "redirect_to_url": (#"{"url":"https://a/b","return_url":"https://c"}"#, "follow_link"),
         "alipay_handle_redirect": (
@@ -91,10 +91,10 @@ struct NextStepTests {
             let says = details.contains("expires_a") || type == "card_await_notification"
             #expect(step.until == (says ? Timestamp(ms: 1_796_083_200_000) : nil), "\(type)")
             fingerprints.insert(step.fingerprint)
-            // Links are for the payer: nothing of them is in a log.
+            // Links are only for the payer, so they never appear in logs.
             #expect("\(step)" == name && String(reflecting: step).contains("://") == false)
         }
-        // Two of them only lead back to the shop.
+        // Two actions lead only back to the shop and are equal.
         #expect(fingerprints.count == Self.actions.count - 1)
     }
 
@@ -182,7 +182,7 @@ struct NextStepTests {
             "redirect":{"status":"pending","url":"https://hooks.stripe.com/r?client_secret=s"}}
             """#
         )
-        // Such a source lives for an hour.
+        // Such a source expires after an hour.
         #expect(bancontact.until == Timestamp(ms: 1_796_086_800_000))
         let code = #""type":"newpay","flow":"code_verification","code_verification":"#
         let left = try step(
@@ -210,7 +210,7 @@ struct NextStepTests {
             #"{"status":"requires_payment_method","last_payment_error":{"code":"card_declined"}}"#
         #expect(try step(.paymentIntent, failed) == .chooseMethod)
         #expect(try step(.setupIntent, #"{"status":"requires_confirmation"}"#) == .returnToShop)
-        // What is yet to come leads to its page, or back to the shop.
+        // An unknown action leads to its page, or back to the shop.
         #expect(try step(action: "levitate", #"{"url":"https://a"}"#).name == "follow_link")
         #expect(try step(action: "levitate", "{}") == .returnToShop)
     }

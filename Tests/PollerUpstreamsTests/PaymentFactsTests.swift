@@ -134,7 +134,7 @@ struct PaymentFactsTests {
             json(#"{"status":"lost","amount":300}"#),
         ])
         #expect(lost.dispute == .lost && lost.disputed == 500)
-        // Sums of two currencies are no sum: then all of the charge is disputed.
+        // Amounts in two currencies have no total, so the whole charge counts as disputed.
         for unit in ["usd", "USD"] {
             let text = #"{"status":"lost","amount":200,"currency":"\#(unit)"}"#
             let yen = try #require(
@@ -153,7 +153,7 @@ struct PaymentFactsTests {
             ])
             #expect(mixed.disputed == nil)
         }
-        // A list that is empty, or could not be read, says nothing new.
+        // A list that is empty or unreadable changes nothing.
         #expect(charge.disputed(by: []) == charge)
         #expect(charge.disputed(by: [try json("7")]) == charge)
     }
@@ -217,7 +217,7 @@ struct PaymentFactsTests {
             "latest_charge":{"id":7,"status":"succeeded"},"charges":[7],"livemode":"no",
             "payment_method_types":"card"}
             """
-        // Its status says that it was paid; of how much nothing can be read.
+        // The status shows a payment, but its amount is unreadable.
         #expect(try word(.paymentIntent, odd) == "paid 0/?")
         #expect(try ChargeFacts(charge: json(#"{"id":"ch_1","status":"levitating"}"#)) == nil)
         let huge = #"{"id":"ch_1","status":"succeeded","captured":true,"amount":9e99}"#

@@ -11,7 +11,7 @@ struct RefundFactsTests {
         try #require(RawJSON(text), "\(text)")
     }
 
-    /// Refunds as `status amount`, the newest first, in the list of a charge.
+    /// A charge's refund list, newest first, each as `status amount`.
     private func list(_ refunds: [String], more: String = "") -> String {
         let objects = refunds.map { refund in
             let parts = refund.split(separator: " ")
@@ -51,23 +51,23 @@ struct RefundFactsTests {
             (1000, ["succeeded 300", "pending 700"], "partially_refunded -300 pending 700"),
             (700, ["requires_action 500", "pending 200"], "paid -0 requires_action 500"),
             (500, ["pending 300", "pending 200"], "paid -0 pending 500"),
-            // A refund that failed is not counted any more; also if the charge should still count it.
+            // A failed refund does not count, even if the charge still includes it.
             (0, ["failed 1000"], "paid -0 failed 1000"),
             (1000, ["failed 1000"], "paid -0 failed 1000"),
             (0, ["canceled 1000"], "paid -0 canceled 1000"),
             (300, ["failed 700", "succeeded 300"], "partially_refunded -300 failed 700"),
-            // What came to nothing is over once another refund was made.
+            // A failed refund is not reported once another refund exists.
             (1000, ["succeeded 1000", "failed 1000"], "refunded -1000"),
             (400, ["pending 400", "failed 1000"], "paid -0 pending 400"),
             (300, ["succeeded 300", "canceled 700"], "partially_refunded -300"),
             (1000, ["succeeded 600", "succeeded 400"], "refunded -1000"),
-            // A word of tomorrow is neither money that went nor one of ours.
+            // An unknown status is neither returned money nor reported.
             (1000, ["unheard_of 1000"], "paid -0"),
         ]
     )
     func refunds(total: Int, refunds: [String], expected: String) throws {
         #expect(word(try charge(total, list(refunds))) == expected)
-        // The same where the list was read by itself.
+        // The result is the same if the list was read separately.
         let apart = try charge(total, nil)
         #expect(word(apart, refunds: try json(list(refunds))) == expected)
         let intent = try json(
@@ -124,7 +124,7 @@ struct RefundFactsTests {
         let facts = PaymentFacts(.charge, object: object).following(nil)
         let paid = Payment(facts)
         #expect(paid.state == .paid && paid.amount == nil && paid.amountReceived == 0)
-        // It is remembered as money, and nothing else takes it back.
+        // It is remembered as received money, and no later answer without money revokes it.
         let look = PaymentLook(facts, after: nil)
         let memory = PaymentMemory(packed: look.memory.packed)
         #expect(memory.money?.hasUnknownSum == true)
@@ -132,7 +132,7 @@ struct RefundFactsTests {
         #expect(PaymentLook(none, after: memory).payment.state == .paid)
         let intent = try json(#"{"id":"pi_1","status":"succeeded",\#(amount)}"#)
         #expect(Payment(PaymentFacts(.paymentIntent, object: intent)).state == .paid)
-        // A hold is none, and neither is a sum of zero.
+        // An authorisation is not a payment, and neither is an amount of zero.
         let held = try json(#"{"id":"ch_1","status":"succeeded","captured":false,\#(amount)}"#)
         #expect(Payment(PaymentFacts(.charge, object: held)).state == .authorised)
         let nothing = try json(#"{"id":"pi_1","status":"succeeded","amount":0}"#)

@@ -11,18 +11,18 @@ import Testing
 @testable import PollerQueue
 @testable import PollerUpstreams
 
-/// Sources that the shop's own backend charges: what is told of them is what the ledger of the sandbox says.
+/// Tests sources that the shop's own backend charges, compared with the charges in the sandbox.
 @Suite("Sources that somebody else charges", .serialized)
 struct ShopChargesTests {
-    /// A type of source, and what becomes of it.
+    /// A type of source and its behaviour.
     struct Way: Sendable, CustomTestStringConvertible {
         let type: String
         var isKept = false
         var form: [(String, String)] = []
         var isReceiver = false
-        /// Its bank answers a charge later.
+        /// Whether the bank decides about a charge later.
         var isSlow = false
-        /// Where the customer goes first.
+        /// Whether the customer is redirected first.
         var isRedirect = false
 
         var testDescription: String { isKept ? "\(type) of a customer" : type }
@@ -64,7 +64,7 @@ struct ShopChargesTests {
 
     enum Payer: String, Sendable, CaseIterable { case us, shopBefore, shopAfter }
 
-    /// A sandbox, a store and a worker that polls what is in it.
+    /// A sandbox, a store and a worker that polls the store's watches.
     struct Rig: Sendable {
         let base: String
         let sandbox: StripeClient
@@ -95,7 +95,7 @@ struct ShopChargesTests {
             guard reply == 200 else { throw RigFailure(description: "\(path): \(reply)") }
         }
 
-        /// Charges it as a shop does, which knows nothing of us but the name of its order.
+        /// Charges a source like a shop that uses nothing of this product except the name of its order.
         func charge(_ way: Way, _ source: String, _ customer: String?, order: String?) async throws
         {
             var form = [("source", source), ("amount", "1099"), ("currency", way.currency)]
@@ -104,7 +104,7 @@ struct ShopChargesTests {
             _ = try await sandbox.post("/v1/charges", form: form, idempotencyKey: "shop-\(source)")
         }
 
-        /// The charges of a source in the sandbox, by their status.
+        /// Returns the status of each charge of a source in the sandbox.
         func ledger(_ source: String) async throws -> [String] {
             try await sandbox.get("/v1/charges?limit=100").decode(StripeList<StripeAPI.Charge>.self)
                 .data
@@ -119,7 +119,7 @@ struct ShopChargesTests {
             try await store.snapshot(of: key(source))?.payment
         }
 
-        /// Delivers what happened to charges since, as webhooks do, each event once.
+        /// Delivers the new events about charges, as webhooks do, each event once.
         func deliver(_ seen: inout Set<String>) async throws {
             guard hooks else { return }
             let events = try await sandbox.listEvents(
@@ -138,7 +138,7 @@ struct ShopChargesTests {
 
     struct Named: Decodable { let id: String }
 
-    /// The store's clock, which is near that of the sandbox: charges are dated by that.
+    /// The store's clock, close to the sandbox's clock that dates charges.
     private struct WallTime: StoreTime {
         var now: Timestamp {
             Timestamp(ms: Int64(saturating: Date().timeIntervalSince1970 * 1000))
@@ -227,7 +227,7 @@ struct ShopChargesTests {
         var seen: Set<String> = []
         if payer == .shopBefore {
             try await rig.charge(way, source, customer, order: name)
-            // The bank has answered before anybody watches.
+            // The bank has decided before the watch starts.
             try await eventually("the bank answers") {
                 try await rig.ledger(source) == ["succeeded"]
             }
@@ -236,7 +236,7 @@ struct ShopChargesTests {
         let watch = try NewWatch(
             key: rig.key(source),
             policy: .interactive,
-            // What stays chargeable is looked at to its deadline where nobody tells of its charge.
+            // Without webhooks a source that stays chargeable is polled until its deadline.
             goal: rig.hooks ? .settled : .final,
             timeout: way.isKept && !rig.hooks ? .seconds(2) : .seconds(60),
             charge: order,
@@ -249,7 +249,7 @@ struct ShopChargesTests {
             }
             try await rig.charge(way, source, customer, order: nil)
         }
-        // Without webhooks nobody tells that a bank has answered a charge which is not ours.
+        // Without webhooks the bank's decision about a shop's charge stays unknown.
         let isOpen = way.isSlow && payer == .shopAfter && !rig.hooks
         let words: Set<PaymentState> = isOpen ? [.paid, .processing] : [.paid]
         do {

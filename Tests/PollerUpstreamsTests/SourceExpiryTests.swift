@@ -33,7 +33,7 @@ struct SourceExpiryTests {
             ("sofort", "pending", 1), ("p24", "pending", 1), ("alipay", "pending", 1),
             ("wechat", "pending", 1), ("multibanco", "pending", 168),
             ("ideal", "chargeable", 7), ("multibanco", "chargeable", 174),
-            // 15:45 UTC comes before seven hours are over.
+            // 15:45 UTC is earlier than seven hours later.
             ("wechat", "chargeable", 3.75), ("alipay", "chargeable", 3.75),
             ("ideal", "consumed", nil), ("card", "chargeable", nil), ("card", "pending", nil),
             ("eps", "pending", nil), ("klarna", "pending", nil), ("tomorrow", "pending", nil),

@@ -6,7 +6,7 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-/// What is paid back, and what is asked of the customer instead of a charge.
+/// Tests refunds, and authentication by the customer instead of a charge.
 extension StripeChargerTests {
     private static let order = OrderID(unchecked: "A77")
 
@@ -41,14 +41,14 @@ extension StripeChargerTests {
             let made = try #require(self.made(try await charge(rig, .whole)))
             #expect(try await refund(rig, charge: made.id) == .made)
             #expect(try await refund(rig, charge: made.id) == .made)
-            // Found by its source, where nobody has told the charge.
+            // The charge is found by its source if the caller does not know it.
             #expect(try await refund(rig) == .made)
             let all = try await refunds(rig)
             #expect(all.count == 1)
             #expect(all.first?["amount"] == .integer(1099))
             #expect(all.first?["reason"] == .string("duplicate"))
             #expect(all.first?["metadata"] == .object(["poller_order": .string("A77")]))
-            // A key that was used for another charge leaves open what came of that.
+            // A key that was used for another charge leaves the outcome of that request unknown.
             let other = try await refund(rig, charge: ChargeID(unchecked: "ch_no"))
             guard case .postponed = other else {
                 Issue.record("\(other)")
@@ -124,7 +124,7 @@ extension StripeChargerTests {
             #expect(onward.hasPrefix("https://pay.example/r/\(source.id)/continue?grant="))
             #expect(!onward.contains(secret) && !onward.contains("client_secret"))
             #expect(try await charges(rig, of: card).isEmpty)
-            // A declined card is not asked again by a charge.
+            // A declined card is not charged again.
             let all = try await rig.sandbox.get("/v1/charges")
                 .decode(StripeList<StripeAPI.Charge>.self).data
             #expect(all.count == (number.hasSuffix("3184") ? 1 : 0))

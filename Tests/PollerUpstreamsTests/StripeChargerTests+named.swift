@@ -5,7 +5,7 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-/// Orders that have a name, on sources that stay chargeable.
+/// Tests named orders on sources that stay chargeable.
 extension StripeChargerTests {
     private func charge(
         _ rig: UpstreamRig,
@@ -32,13 +32,13 @@ extension StripeChargerTests {
             var ids: [ChargeID] = []
             for name in ["A77", "A78", nil] {
                 let made = try #require(self.made(try await charge(rig, name, order, of: card)))
-                // Under a later right as well, and once Stripe has forgotten the key.
+                // The same applies under a later right, and after Stripe has forgotten the key.
                 let again = self.made(try await charge(rig, name, order, number: 2, of: card))
                 #expect(self.made(try await charge(rig, name, order, of: card))?.id == made.id)
                 #expect(again?.id == made.id, "\(name ?? "no order")")
                 ids.append(made.id)
             }
-            // Whoever names none may have left it out: nothing is charged twice for that.
+            // A charge without a name may be for the same order, so it is not repeated.
             #expect(ids == [ids[0], ids[1], ids[1]] && ids[0] != ids[1])
             let all = try await charges(rig, of: card)
             let names = all.map { $0.metadata?["poller_order"] }

@@ -4,7 +4,7 @@ import PollerIdentity
 import StripeAPI
 import Testing
 
-/// Sources that stay chargeable: each order once, however many there are.
+/// Tests sources that stay chargeable: each order is charged once.
 extension StripeChargerTests {
     @Test("a second order on a saved source is charged; the same one is not, whoever made it")
     func orders() async throws {
@@ -15,13 +15,13 @@ extension StripeChargerTests {
             let one = try #require(made(try await charge(rig, first, of: card)))
             let two = try #require(made(try await charge(rig, second, of: card)))
             #expect(one.id != two.id && two.status == .succeeded)
-            // In another run.
+            // The same order in another run.
             for (order, charge) in [(first, one), (second, two)] {
                 let again = try await self.charge(rig, order, run: 2, of: card)
                 #expect(made(again)?.id == charge.id, "\(again)")
             }
-            // Made with a key that is not ours, as by the first release, which knew one for each
-            // source and marked its charges alike: only the search finds it.
+            // A charge with the key of the first release, which had one key per source and the same mark on its
+            // charges. Only the search finds it.
             let former = try ChargeOrder(amount: 500, currency: "eur", metadata: ["order": "3"])
             let made = try await byHand(
                 rig,
@@ -40,13 +40,13 @@ extension StripeChargerTests {
     func older() async throws {
         try await UpstreamRig.run { rig in
             let (card, customer) = try await savedCard(rig)
-            // The shop's own, of the same sum: nothing says that it was for this.
+            // The shop's own charge of the same amount, without an order.
             _ = try await byHand(rig, card, customer, amount: 700, [:], key: "rent-may")
             let order = try ChargeOrder(amount: 700, currency: "eur")
             let made = try #require(self.made(try await charge(rig, order, of: card)))
             #expect(try await charges(rig, of: card).count == 2)
             _ = try await rig.sandbox.post("/v1/refunds", form: [("charge", "\(made.id)")])
-            // What the look at it tells is that the money went back, not that it never came.
+            // The object shows that the money was refunded, not that it was never received.
             #expect(self.made(try await charge(rig, order, of: card))?.id == made.id)
             #expect(try await charges(rig, of: card).count == 2)
         }
@@ -67,7 +67,7 @@ extension StripeChargerTests {
                 return
             }
             #expect(try await charges(rig, of: card).isEmpty)
-            // Under the next right, and of another order, it may be.
+            // The next right, or another order, allows it.
             let next = ChargeRight(order: name, number: 2)
             #expect(made(try await charge(rig, order, by: next, of: card)) != nil)
         }
@@ -104,7 +104,7 @@ extension StripeChargerTests {
         }
     }
 
-    /// A card that a customer keeps, and the customer.
+    /// Creates a customer with a saved card.
     func savedCard(
         _ rig: UpstreamRig,
         number: String = "4242424242424242"
@@ -120,7 +120,7 @@ extension StripeChargerTests {
         return (card, try customer.decode(Named.self).id)
     }
 
-    /// Charges without the charger; gives the charge's id.
+    /// Charges without the charger, and returns the charge's ID.
     func byHand(
         _ rig: UpstreamRig,
         _ card: String,

@@ -23,7 +23,7 @@ struct StripeChargerTests {
             )
             #expect(object.amount == 500)
             #expect(object.metadata == ["order": "7", "poller_source": rig.source])
-            // Another worker, after a crash, with what it saw before: consumed or not.
+            // Another worker after a crash, with the earlier observation, consumed or not.
             let again = try #require(made(try await charge(rig, order)))
             #expect(again.id == first.id)
             #expect(try await charges(rig).count == 1)
@@ -68,7 +68,7 @@ struct StripeChargerTests {
                     Issue.record("\(first)")
                     return
                 }
-                // Stripe has kept the 500 for the key: still in doubt, still nothing charged.
+                // Stripe has stored the 500 for the key, so the outcome stays unknown and nothing is charged.
                 let second = try await charge(rig, .whole, progress: .doubtful)
                 guard case .indeterminate = second else {
                     Issue.record("\(second)")
@@ -228,7 +228,7 @@ struct StripeChargerTests {
         )
     }
 
-    /// What comes of charging a source that looks so.
+    /// Returns the result of charging a source with this JSON.
     private func answer(_ rig: UpstreamRig, _ json: String) async -> ChargeResult {
         await charger(rig).charge(
             watch(rig.source),
@@ -268,7 +268,7 @@ struct StripeChargerTests {
         return RawJSON(unchecked: String(decoding: reply.body, as: UTF8.self))
     }
 
-    /// The charges of a source that were not refused.
+    /// Returns the charges of a source that have not failed.
     func charges(
         _ rig: UpstreamRig,
         of source: String? = nil

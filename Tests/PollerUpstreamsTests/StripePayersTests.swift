@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Codes that payers hand in at Stripe")
 struct StripePayersTests {
-    /// A source whose customer looks up two deposits.
+    /// Creates a source whose customer enters the amounts of two deposits.
     private func debit(_ rig: UpstreamRig) async throws -> String {
         struct Made: Decodable { let id: String }
         return try await rig.sandbox.post(
@@ -86,7 +86,7 @@ struct StripePayersTests {
         try await UpstreamRig.run { rig in
             let id = try await debit(rig)
             #expect(try await verify(rig, id, values) == .exhausted)
-            // What comes after it is for the watch's own look to tell.
+            // The next poll of the watch reports the outcome of any further attempt.
             guard case .unknown = try await verify(rig, id, ["32", "45"]) else {
                 Issue.record("a source that has ended refuses nothing")
                 return

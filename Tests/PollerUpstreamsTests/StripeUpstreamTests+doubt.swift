@@ -56,7 +56,7 @@ extension StripeUpstreamTests {
             #expect(await upstream.poll(rig.watch(), timeout: .seconds(8)).name == "rate_limited")
             let held = await upstream.poll(others, timeout: .seconds(8))
             #expect(held == .rateLimited(retryAfter: .seconds(1)))
-            // Another process does not know of it.
+            // Another process has not observed the limit.
             #expect(await rig.poll("pi_unknown", kind: .paymentIntent) == .gone)
         }
     }
@@ -106,7 +106,7 @@ extension StripeUpstreamTests {
             })
             let paged = await UpstreamRig(stub: server).poll("ch_1", kind: .charge)
             #expect(["malformed", "unavailable"].contains(paged.name), "\(paged)")
-            // A key that may not read disputes is told what the charge itself says.
+            // If the key cannot read disputes, the charge's own facts are reported.
             server.answer(by: { request in
                 request.uri.contains("/disputes")
                     ? StubServer.Answer(status: 403, body: #"{"error":{"type":"api_error"}}"#)
@@ -119,7 +119,7 @@ extension StripeUpstreamTests {
 
     @Test("the end of a source is reckoned by Stripe's clock, however ours is set")
     func stripesClock() async throws {
-        // iDEAL: an hour. Stripe's clock shows half an hour after the source was made; ours, days later.
+        // iDEAL expires after an hour. Stripe's clock shows half an hour after the creation, the local clock days.
         let made: Int64 = 794_000_000
         let date = "Tue, 28 Feb 1995 20:03:20 GMT"
         try await StubServer.run { server in
@@ -139,7 +139,7 @@ extension StripeUpstreamTests {
                 }
                 let now = Timestamp(ms: 0)
                 let end = try #require(seen.told(at: now).expiresAt)
-                // Without a date of Stripe's it is our own clock that counts.
+                // Without a date from Stripe the local clock counts.
                 let ours = made + 3600 - 1_795_000_000
                 #expect(end - now == .seconds(left ?? ours), "\(header)")
             }

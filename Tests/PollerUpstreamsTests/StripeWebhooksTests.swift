@@ -104,7 +104,7 @@ struct StripeWebhooksTests {
             #expect(try await receive(intake, body("src_1", event: "evt_2")) == .duplicate)
             let other = body("src_1", event: "evt_3", type: "source.canceled")
             #expect(try await receive(intake, other) == .accepted(hinted: 1, enqueued: 0))
-            // Every mark ends by itself.
+            // Every mark expires automatically.
             for key in try await keys(rig, "t:mark*") {
                 let left = try await rig.redis.send(RedisCommand("PTTL", [.string(key)])).int
                 #expect((1...3_600_000).contains(left ?? -1), "\(key)")

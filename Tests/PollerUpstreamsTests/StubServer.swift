@@ -4,17 +4,16 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An HTTP server on a free loopback port that answers what a test tells it, and remembers who
-/// asked.
+/// An HTTP server on a free loopback port that sends the test's responses and records the requests.
 final class StubServer: Sendable {
-    /// One answer.
+    /// A response.
     struct Answer: Sendable {
         var status = 200
         var headers: [(String, String)] = [("content-type", "application/json")]
         var body = "{}"
-        /// In place of ``body``, for what is no UTF-8.
+        /// The body instead of ``body``, for bytes that are not UTF-8.
         var bytes: [UInt8]?
-        /// Never answer at all.
+        /// Whether the server never responds.
         var isSilent = false
     }
 
@@ -26,7 +25,7 @@ final class StubServer: Sendable {
     private let state = Mutex(State())
     private let channel = Mutex<(any Channel)?>(nil)
 
-    /// Runs `body` with a server that listens.
+    /// Runs `body` with a listening server.
     static func run(_ body: @escaping @Sendable (StubServer) async throws -> Void) async throws {
         let server = StubServer()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -47,21 +46,21 @@ final class StubServer: Sendable {
         try await channel.close().get()
     }
 
-    /// Where it listens.
+    /// The port of the server.
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
 
-    /// What it answers from now on.
+    /// Sets the response to all further requests.
     func answer(_ answer: Answer) { self.answer(by: { _ in answer }) }
 
-    /// How it answers each request from now on.
+    /// Sets a function that creates the response to each further request.
     func answer(by answer: @escaping @Sendable (HTTPRequestHead) -> Answer) {
         state.withLock { $0.answer = answer }
     }
 
-    /// Answers 200 with a JSON body from now on.
+    /// Sets a response with status 200 and a JSON body.
     func answer(_ body: String) { answer(Answer(body: body)) }
 
-    /// Every request so far.
+    /// The requests so far.
     var requests: [HTTPRequestHead] { state.withLock { $0.requests } }
 
     fileprivate func take(_ head: HTTPRequestHead) -> Answer {
@@ -113,7 +112,7 @@ private final class Handler: ChannelInboundHandler {
 struct Control: Sendable {
     let base: String
 
-    /// Deletes something and returns the status.
+    /// Sends a DELETE and returns the status.
     func delete(_ path: String) async throws -> Int {
         var request = HTTPClientRequest(url: base + path)
         request.method = .DELETE

@@ -5,7 +5,7 @@ import PollerUpstreams
 import StripeAPI
 import StripeSandbox
 
-/// A sandbox with one source, and the upstream that asks it.
+/// A sandbox with one source, and an upstream that polls it.
 struct UpstreamRig: Sendable {
     let base: String
     let sandbox: StripeClient
@@ -19,7 +19,7 @@ struct UpstreamRig: Sendable {
         self.clientSecret = clientSecret
     }
 
-    /// A rig without a sandbox, whose source `src_1` is whatever a server says.
+    /// Creates a rig without a sandbox, in which a stub server returns the source `src_1`.
     init(stub server: StubServer) {
         let base = "http://127.0.0.1:\(server.port)"
         self.init(
@@ -32,7 +32,7 @@ struct UpstreamRig: Sendable {
         )
     }
 
-    /// Runs `body` with a sandbox and a fresh iDEAL source in it.
+    /// Runs `body` with a sandbox that has a new iDEAL source.
     static func run(_ body: @escaping @Sendable (UpstreamRig) async throws -> Void) async throws {
         try await Sandbox.withRunning { base in
             let client = StripeClient(
@@ -56,14 +56,14 @@ struct UpstreamRig: Sendable {
         }
     }
 
-    /// Makes the next requests for the source misbehave; `members` go into the fault's JSON.
+    /// Makes the next requests for the source fail; `members` extends the fault's JSON.
     func fault(_ mode: String, _ members: String = "") async throws {
         let body = "{\"match\":\"/v1/sources/\(source)\",\"mode\":\"\(mode)\"\(members)}"
         let reply = try await Control(base: base).post("/_sandbox/faults", json: body)
         guard reply == 201 else { throw RigFailure(description: "fault \(mode): \(reply)") }
     }
 
-    /// Ends every fault.
+    /// Removes all faults.
     func clearFaults() async throws {
         let reply = try await Control(base: base).delete("/_sandbox/faults")
         guard reply == 200 else { throw RigFailure(description: "faults: \(reply)") }
@@ -76,7 +76,7 @@ struct UpstreamRig: Sendable {
         guard reply == 200 else { throw RigFailure(description: "status \(status): \(reply)") }
     }
 
-    /// Asks once, as a worker does.
+    /// Polls once, as a worker does.
     func poll(
         _ id: String? = nil,
         kind: SourceKind = .source,
@@ -88,7 +88,7 @@ struct UpstreamRig: Sendable {
         return await upstream(key: key).poll(watch, timeout: timeout)
     }
 
-    /// What asks the sandbox, with a clock that stands still.
+    /// Returns an upstream for the sandbox, with a fixed clock.
     func upstream(key: String = "sk_test_1") -> StripeUpstream {
         StripeUpstream(
             accounts: StripeAccounts([
@@ -99,7 +99,7 @@ struct UpstreamRig: Sendable {
         )
     }
 
-    /// A watch of the source, or of something else.
+    /// Returns a watch of the source, or of another object.
     func watch(
         _ id: String? = nil,
         kind: SourceKind = .source,
@@ -132,7 +132,7 @@ struct UpstreamRig: Sendable {
     }
 }
 
-/// Why a rig could not be set up.
+/// The reason why a rig could not be set up.
 struct RigFailure: Error, CustomStringConvertible {
     let description: String
 }

@@ -4,7 +4,7 @@ import PollerRedis
 import PollerUpstreams
 import Testing
 
-/// The fields in which an event names its account.
+/// Tests the fields in which an event names its account.
 extension WebhookAccountsTests {
     @Test(
         "whichever field names the account, the signer must act for it",

@@ -8,9 +8,9 @@ import Testing
 
 @testable import PollerUpstreams
 
-/// The notice of a debit is read from Stripe before it is recorded.
+/// Tests that the notice of a debit is read from Stripe before it is recorded.
 extension WebhookAccountsTests {
-    /// A debit of which the sandbox has a notice, whose source is watched.
+    /// Creates a watched source with a debit that the sandbox has a notice of.
     private func debit(_ rig: AccountRig) async throws -> (source: String, notice: StripeEvent) {
         struct Made: Decodable { let id: String }
         let source = try await rig.sandbox.post(
@@ -92,7 +92,7 @@ extension WebhookAccountsTests {
             }
             #expect(try await notices(rig, source).isEmpty)
             #expect(try await notices(rig, other).isEmpty)
-            // Nothing was remembered of the forged ones: the true event still arrives.
+            // The forged events left no mark, so the true event is still accepted.
             let outcome = try await receive(intake, Self.mandateEvent("evt_forged", id, of: source))
             #expect(outcome == .accepted(hinted: 1, enqueued: 0))
         }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-/// Each secret acts for its own account and for those connected to it, and for no other.
+/// Tests that each secret acts only for its own account and for those connected to it.
 @Suite("Accounts of Stripe's webhooks", .serialized)
 struct WebhookAccountsTests {
     private static let now = Timestamp(ms: 1_795_000_000_000)
@@ -18,16 +18,16 @@ struct WebhookAccountsTests {
     static let platform = AccountID.main
     private static let shopA = AccountID(unchecked: "shopa")
     private static let shopB = AccountID(unchecked: "shopb")
-    /// Configured with a key of its own, under the id that Stripe gave it.
+    /// An account with its own key, configured under its Stripe ID.
     private static let own = AccountID(unchecked: "acct_own")
     private static let secrets: [AccountID: String] = [
         platform: "whsec_platform", shopA: "whsec_a", shopB: "whsec_b", own: "whsec_own",
     ]
-    /// Where a watch is open, so that a hint in the wrong place would show.
+    /// The accounts with an open watch, so that a hint to the wrong account is detected.
     static let watched = [
         "default", "shopa", "shopb", "acct_7", "acct_8", "acct_own", "acct_bank", "bank", "nobody",
     ].map { AccountID(unchecked: $0) }
-    /// What an event may have as its account, as JSON; nil for no such member.
+    /// The values of an event's account, as JSON; `nil` omits the member.
     static let claims: [String?] = [
         nil, "null", #""acct_7""#, #""acct_8""#, #""acct_own""#, #""acct_bank""#, #""shopa""#,
         #""shopb""#, #""default""#, #""bank""#, #""nobody""#, #""""#, #""acct_""#, #""acct_7 ""#,
@@ -35,7 +35,7 @@ struct WebhookAccountsTests {
         "\"acct_\(String(repeating: "1", count: 60))\"",
     ]
 
-    /// A Stripe that knows every notice and event of the accounts it has, and nothing of others.
+    /// A Stripe that has every notice and event of its accounts, and none of others.
     struct StripeOf: AccountEvents {
         let accounts: Set<AccountID>
 
@@ -137,7 +137,7 @@ struct WebhookAccountsTests {
             + (account.map { #""account":\#($0),"# } ?? "") + #""data":{"object":\#(object)}}"#
     }
 
-    /// An object of the type's, which belongs to a source and says untrue things.
+    /// An object of the event type that belongs to a source and has false contents.
     private static func object(_ type: String, of source: String) -> String {
         guard !type.hasPrefix("source.") || type == "source.mandate_notification" else {
             return #"{"id":"\#(source)","status":"chargeable","amount":99900}"#
@@ -269,7 +269,7 @@ struct WebhookAccountsTests {
                     object: #"{"id":"\#(object)"}"#
                 )
             }
-            // The id of a true event does not vouch for another object.
+            // The ID of a true event does not confirm another object.
             let other = try await receive(intake, body(event.id, "src_other"))
             #expect(other.name == "refused", "\(other)")
             let outcome = try await receive(intake, body(event.id, source))
@@ -294,7 +294,7 @@ struct WebhookAccountsTests {
                 enqueues: true,
                 limits: limits
             )
-            // Not the platform's: it has a secret of its own.
+            // This account does not belong to the platform, because it has its own secret.
             _ = try await rig.watches.enqueue([
                 try NewWatch(key: Self.key(AccountID(unchecked: "acct_own"), "src_1"))
             ])

@@ -9,7 +9,7 @@ import StripeAPI
 import Synchronization
 import Testing
 
-/// Events that name their payment in another way than by their own object.
+/// Tests events that name their payment in other ways than by their own object.
 @Suite("Webhooks that name a payment", .serialized)
 struct WebhookDoorsTests {
     private static let secret = "whsec_1"
@@ -147,7 +147,7 @@ struct WebhookDoorsTests {
             let body = Self.thin("v1.payment_intent.processing", related)
             #expect(try await receive(intake(rig), body) == .accepted(hinted: 0, enqueued: 1))
             #expect(try await rig.watches.snapshot(of: key) != nil)
-            // The snapshot event about the same change is no second hint.
+            // The event with its object about the same change is not a second hint.
             let twin = Self.event("payment_intent.processing", #"{"id":"pi_1"}"#)
             #expect(try await receive(intake(rig), twin) == .duplicate)
             let later = body.replacing("evt_test_65", with: "evt_test_66")
@@ -259,14 +259,14 @@ struct WebhookDoorsTests {
             #expect(refused.map(\.reason) == [.secret] && refused.map(\.count) == [1])
             #expect(refused.allSatisfy { !$0.isTrouble }, "anybody can post one")
 
-            // At most a write a second: what came in between is counted with the next.
+            // At most one write per second; refusals in between are counted by the next write.
             for _ in 0..<5 { _ = try await receive(intake, body, secret: "whsec_other") }
             pass(.seconds(1))
             _ = try await receive(intake, body, secret: "whsec_other")
             refused = try await rig.store.refusedWebhooks()
             #expect(refused.map(\.count) == [7] && refused.allSatisfy(\.isTrouble))
 
-            // The second of two secrets fits, and the clock is off: that is what is told.
+            // The second secret fits but the clock is wrong, so the clock is reported.
             pass(.seconds(1))
             _ = try await receive(intake, body, age: 600)
             pass(.seconds(1))
@@ -275,7 +275,7 @@ struct WebhookDoorsTests {
             #expect(refused.map(\.reason) == [.clock] && refused.map(\.count) == [9])
             #expect(refused.first?.message.contains("600 s ago") == true)
 
-            // Signed in the future: a clock is off, so nothing is well yet.
+            // A signature from the future shows a wrong clock, so the trouble continues.
             pass(.seconds(1))
             let future = Self.event("source.canceled", #"{"id":"src_1"}"#)
             #expect(try await receive(intake, future, age: -600).name == "accepted")

@@ -3,13 +3,13 @@ import Testing
 
 @testable import PollerUpstreams
 
-/// What is listened to, and what operators are told to subscribe their endpoints to.
+/// Tests the event types of the sweep against those recommended to operators.
 @Suite struct WebhookTypesTests {
     @Test("the sweep asks for nothing that an endpoint need not have")
     func sweep() {
         #expect(Set(StripeEvents.types).subtracting(EventTypes.payments).isEmpty)
         #expect(Set(StripeEvents.moneyTypes).subtracting(EventTypes.payments).isEmpty)
-        // What one request may have.
+        // The limit of one request.
         #expect(max(StripeEvents.types.count, StripeEvents.moneyTypes.count) <= 20)
     }
 }

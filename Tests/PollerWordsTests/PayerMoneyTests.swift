@@ -25,7 +25,7 @@ struct PayerMoneyTests {
     )
     func sums(amount: Amount, currency: String, language: PayerLanguage, text: String) {
         let said = PayerMoney.text(amount, currency, in: language)
-        // Which of the spaces that do not break it is, tables of another year may say otherwise.
+        // The kind of no-break space depends on the version of the locale data.
         let plain = said.map { String($0.map { $0 == "\u{A0}" || $0 == "\u{202F}" ? " " : $0 }) }
         #expect(plain == text)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The words for payers")
 struct PayerWordsTests {
-    /// One of each step, with everything and with nothing known.
+    /// Each next step, with all details and without any.
     static let steps: [NextStep] = {
         var transfer = NextStep.Transfer()
         var account = NextStep.BankAccount(scheme: "iban")
@@ -60,7 +60,7 @@ struct PayerWordsTests {
                     [news.title, news.text, news.subject] + news.links.map(\.label)
                     + (news.facts + news.details).flatMap { [$0.label, $0.value] }
                 for text in said {
-                    // Every word of an upstream's, and of ours for states and reasons, has one of these.
+                    // Raw states, reasons and upstream values contain one of these characters.
                     let isWhole =
                         !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
                         && !text.contains("  ") && text.first != " "
@@ -100,11 +100,11 @@ struct PayerWordsTests {
                 )
                 #expect(news.facts.first?.value == sum(600))
             } else {
-                // What is still held is nothing for the payer to send.
+                // The authorised rest is not for the payer to send.
                 #expect(!news.text.contains(sum(400)), "\(news.text)")
             }
         }
-        // All of it was captured: one sum.
+        // Everything was captured, so there is only one amount.
         let whole = Payment(state: .paid, amount: 1000, amountReceived: 1000, currency: "eur")
         let news = PayerMessage(whole, .none, of: Purchase(), for: .mail, in: words)
         #expect(news.title == PayerWords.in(language)("page.paid.title"))
@@ -146,7 +146,7 @@ struct PayerWordsTests {
         }
     }
 
-    /// Every state with every reason, and every step where there can be one.
+    /// Returns every state with every reason, and every possible next step.
     static func all() -> [(Payment, NextStep, Purchase)] {
         var all: [(Payment, NextStep, Purchase)] = []
         for state in PaymentState.allCases {
@@ -160,7 +160,7 @@ struct PayerWordsTests {
         return all
     }
 
-    /// A payment of which everything is known, and one of which nothing is.
+    /// Returns a payment with all details, and one without any.
     static func payments(
         _ state: PaymentState,
         _ reason: PaymentReason?
@@ -182,7 +182,7 @@ struct PayerWordsTests {
         return reason == nil ? all + withRefunds(full) : all
     }
 
-    /// A payment with each refund that has not succeeded, of a payer of the shop's currency and of another.
+    /// Returns a payment with each unsuccessful refund, in the shop's currency and in another one.
     private static func withRefunds(_ full: Payment) -> [(Payment, Purchase)] {
         RefundProgress.Status.allCases.flatMap { status in
             [nil, Presentment(amount: 1634, currency: "jpy")].map { shown in

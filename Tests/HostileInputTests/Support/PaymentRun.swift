@@ -15,38 +15,37 @@ import Testing
 @testable import PollerQueue
 @testable import PollerUpstreams
 
-/// All that follows from what an upstream has answered: facts, decision, events, search, order, mail, return
-/// page and timeline.
+/// All processing of an upstream's response: facts, decision, events, search, order, mail, return page and timeline.
 ///
-/// Nothing is expected of the results but that they can be recorded and read back: a trap ends the process.
+/// The results must only be recordable and readable. A trap would crash the process.
 struct PaymentRun {
-    /// An answer as the worker has understood it.
+    /// A response as the worker has parsed it.
     struct Answer {
         let kind: SourceKind
         let observation: Observation
-        /// The upstream's list of disputes, where there is one.
+        /// The upstream's list of disputes, if there is one.
         var disputes: RawJSON?
     }
 
     private static let now = Timestamp(ms: 1_795_000_000_000)
     private static let account = AccountID.main
 
-    /// Reads payments from answers, as the worker does.
+    /// The reader of payments, as in the worker.
     let payments: any PaymentReader
-    /// The languages in which mails and pages are written.
+    /// The languages of mails and pages.
     var languages: [PayerLanguage] = PayerLanguage.allCases
     /// Whether the Stripe library decodes the object as well.
     var decodes = false
-    /// The events whose words were found already.
+    /// The events whose texts were already rendered.
     var followed = Followed()
 
-    /// Remembers what was followed: thousands of documents have the same words.
+    /// The events that were already followed, because thousands of documents have the same texts.
     ///
     /// A class, because the runs of a test share it.
     final class Followed: Sendable {
         private let keys = Mutex<Set<[String]>>([])
 
-        /// Whether it is new.
+        /// Adds an event and returns whether it is new.
         func insert(_ event: Poller.Event, _ languages: [PayerLanguage]) -> Bool {
             let key = [
                 event.type, event.payment?.wire.json ?? "", event.nextStep.wire.json,
@@ -57,7 +56,7 @@ struct PaymentRun {
         }
     }
 
-    /// What Stripe's upstream understands of an answer; `nil` when it refuses it.
+    /// Parses a response like the Stripe upstream; returns `nil` if it is rejected.
     static func answer(_ kind: SourceKind, _ bytes: [UInt8]) -> Answer? {
         guard let facts = try? ObjectFacts(scanning: bytes),
             let text = String(validating: bytes, as: UTF8.self),
@@ -75,7 +74,7 @@ struct PaymentRun {
         return Answer(kind: kind, observation: observation.told(at: now))
     }
 
-    /// Runs everything for an answer.
+    /// Runs all processing of a response.
     func follow(_ answer: Answer) throws {
         let key = WatchKey(
             account: Self.account,
@@ -87,7 +86,7 @@ struct PaymentRun {
         observation.lists.disputes = answer.disputes
         let first = decide(fresh, observation)
         try follow(first.change, of: fresh)
-        // Again with what is remembered: of the same answer, and of its charge.
+        // A second run uses the stored state: with the same response, and with its charge.
         let known = fresh.after(first.change)
         let second = decide(known, observation)
         try follow(second.change, of: known)
@@ -148,7 +147,7 @@ struct PaymentRun {
         for event in change.events { try follow(event, of: watch.after(change)) }
     }
 
-    /// Everything that reads an event of a watch.
+    /// Runs everything that reads an event of a watch.
     func follow(_ event: Poller.Event, of watch: Poller.Watch) throws {
         let copy = Poller.Event(json: event.json)
         let read = try #require(copy)
@@ -216,7 +215,7 @@ struct PaymentRun {
         #expect(WatchMemory(packed: memory.packed).packed == memory.packed)
     }
 
-    /// Two members of one order, both with the payment of the event.
+    /// Processes an order with two watches that have the payment of the event.
     private func order(_ event: Poller.Event) throws {
         guard let payment = event.payment else { return }
         let key = OrderKey(account: Self.account, order: OrderID(unchecked: "A77"))
@@ -235,7 +234,7 @@ struct PaymentRun {
         #expect(kept?.truth == order.truth)
     }
 
-    /// The library's own readers of the same objects.
+    /// Decodes the object with the Stripe library.
     private func decode(_ observation: Observation, of kind: SourceKind) {
         let bytes = Array((observation.object?.description ?? "").utf8)
         switch kind {
@@ -255,7 +254,7 @@ struct PaymentRun {
     }
 }
 
-/// Changes nothing before deadlines.
+/// A settler that changes nothing.
 private struct NoSettler: Settler {
     func standing(for account: AccountID) -> DeadlineActs { .unsaid }
 
@@ -266,7 +265,7 @@ private struct NoSettler: Settler {
 }
 
 extension Poller.Watch {
-    /// The watch as a store keeps it with a change.
+    /// Returns the watch as a store keeps it after a change.
     fileprivate func after(_ change: WatchChange) -> Poller.Watch {
         Poller.Watch(
             key: key,

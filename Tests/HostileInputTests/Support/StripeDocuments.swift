@@ -4,9 +4,9 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-/// Fully populated objects of Stripe's, made from its published specification.
+/// Fully populated Stripe objects, generated from Stripe's published specification.
 struct StripeDocuments {
-    /// An object and what is asked for when it is polled.
+    /// An object and the kind under which it is polled.
     struct Polled {
         let kind: SourceKind
         let name: String
@@ -15,7 +15,7 @@ struct StripeDocuments {
 
     private let schemas: SchemaDocument
 
-    /// Reads the specification beside this file.
+    /// Reads the specification in the fixtures.
     init() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -25,18 +25,18 @@ struct StripeDocuments {
         schemas = SchemaDocument(components: try #require(specification["schemas"]))
     }
 
-    /// One object by the name of its schema.
+    /// Returns one object by the name of its schema.
     func object(_ name: String) throws -> JSONTree {
         try #require(schemas.document(name))
     }
 
-    /// One object for each of the polled kinds; of sources one for each type.
+    /// Returns one object per polled kind, and one source per type.
     func polled() throws -> [Polled] {
         var all: [Polled] = []
         let source = try object("source")
         let types = schemas.words("source", "type")
         for type in types {
-            // A source has the details of its own type alone.
+            // A source has only the details of its own type.
             var document = source.with("type", type)
             for other in types where other != type { document[other] = nil }
             all.append(Polled(kind: .source, name: "source of \(type)", document: document))
@@ -57,7 +57,7 @@ struct StripeDocuments {
         return all
     }
 
-    /// The same objects in every status, flow, use and next step that decides what is read of them.
+    /// Returns the objects in every status, flow, usage and next step that affects their meaning.
     func variants() throws -> [Polled] {
         try polled().flatMap { polled -> [Polled] in
             switch polled.kind {
@@ -104,7 +104,7 @@ struct StripeDocuments {
                 document: polled.document.with("status", status)
             )
         }
-        // A next step is named like the member that describes it.
+        // A next step's type is the name of the member that describes it.
         guard let action = polled.document["next_action"], case .object(let steps) = action else {
             return all
         }
@@ -118,7 +118,7 @@ struct StripeDocuments {
         return all
     }
 
-    /// An event of a type about an object.
+    /// Returns an event of a type about an object.
     func event(_ type: String, about object: JSONTree) throws -> JSONTree {
         var event = try self.object("event").with("type", type)
         event["data"] = .object([(name: "object", value: object)])
@@ -127,14 +127,14 @@ struct StripeDocuments {
 }
 
 extension JSONTree {
-    /// The same with a text as a member.
+    /// Returns a copy with a text member.
     func with(_ name: String, _ text: String) -> JSONTree {
         var changed = self
         changed[name] = .text(text)
         return changed
     }
 
-    /// The same with a charge in its place.
+    /// Returns a copy with an expanded charge.
     func with(charge: JSONTree) -> JSONTree {
         var changed = self
         changed["latest_charge"] = charge

@@ -10,7 +10,7 @@ import Testing
 @testable import PollerQueue
 @testable import PollerUpstreams
 
-/// Objects of the wire, made from the schemas of the API's description, and everything that reads them.
+/// API documents, generated from the schemas of the API description, and everything that reads them.
 struct WireDocuments {
     private static let now = Timestamp(ms: 1_795_000_000_000)
 
@@ -21,7 +21,7 @@ struct WireDocuments {
     /// A request with a fee.
     let split: JSONTree
 
-    /// Makes one document of each.
+    /// Creates one document of each kind.
     init() throws {
         let components = try #require(JSONTree(Schemas.all(withPages: true).text))
         let schemas = SchemaDocument(components: components)
@@ -29,7 +29,7 @@ struct WireDocuments {
             .with("type", "payment.paid").with("account", "default").with("source", "src_1")
         event["seq"] = .raw("1")
         event["run"] = .raw("1")
-        // From such an object mails read a sum as well.
+        // Mails also read an amount from such an object.
         event["object"] = JSONTree(#"{"amount":1099,"currency":"eur","livemode":true}"#)
         self.event = event
         var watch = try #require(schemas.document("Watch"))
@@ -54,14 +54,14 @@ struct WireDocuments {
         request["charge"]?["on_behalf_of"] = .text("acct_1")
         request["charge"]?["transfer_data"]?["destination"] = .text("acct_1")
         var split = request
-        // A fee and the sum of a transfer exclude each other.
+        // A fee and the amount of a transfer exclude each other.
         request["charge"]?["application_fee_amount"] = nil
         split["charge"]?["transfer_data"] = nil
         self.request = request
         self.split = split
     }
 
-    /// Every number of every document, at every limit.
+    /// Returns every number of every document, set to every limit.
     func changes() -> [(name: String, reader: Reader, document: JSONTree)] {
         let all: [(Reader, JSONTree)] = [
             (.event, event), (.order, order), (.request, request), (.request, split),
@@ -75,17 +75,17 @@ struct WireDocuments {
         }
     }
 
-    /// A line of an archive.
+    /// Returns a line of an archive.
     func archive(_ watch: JSONTree, _ events: [JSONTree]) -> JSONTree {
         .object([(name: "watch", value: watch), (name: "events", value: .array(events))])
     }
 
-    /// What reads a document.
+    /// The kinds of readers.
     enum Reader: CaseIterable {
         case event, order, request, archive
     }
 
-    /// Reads a document and runs everything that follows from it.
+    /// Reads a document and runs all processing that follows.
     func follow(_ bytes: [UInt8], _ reader: Reader, _ languages: [PayerLanguage]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         switch reader {
@@ -130,7 +130,7 @@ struct WireDocuments {
         }
     }
 
-    /// The watch of an archive line that an operator trusts.
+    /// Returns the watch of a trusted archive line.
     private static func restored(_ line: RawJSON) throws -> ArchivedWatch? {
         let endpoints = EndpointBackend(
             store: MemoryEndpointStore(time: VirtualTime()),
@@ -159,7 +159,7 @@ struct WireDocuments {
         try PaymentRun(payments: StripePayments(), languages: languages).follow(event, of: watch)
     }
 
-    /// A hint opens the watch again, and a worker polls it.
+    /// Processes a hint that reopens the watch, and the poll that follows.
     private func followHint(_ archived: ArchivedWatch) throws {
         let watch = archived.watch
         let opened = Poller.Watch(
@@ -206,7 +206,7 @@ struct WireDocuments {
 }
 
 extension WireDocuments {
-    /// The unchanged document of a reader.
+    /// Returns the unchanged document of a reader.
     func document(_ reader: Reader) -> JSONTree {
         switch reader {
         case .event: event
@@ -216,7 +216,7 @@ extension WireDocuments {
         }
     }
 
-    /// Whether a reader takes its unchanged document.
+    /// Whether a reader accepts its unchanged document.
     func isRead(_ reader: Reader) throws -> Bool {
         let text = document(reader).json
         let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import PollerNet
 
-/// A certificate for one name that only itself vouches for, made by `openssl`.
+/// A self-signed certificate for one name, created by `openssl`.
 struct SelfSigned {
     private let folder: URL
     let certificate: String
@@ -29,7 +29,7 @@ struct SelfSigned {
         }
     }
 
-    /// Removes the files; a temporary folder may stay behind.
+    /// Removes the files; errors are ignored, so the temporary folder may remain.
     func remove() {
         try? FileManager.default.removeItem(at: folder)
     }
