@@ -20,7 +20,7 @@ import threading
 from aiosmtpd.smtp import SMTP
 
 
-# What relays answer for reasons of their own, without a code of RFC 3463.
+# Policy rejections of real relays, without a code of RFC 3463.
 REFUSALS = {
     "greylisted": "550 You have been greylisted",
     "hourly": "550 Domain shop.example has exceeded the max emails per hour (150/150)",
@@ -32,7 +32,7 @@ REFUSALS = {
 
 
 class Sink:
-    # Senders that were answered 451.
+    # The senders that were answered with 451.
     doubted = set()
 
     async def handle_MAIL(self, server, session, envelope, address, options):
@@ -88,7 +88,7 @@ class Hesitant(SMTP):
     """Greets after a while, as relays do that have doubts about who connects, and takes so many mails."""
 
     greet_after = 0.0
-    # Beyond these the connection ends without a word; 0 for no limit.
+    # After this many mails the connection closes without a reply; 0 means no limit.
     mails_max = 0
     mails = 0
 

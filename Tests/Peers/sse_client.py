@@ -77,7 +77,7 @@ def main():
     threading.Thread(target=commands, daemon=True).start()
     connection = http.client.HTTPConnection(url.hostname, url.port)
     if options.deaf:
-        # A small window, so that little is in flight when it is full.
+        # A small receive window, so that little data is in flight when it is full.
         connection.sock = socket.socket()
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         connection.sock.connect((url.hostname, url.port))

@@ -139,7 +139,7 @@ def main():
     if options.until_eof:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     Sink.secrets = options.secret
-    # The library's own backlog of five loses connections that are made together.
+    # The library's default backlog of five drops simultaneous connections.
     ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Sink)
     server.daemon_threads = True
