@@ -11,7 +11,7 @@ import math
 import sys
 from pathlib import Path
 
-# A panel's place on the page, and the space of its axes within it.
+# The size of a panel, and the margins of its axes.
 WIDTH, HEIGHT = 460, 260
 LEFT, RIGHT, TOP, BOTTOM = 46, 22, 34, 40
 

@@ -26,7 +26,7 @@ def symbols_of(target: Path, folder: Path) -> bool:
     command = [extract, "-module-name", target.name, "-I", str(modules), "-target", triple]
     command += ["-minimum-access-level", "internal", "-skip-synthesized-members", "-skip-inherited-docs"]
     done = subprocess.run([*command, "-output-dir", str(folder)], capture_output=True)
-    # Targets whose modules need C modules of other packages cannot be read without a build's settings.
+    # A target whose module needs C modules of other packages cannot be read without the settings of a build.
     return done.returncode == 0 and any(folder.iterdir())
 
 
@@ -39,7 +39,7 @@ def without_symbols(catalogue: Path, folder: Path) -> Path:
         root = re.match(r"# ``(\w+)``\n", text)
         if root:
             text = f"# {root[1]}\n\n@Metadata {{\n    @TechnologyRoot\n}}\n" + text[root.end() :]
-        # A list of nothing but symbols would be an empty section.
+        # A section with only symbols would be empty.
         text = re.sub(r"^### [^\n]*\n\n(?:- ``[^`]*``\n)+\n?", "", text, flags=re.M)
         text = re.sub(r"^- ``[^`]*``\n", "", text, flags=re.M)
         text = re.sub(r"\n## Topics\s*\Z", "\n", text)

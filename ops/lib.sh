@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Shared by the scripts in ops/: messages, system packages, the Python environment, the build.
-# Source it; it moves to the repository root. Works with bash 3.2, which macOS ships.
+# Shared by the scripts in ops/: messages, system packages, the Python environment, the build. Source it; it changes
+# to the repository root. Works with bash 3.2, which macOS includes.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 1
 
-# The oldest Swift whose compiler takes Package.swift (its tools version and warning settings).
+# The oldest Swift version that can build Package.swift (its tools version and warning settings).
 SWIFT_MIN=6.2
-# The oldest Python the pinned packages support.
+# The oldest Python version that the pinned packages support.
 PYTHON_MIN=3.10
 VENV="$ROOT/.venv"
 
@@ -17,7 +17,7 @@ else
     bold='' red='' plain=''
 fi
 
-# What the scripts do is told on stderr; stdout carries results.
+# Progress is printed on stderr; stdout has only results.
 step() { printf '%s%s%s\n' "$bold" "$*" "$plain" >&2; }
 note() { printf '  %s\n' "$*" >&2; }
 die() {
@@ -27,16 +27,16 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# release_version: the version that the programs of this tree print, without what marks a debug build.
+# release_version: prints the version of the programs in this tree, without the marker of a debug build.
 release_version() { sed -n 's/.*static let version = "\([0-9][0-9.]*\)".*/\1/p' Sources/pollerd/PollerdCommand.swift; }
 
-# release_date: the instant of what is made from this commit, in RFC 3339; SOURCE_DATE_EPOCH sets another.
+# release_date: prints the time for files made from this commit, in RFC 3339; SOURCE_DATE_EPOCH overrides it.
 release_date() {
     local epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
     date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r "$epoch" +%Y-%m-%dT%H:%M:%SZ
 }
 
-# version_at_least 6.3.1 6.2
+# version_at_least VERSION MINIMUM, as in: version_at_least 6.3.1 6.2
 version_at_least() {
     local have_major have_minor want_major want_minor
     IFS=. read -r have_major have_minor _ <<<"$1"
@@ -45,7 +45,7 @@ version_at_least() {
         { [ "$have_major" -eq "$want_major" ] && [ "${have_minor:-0}" -ge "${want_minor:-0}" ]; }
 }
 
-# require_swift: ends with an explanation unless a new enough Swift is on PATH.
+# require_swift: exits with an explanation unless a new enough Swift is on PATH.
 require_swift() {
     local version
     have swift || die "swift is not on PATH. Install Swift $SWIFT_MIN or newer from https://www.swift.org/install and run this again."
@@ -64,8 +64,8 @@ as_root() {
     fi
 }
 
-# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, tools, python, package,
-# lint, check, typescript, browser.
+# require_packages PURPOSE…: installs missing packages. Purposes: build, serve, tools, python, package, lint, check,
+# typescript, browser.
 require_packages() {
     local wanted='' missing='' package purpose
     if have apt-get && have dpkg-query; then
@@ -129,9 +129,9 @@ require_packages() {
     fi
 }
 
-# require_prometheus: Prometheus and promtool, on PATH or in .venv, for the tests that ask a real one. Where
-# they cannot be had it says so and goes on, and those tests are skipped. Debian's package is unpacked and
-# not installed: it would run a server of its own, on the port that pollerd's admin listener has.
+# require_prometheus: provides Prometheus and promtool on PATH or in .venv, for tests with a real server. If they are
+# unavailable, it prints a note and those tests are skipped. Debian's package is unpacked but not installed, because
+# it would run a server on the port of pollerd's admin listener.
 require_prometheus() {
     local folder="$VENV/prometheus" log status=0
     have prometheus && have promtool && return
@@ -141,7 +141,7 @@ require_prometheus() {
         step "Unpacking prometheus into .venv"
         mkdir -p "$folder"
         if ! (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1); then
-            # In a subshell: without root's rights it ends, and so would the caller.
+            # In a subshell, because as_root exits without root privileges.
             (as_root apt-get update -qq) >>"$log" 2>&1 || true
             (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1) || status=1
         fi
@@ -164,11 +164,11 @@ installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = i
 
 apt_install() {
     local log
-    # Said here: what follows tells a log, of which nobody sees the end.
+    # The message is printed here, because the following output goes to a log.
     [ "$(id -u)" -eq 0 ] || have sudo ||
         die "missing: $*. To install them needs root, and there is no sudo. Run as root: apt-get install $*"
     log=$(mktemp)
-    # A fresh image has no package lists yet, so a first failure is followed by an update.
+    # A new image has no package lists yet, so a first failure is followed by an update.
     if ! apt_try "$log" "$@"; then
         as_root apt-get update -qq >>"$log" 2>&1 || true
         if ! apt_try "$log" "$@"; then
@@ -187,7 +187,7 @@ apt_try() {
         apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1
 }
 
-# The Lua 5.1 compiler, which is Redis' dialect; any other luac finds syntax errors too.
+# luac_command: prints the Lua 5.1 compiler, the dialect of Redis, or another luac, which also finds syntax errors.
 luac_command() {
     local name
     for name in luac5.1 luac-5.1 luac; do
@@ -202,7 +202,7 @@ import sys, venv, ensurepip
 sys.exit(sys.version_info < tuple(map(int, '$PYTHON_MIN'.split('.'))))" 2>/dev/null
 }
 
-# require_venv: the pinned Python packages in .venv, made again when the pins change.
+# require_venv: installs the pinned Python packages in .venv, again whenever the pins change.
 require_venv() {
     local pins="$ROOT/Tests/EndToEnd/requirements.txt" stamp="$VENV/.pins"
     cmp -s "$pins" "$stamp" && return
@@ -216,7 +216,8 @@ require_venv() {
     cp "$pins" "$stamp"
 }
 
-# build_progress: copies the output of `swift build`, and replaces its lines `[STEP/STEPS] …` by an estimate every 20 s.
+# build_progress: copies the output of `swift build`, but replaces the lines `[STEP/STEPS] …` by an estimate every 20
+# s.
 build_progress() {
     local line steps_done steps shown=$SECONDS begun=$SECONDS passed
     while IFS= read -r line; do
@@ -226,7 +227,7 @@ build_progress() {
             shown=$SECONDS passed=$((SECONDS - begun))
             steps_done=${line#\[} steps=${line#*/}
             steps_done=${steps_done%%/*} steps=${steps%%\]*}
-            # Steps differ in length, so this is rough.
+            # Steps differ in length, so the estimate is rough.
             [ "$steps_done" -gt 0 ] && note "$((100 * steps_done / steps)) % after $passed s, about" \
                 "$(((steps - steps_done) * passed / steps_done / 60 + 1)) min left"
             ;;
@@ -236,8 +237,8 @@ build_progress() {
     return 0
 }
 
-# swift_build ARG…: builds, saying beforehand why it may take long. POLLER_BIN_DIR names ready
-# binaries instead; BIN_DIR is where the programs are afterwards.
+# swift_build ARG…: builds, after a note on why it may take long, and sets BIN_DIR to the folder of the programs.
+# POLLER_BIN_DIR names finished programs to use instead.
 swift_build() {
     if [ -n "${POLLER_BIN_DIR:-}" ]; then
         BIN_DIR=$(cd "$POLLER_BIN_DIR" 2>/dev/null && pwd) || die "POLLER_BIN_DIR=$POLLER_BIN_DIR is not a directory"

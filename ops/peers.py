@@ -29,8 +29,8 @@ def poll(load: str) -> tuple[str, str]:
     return f"real.{load}.worker_cpu_us", f"real.{load}.redis_cpu_us"
 
 
-# asynq 0.26: a task that makes the GET with Go's net/http and enqueues itself again; worker + Redis.
-# Mercure: resident memory of the hub by connections, all idle.
+# asynq 0.26: a task that makes the GET with Go's net/http and enqueues itself again; worker + Redis. Mercure: the
+# hub's resident memory by connections, all idle.
 PEERS = [
     Peer("CPU of a poll, HTTP, saturated", poll("http"), "asynq 0.26", 160 + 80),
     Peer("CPU of a poll, TLS, saturated", poll("tls"), "asynq 0.26", 175 + 80),
@@ -39,10 +39,10 @@ PEERS = [
     Peer("idle WebSocket", ("live.idle_kib_per_connection",), "Mercure", 25, "KiB"),
 ]
 
-# The CPU of a GET by wrk where PEERS were measured.
+# The CPU time of a GET by wrk on the machine where PEERS were measured.
 WRK_THERE = 6
 
-# What is measured in the same run: our members, and those of the other.
+# The figures measured in the same run: ours, and those of the other program.
 BESIDE = [
     ("our client alone, a GET", "floor.own.cpu_us", "floor.wrk.cpu_us", "a GET of wrk"),
     ("our client alone, a GET, TLS", "floor.own_tls.cpu_us", "floor.wrk_tls.cpu_us", "a GET of wrk, TLS"),

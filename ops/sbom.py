@@ -13,15 +13,15 @@ import uuid
 from pathlib import Path
 
 NAMES = ("pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench")
-# Nobody is linked with it: the notifier loads it with the first mail.
+# No program is linked with it: the notifier loads it with the first mail.
 LOADED_LATER = ("libcurl.so.4",)
-# How the licences of the packages begin, or what only they say.
+# The start of each licence's text, or a unique part of it.
 LICENCES = {
     "Apache-2.0": r"Apache License\s+Version 2\.0",
     "MIT": r"Permission is hereby granted, free of charge",
     "BSD-3-Clause": r"Redistribution and use in source and binary forms[\s\S]*Neither the name",
 }
-# C code inside of packages: who looks for a weakness looks for these names.
+# C code in packages, under the names that vulnerability scanners use.
 VENDORED = {
     "CCryptoBoringSSL": ("boringssl", "swift-crypto"),
     "CNIOBoringSSL": ("boringssl", "swift-nio-ssl"),
@@ -140,7 +140,7 @@ def debian(bill: Bill, files: set[str]) -> None:
     """The packages of Debian that the files are from."""
     system = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path("/etc/os-release").read_text(), re.MULTILINE))
     distribution = f"{system['ID']}-{system.get('VERSION_ID', 'unknown')}"
-    # A package lists the name from before /lib became /usr/lib, or that of the file behind a link.
+    # A package lists the path from before /lib became /usr/lib, or the path of the file behind a link.
     owners = output("dpkg-query", "-S", *sorted({*files, *(str(Path(file).resolve()) for file in files)}))
     here = output("dpkg", "--print-architecture").strip()
     names = sorted({line.split(":")[0] for line in owners.splitlines()})

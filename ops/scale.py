@@ -85,7 +85,7 @@ def panel(title: str, data: list[tuple[float, float]]) -> list[str]:
     ]
     for (x, y), (size, value) in zip(points, data, strict=True):
         drawn.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2"/>')
-        # The first has nothing at its left to reach into.
+        # The first label is aligned at its start, because there is no room to its left.
         middle = f'class="tick" text-anchor="{"start" if x == LEFT else "middle"}" x="{x:.1f}"'
         drawn.append(f'<text {middle} y="{y - 5:.1f}">{number(value)}</text>')
         drawn.append(f'<text {middle} y="{base + 14}">{short(size)}</text>')

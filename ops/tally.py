@@ -11,7 +11,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
-# Of each report so many of the slowest tests are named.
+# The number of slowest tests that are named per report.
 SLOWEST = 20
 
 

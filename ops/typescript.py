@@ -15,17 +15,17 @@ import re
 import sys
 from pathlib import Path
 
-# What a type can say of a schema; the rest of the keywords are limits, or words for people.
+# The schema keywords that a type can express; the others are limits or descriptions.
 TYPED = {"$ref", "type", "enum", "const", "oneOf", "anyOf", "not", "items", "properties", "required", "additionalProperties"}
 SPOKEN = {
     "description", "default", "examples", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems",
     "maxItems", "maxProperties", "propertyNames", "writeOnly", "readOnly",
 }
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-# What is sent of a body, the first that an operation takes; and what is read of an answer.
+# The request body, of which the first media type of an operation counts, and the response body.
 BODIES = {"application/json": "json", "application/x-www-form-urlencoded": "form", "application/x-ndjson": "text"}
 ANSWERS = {"application/json": "json", "application/problem+json": "json", "text/html": "text", "text/javascript": "text"}
-# Who sends one of these may be answered 304, which has no value.
+# A request with one of these may get a 304, which has no value.
 CONDITIONS = {"If-None-Match", "after_seq"}
 
 HEAD = """\
@@ -284,7 +284,7 @@ def method(verb: str, path: str, operation: dict) -> tuple[str, str]:
     about = note(". ".join(filter(None, [operation.get("summary", "").rstrip("."), operation.get("description")])), "  ")
     text = about
     if isConditional:
-        # Who has sent no condition is not told that nothing has changed.
+        # A caller without conditions never gets a 304.
         without = ", ".join(f"{field_of(each)}?: undefined" for each in others if each["name"] in CONDITIONS)
         text += f"  {head(f'{alias} & {{ {without} }}', '' if isNeeded else '?', value)};\n"
         text += f"  {head(alias, '', told)};\n"

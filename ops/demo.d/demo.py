@@ -31,7 +31,8 @@ from harness.waiting import wait_until  # noqa: E402
 from harness.webhook_sink import WebhookSink  # noqa: E402
 from screen import Screen  # noqa: E402
 
-# What each channel must tell of the customer's payment, in this order: the money before the status.
+# The events about the customer's payment that each channel must deliver, in this order: the payment before the
+# status.
 STORY = [
     "source.pending",
     "payment.authorised",
@@ -39,7 +40,7 @@ STORY = [
     "payment.paid",
     "source.consumed",
 ]
-# Generous beside the figures the demo prints: a poll is at most a second away here.
+# A generous limit, because polls are at most a second apart here.
 PATIENCE_S = 30
 
 
@@ -67,7 +68,7 @@ class Demo:
             [str(self.bin_dir / "pollerd"), "all", "--embedded"],
             self.logs,
             {
-                # The embedded programs are found beside pollerd and on PATH.
+                # The embedded programs are found in pollerd's folder and on PATH.
                 "PATH": f"{self.bin_dir}:{os.environ['PATH']}",
                 "POLLER_API_BIND": "127.0.0.1:0",
                 "POLLER_GATEWAY_BIND": "127.0.0.1:0",
@@ -281,7 +282,7 @@ def main() -> int:
         try:
             demo.start()
             source = demo.play()
-            # Whatever comes now would be one too many: it is looked for, not waited for long.
+            # A further event would be a duplicate, so it is checked after a short wait.
             time.sleep(0.5)
             faults = demo.faults(source)
             status = 1 if faults else 0
@@ -295,13 +296,13 @@ def main() -> int:
             if not arguments.once:
                 demo.stay()
         except KeyboardInterrupt:
-            # Ctrl-C is how a person ends the demo; --once was asked for a result it does not have.
+            # Ctrl-C is the normal end of the demo, but with --once the result is missing.
             status = 130 if arguments.once else 0
         except Exception as error:
             demo.screen.line(demo.screen.paint(f"✗ {error}", "red"))
             status = 1
         finally:
-            # A second Ctrl-C must not cut the ending short and leave something running.
+            # A second Ctrl-C must not interrupt the cleanup and leave a process running.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
             demo.close()

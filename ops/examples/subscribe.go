@@ -1,12 +1,12 @@
-// Follows a stream over Redis from Go. First have events put into one:
+// Follows a Redis stream from Go. First send events to a stream:
 //
 //	pollerctl enqueue src_123 --notify redis+stream:orders
 //	go mod init example && go get github.com/redis/go-redis/v9
 //	go run subscribe.go orders [LAST_ID]
 //
-// A stream keeps its last 10,000 entries, so the place in it is all there is to remember: LAST_ID
-// goes on behind it, and nothing is missed while this program was away. Several processes share the
-// work with XREADGROUP in place of XREAD. REDIS_URL and POLLER_NAMESPACE say where.
+// A stream keeps its last 10,000 entries, so the ID of the last entry is the only state to store. LAST_ID continues
+// after that entry, so no event is missed while this program is stopped. Several processes can share the work with
+// XREADGROUP instead of XREAD. REDIS_URL and POLLER_NAMESPACE set the server and the key prefix.
 package main
 
 import (
@@ -36,8 +36,8 @@ func main() {
 	if len(os.Args) > 2 {
 		last = os.Args[2]
 	}
-	// Deliveries are at least once: an event whose id was seen is dropped. A repeated one follows
-	// soon after the first, so the newest few are enough.
+	// Deliveries are at least once, so an event with a known ID is dropped. A duplicate follows soon after the first, so
+	// the last few IDs are enough.
 	seen := newRecent(1000)
 
 	for ctx := context.Background(); ; {
@@ -58,13 +58,13 @@ func main() {
 			if seen.add(entry.Values["id"]) {
 				fmt.Println(entry.ID, entry.Values["event"])
 			}
-			// Only now: what has been acted on is behind us.
+			// The position moves only after the event was processed.
 			last = entry.ID
 		}
 	}
 }
 
-// recent remembers the newest ids it was given.
+// recent stores the last IDs.
 type recent struct {
 	order []any
 	known map[any]bool
@@ -73,7 +73,7 @@ type recent struct {
 
 func newRecent(most int) *recent { return &recent{known: map[any]bool{}, most: most} }
 
-// add says whether an id is new.
+// add adds an ID and reports whether it is new.
 func (r *recent) add(id any) bool {
 	if r.known[id] {
 		return false

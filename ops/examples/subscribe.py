@@ -33,8 +33,8 @@ http = requests.Session()
 if key := os.environ.get("POLLER_API_KEY"):
     http.headers["Authorization"] = f"Bearer {key}"
 
-# The newest `seq` printed of each source that has not ended: all this program has to remember.
-# Keep it in your database, in the transaction that acts on the event.
+# The last printed `seq` of each open source, which is the only state of this program. Store it in your database, in
+# the transaction that processes the event.
 seen = {source: 0 for source in options.sources}
 
 
@@ -46,7 +46,7 @@ def history(source: str) -> Iterator[dict]:
             params={"after_seq": seen[source]}, timeout=10,
         )
         if answer.status_code == 404:
-            return  # Nobody watches it yet.
+            return  # The source is not watched yet.
         if answer.status_code == 401:
             sys.exit("the API wants a key: set POLLER_API_KEY")
         answer.raise_for_status()
@@ -64,7 +64,7 @@ def take(event: dict) -> None:
     print(json.dumps(event, separators=(",", ":")), flush=True)
     seen[source] = event["seq"]
     if event["closed_reason"]:
-        del seen[source]  # The end: `settled`, or we stopped looking.
+        del seen[source]  # The watch is closed.
 
 
 def catch_up(source: str) -> None:
@@ -81,13 +81,13 @@ def hear(event: dict) -> None:
 
 def listen() -> None:
     """One connection, until it breaks or everything has ended."""
-    # The client must not come back by itself: it would hide that something may be missing.
+    # The client must not reconnect automatically, because that would hide missing events.
     client = redis.Redis.from_url(
         options.redis, retry=Retry(NoBackoff(), 0), health_check_interval=10, socket_timeout=5
     )
     with client, client.pubsub(ignore_subscribe_messages=True) as subscription:
         subscription.subscribe(*(f"{options.namespace}:events:{source}" for source in seen))
-        # First listen, then read: what is recorded in between comes twice rather than never.
+        # Subscribe first, then read the history. An event recorded in between arrives twice instead of never.
         for source in list(seen):
             catch_up(source)
         while seen:

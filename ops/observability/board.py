@@ -20,7 +20,7 @@ BOARD = HERE / "board.json"
 REFERENCE = HERE.parents[1] / "Sources/Poller/Poller.docc/Guides/Metrics.md"
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-# Grafana's grid is 24 wide.
+# Grafana's grid has 24 columns.
 PANEL = {"w": 8, "h": 7}
 STAT = {"w": 4, "h": 4}
 
@@ -59,7 +59,7 @@ def queries(metric: Metric) -> list[tuple[str, str]]:
     if metric.kind == "counter":
         return [(aggregate("sum", metric.labels, f"rate({of}[$__rate_interval])"), legend or "all")]
     buckets = f'rate({metric.name}_bucket{{cluster=~"$cluster"}}[$__rate_interval])'
-    # By label one percentile is enough to look at.
+    # For each label one percentile is enough.
     parts = [0.99] if metric.labels else [0.5, 0.99]
     summed = aggregate("sum", ["le", *metric.labels], buckets)
     return [(f"histogram_quantile({part:g}, {summed})", f"p{part * 100:.0f} {legend}".strip()) for part in parts]

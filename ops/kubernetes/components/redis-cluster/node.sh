@@ -1,9 +1,9 @@
 #!/bin/sh
 # usage: node.sh       with POD_NAME, POD_IP, PEERS and a file with the password
 #
-# One node of the Redis Cluster. The first one makes the cluster once all are there and none belongs to one. A pod that
-# is made anew has another address: whoever still knows where the others are tells them; where all have moved, as after a
-# stop of the whole cluster, nobody does, so each introduces itself to the others by their names until all is well.
+# Runs one node of the Redis Cluster. The first one creates the cluster when all are reachable and none belongs to
+# one. A recreated pod has another address, which the nodes learn from each other. If all addresses have changed, as
+# after a stop of the whole cluster, each node announces itself to the others by name until all are connected.
 set -eu
 
 port=${PORT:-6379}
@@ -12,7 +12,7 @@ REDISCLI_AUTH=$(cat "${PASSWORD_FILE:-/run/secrets/redis/REDIS_PASSWORD}")
 export REDISCLI_AUTH
 
 umask 077
-# In a file: the list of processes shows what stands on a command line.
+# The password is in a file, because the list of processes shows command lines.
 cat >"$run/redis.conf" <<CONF
 bind ${BIND:-*}
 port $port
@@ -21,9 +21,10 @@ cluster-enabled yes
 cluster-config-file nodes.conf
 cluster-announce-ip $POD_IP
 cluster-node-timeout 5000
-# A replica that has not heard of its master for long takes over all the same: better a second that is gone than a stop.
+# A replica without recent contact to its master may take over, because losing a second of writes is better than an
+# outage.
 cluster-replica-validity-factor 0
-# A shard that is lost for good waits for its copy, and the others work on.
+# A permanently lost shard waits for its restore, and the others keep working.
 cluster-require-full-coverage no
 requirepass $REDISCLI_AUTH
 masterauth $REDISCLI_AUTH
@@ -37,7 +38,7 @@ CONF
 address() { getent ahostsv4 "$1" | awk 'NR == 1 { print $1 }'; }
 info() { redis-cli -h "$1" -p "$port" cluster info 2>/dev/null | tr -d '\r' | sed -n "s/^$2://p"; }
 
-# All of them answer, and know nobody.
+# Checks that all nodes respond and none belongs to a cluster.
 all_are_new() {
     for peer in $PEERS; do
         [ "$(info "$peer" cluster_known_nodes)" = 1 ] || return 1
@@ -60,7 +61,7 @@ meet_all() {
 
 look_after() {
     while sleep "${PAUSE:-5}"; do
-        # A password that is gone, or a server that ends: the next look says more.
+        # Fails if the password is missing or the server is ending; the next check decides.
         known=$(info "$POD_IP" cluster_known_nodes) || continue
         if [ "$known" = 1 ]; then
             case $POD_NAME in *-0) if all_are_new; then make_cluster || true; fi ;; esac
