@@ -65,7 +65,7 @@ struct ChargeSearchTests {
         }
     }
 
-    /// A page of a customer's charges, of which the very last belongs to order 1.
+    /// A page of the charges of a customer; only the last charge of all belongs to order 1.
     private static func page(_ uri: String, of pages: Int) -> StubServer.Answer {
         let after = uri.components(separatedBy: "starting_after=ch_").last.flatMap(Int.init) ?? 0
         let isLast = after + 1 == pages

@@ -9,9 +9,9 @@ import Synchronization
 
 /// Delivers events by a signed POST, as in <https://www.standardwebhooks.com>.
 ///
-/// *Request*: the recorded bytes of the event (or its thin form), the endpoint's own headers, `webhook-id` (the event
-/// ID, the same for every attempt), `webhook-timestamp`, `webhook-signature` with one `v1,…` or `v1a,…` for each live
-/// secret, and `traceparent` if the event is traced.
+/// *Request*: the body has the recorded bytes of the event, or its thin form. The headers are the endpoint's own,
+/// `webhook-id` (the event ID, the same for every attempt), `webhook-timestamp`, and `webhook-signature` with one
+/// `v1,…` or `v1a,…` for each live secret. A traced event also has `traceparent`.
 /// *Limits*: 15 s, or the endpoint's own timeout, from name resolution to the end of the response, of which at most 8
 /// KiB are read. A 2xx status line counts as delivered, even if the rest of the response is broken, because a retry
 /// would get the same response. Truncated or invalid response headers are noted in the log of the attempt. Redirects,

@@ -6,9 +6,9 @@ import StripeAPI
 ///
 /// Created from an event with its object or from a thin event.
 struct SignedEvent: Sendable {
-    /// The prefixes of the types of events whose object names the intent that pays it.
+    /// The type prefixes of events about an object that names its own intent.
     private static let families = ["checkout.session.", "invoice.", "invoice_payment.", "charge."]
-    /// The prefixes of the types of events about an invoice that is being paid or has been paid.
+    /// The type prefixes of events about an invoice that is being paid or has been paid.
     private static let ofPaidInvoices = [
         "invoice.finalized", "invoice.paid", "invoice.payment_",
     ]

@@ -26,10 +26,10 @@ import StripeAPI
 /// | an object to watch, in an account that has reached its limit of open watches | `too_many_watches` |
 /// | anything else | `accepted`: the watches of its subjects are due now, even if they closed without an answer |
 ///
-/// *Order*: none is assumed, because a hint only causes a poll, whose response is the truth. *Latency*: two or three
-/// round trips to Redis. One request to Stripe is added for a debit, for the charge of a dispute or refund, for an
-/// unknown object of a connected account, and for the intent of an invoice if unknown objects are watched. If Stripe
-/// does not respond, the sender must deliver the event again.
+/// *Order*: none is assumed, because a hint only causes a poll, and only its response counts.
+/// *Latency*: two or three round trips to Redis. A debit, the charge of a dispute or refund, and an unknown object of
+/// a connected account each add one request to Stripe. So does the intent of an invoice if unknown objects are
+/// watched. If Stripe does not respond, the sender must deliver the event again.
 /// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
     /// The rules for checking the deliveries of one account.

@@ -36,7 +36,7 @@ struct PaymentRun {
     var languages: [PayerLanguage] = PayerLanguage.allCases
     /// Whether the Stripe library decodes the object as well.
     var decodes = false
-    /// The events whose texts were already rendered.
+    /// The events with texts that were already rendered.
     var followed = Followed()
 
     /// The events that were already followed, because thousands of documents have the same texts.
