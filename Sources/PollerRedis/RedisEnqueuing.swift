@@ -1,6 +1,6 @@
 package import Poller
 import PollerIdentity
-import PollerQueue
+package import PollerQueue
 import RedisClient
 
 /// Enqueuing: one call of enqueue.lua for up to ``RedisPartitions/chunk`` watches of a partition.
