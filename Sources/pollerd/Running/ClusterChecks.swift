@@ -72,11 +72,11 @@ enum ClusterChecks {
         do throws(RedisError) {
             _ = try await client.send(RedisCommand("PING"))
             let reach = client.reachability
-            if !reach.away.isEmpty || !reach.isServing {
-                let names = reach.away.map { "\($0)" }.joined(separator: ", ")
+            if !reach.unreachable.isEmpty || !reach.isServing {
+                let names = reach.unreachable.map { "\($0)" }.joined(separator: ", ")
                 return HealthResult(
                     .failed,
-                    "\(reach.away.count) of \(reach.masters) masters away: \(names)"
+                    "\(reach.unreachable.count) of \(reach.masters) masters away: \(names)"
                         + (reach.isServing ? "" : "; the Cluster serves nothing"),
                     action: "start them, or their replicas; what lies there waits"
                 )

@@ -92,14 +92,15 @@ extension Node {
 extension RedisReachability {
     /// Why nothing can be done with the store.
     fileprivate var refusal: String {
-        away.count < masters ? "redis: its cluster serves nothing now" : "redis: not connected"
+        unreachable.count < masters
+            ? "redis: its cluster serves nothing now" : "redis: not connected"
     }
 
     /// The masters of a Cluster that are away, in one line.
     fileprivate var notices: [String] {
-        guard masters > 1, !away.isEmpty else { return [] }
-        let names = away.map { "\($0)" }.sorted().joined(separator: ", ")
-        return ["redis: \(away.count) of \(masters) masters away: \(names)"]
+        guard masters > 1, !unreachable.isEmpty else { return [] }
+        let names = unreachable.map { "\($0)" }.sorted().joined(separator: ", ")
+        return ["redis: \(unreachable.count) of \(masters) masters away: \(names)"]
     }
 }
 

@@ -67,7 +67,7 @@ struct NodeChange: Sendable {
                 node.live.replace(with: configured)
                 limitLanes(settings.lane)
                 if let file { keys.replace(file: file.callers) }
-                for (tls, prepared) in shown { tls.show(prepared) }
+                for (tls, prepared) in shown { tls.apply(prepared) }
             }
         } catch {
             throw ConfigurationError("\(error.field) \(error.message)", key: error.field)
