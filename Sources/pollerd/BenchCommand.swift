@@ -3,7 +3,7 @@ import BenchPlan
 import ChildPrograms
 import Foundation
 
-/// `pollerd bench`: becomes `pollerd-bench`, which measures engine, whole path and publication.
+/// `pollerd bench`: replaces itself with `pollerd-bench`, which measures engine, whole path and publication.
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -19,7 +19,7 @@ struct Bench: AsyncParsableCommand {
 
     @OptionGroup var flags: Flags
 
-    /// Reads the configuration as every command does: the database may be named in a file or a flag.
+    /// Reads the configuration as every command does, because a file or flag may name the database.
     func run() async throws {
         let configuration = try flags.configuration()
         _ = try Settings(configuration)

@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import ProgramOutput
 
-/// `pollerd diff FILE`: what a process would do differently, were FILE its configuration file.
+/// `pollerd diff FILE`: shows the changes if FILE became the configuration file of a process.
 ///
-/// It stands here and not in `pollerctl`, because only a program with the variables and secret files of a process
-/// can read a configuration as that process does (<doc:0036-upstreams>).
+/// It is a command of `pollerd`, not `pollerctl`, because reading a configuration as a process does requires that
+/// process's variables and secret files (<doc:0036-upstreams>).
 struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
@@ -32,7 +32,7 @@ struct Diff: AsyncParsableCommand {
         if !changes.isEmpty { throw ExitCode(1) }
     }
 
-    /// A configuration without mistakes; with some, they are told and the command ends.
+    /// Returns a configuration without mistakes, or prints the mistakes and ends the command.
     private static func read(_ source: ConfigurationSource) throws -> Configuration {
         let mistakes: [ConfigurationError]
         switch source.read().configuration {

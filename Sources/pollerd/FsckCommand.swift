@@ -37,7 +37,7 @@ struct Fsck: AsyncParsableCommand {
         if faults > 0, !repair { throw ExitCode(1) }
     }
 
-    /// Checks one queue and tells each fault; how many there were.
+    /// Checks one queue, prints each fault, and returns their number.
     private func audit(_ queue: any Auditing, _ name: String) async throws -> Int {
         var (checked, faults) = (0, 0)
         var cursor: String?

@@ -9,7 +9,7 @@ import PollerWire
 import ProgramOutput
 import RedisClient
 
-/// `pollerd key`: keys of the API, made beside the store.
+/// `pollerd key`: creates API keys directly in the store.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
@@ -22,7 +22,7 @@ struct KeyCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerd key create`: make a key in the store.
+/// `pollerd key create`: creates a key in the store.
 struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -82,7 +82,7 @@ struct KeyCreate: AsyncParsableCommand {
                 partitions: settings.partitions,
                 logger: logger
             )
-            // There is always room for one made here: it may be the one that mends the others.
+            // This command may exceed the usual maximum, because its key may be needed to manage the others.
             let store = RedisKeyStore(
                 client: client,
                 layout: cluster.layout,
@@ -112,7 +112,7 @@ struct KeyCreate: AsyncParsableCommand {
                 "there are \(Poller.AccessKey.countMax) keys already: revoke some with pollerctl key"
             )
         }
-        // Servers look twice a second: when the key is printed, all that run let it in.
+        // Servers read the keys twice a second. When the key is printed, all running servers accept it.
         try await Task.sleep(for: .seconds(1))
         StandardStreams.writeError("\(made.id) (\(made.role)); the key is shown once:\n")
         StandardStreams.printLine(text.reveal)

@@ -3,7 +3,7 @@ import Poller
 import PollerRedis
 import ProgramOutput
 
-/// `pollerd migrate`: gives a store the form that the newest release writes (``StoreMigration``).
+/// `pollerd migrate`: upgrades a store to the format that the newest release writes (``StoreMigration``).
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",

@@ -8,7 +8,7 @@ import ProgramOutput
 
 /// `pollerd`: every role of the cluster in one program.
 package struct PollerdCommand: AsyncParsableCommand {
-    /// What a process says of itself in lists of workers.
+    /// The version that a process reports in lists of workers.
     static let version = "1.0.0" + (isOptimised ? "" : "-debug")
     #if DEBUG
     private static let isOptimised = false
@@ -134,7 +134,7 @@ struct RunNotifier: AsyncParsableCommand {
     }
 }
 
-/// `pollerd gateway`: for more listeners than notifiers, or notifiers that nobody connects to.
+/// `pollerd gateway`: for clusters with more gateways than notifiers, or notifiers without a gateway.
 struct RunGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
@@ -148,7 +148,7 @@ struct RunGateway: AsyncParsableCommand {
     }
 }
 
-/// `pollerd check-config`: the effective configuration, and everything that is wrong with it.
+/// `pollerd check-config`: prints the effective configuration and all its mistakes.
 struct CheckConfig: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
@@ -186,7 +186,7 @@ struct CheckConfig: AsyncParsableCommand {
 }
 
 extension NodeProcess {
-    /// A process on a Redis that somebody else runs.
+    /// Creates a process that uses an external Redis.
     init(roles: Set<Role>, source: ConfigurationSource) {
         self.init(
             roles: roles,

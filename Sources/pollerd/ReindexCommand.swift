@@ -6,7 +6,7 @@ import PollerRedis
 import ProgramOutput
 import RedisClient
 
-/// `pollerd reindex`: puts watches into the index of searches that are not in it.
+/// `pollerd reindex`: adds missing watches to the search index.
 struct Reindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",

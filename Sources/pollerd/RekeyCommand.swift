@@ -7,7 +7,7 @@ import PollerRedis
 import ProgramOutput
 import RedisClient
 
-/// `pollerd rekey`: seals everything in the store by the first master key.
+/// `pollerd rekey`: encrypts all secrets in the store with the first master key.
 struct Rekey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey",
@@ -34,7 +34,7 @@ struct Rekey: AsyncParsableCommand {
 
     @OptionGroup var flags: Flags
 
-    /// What a round of every process may take beyond its pause.
+    /// The time for one sync of every process, in addition to the pause between syncs.
     private static let margin = Duration.seconds(2)
 
     func run() async throws {
@@ -87,7 +87,7 @@ struct Rekey: AsyncParsableCommand {
         }
     }
 
-    /// Walks the store; whether everything could be opened.
+    /// Encrypts all secrets again and returns whether every one could be decrypted.
     private func reseal(
         _ cluster: Cluster,
         _ masterKeys: MasterKeys,
@@ -134,7 +134,9 @@ struct Rekey: AsyncParsableCommand {
         return true
     }
 
-    /// Whether no process that runs seals by another key: each notes its own again within seconds.
+    /// Whether no running process encrypts with another key.
+    ///
+    /// Each process records its key again within seconds.
     private func isAloneNow(_ cluster: Cluster) async throws -> Bool {
         guard try await !cluster.members.members().isEmpty else { return true }
         StandardStreams.printLine("waiting for what the running processes say of their keys")

@@ -33,7 +33,9 @@ struct Repartition: AsyncParsableCommand {
 
     @OptionGroup var flags: Flags
 
-    /// For so long another one is waited for that was killed.
+    /// The duration of the lock.
+    ///
+    /// After a crash, another command waits at most this long.
     private static let hold = Duration.seconds(30)
     private static let look = Duration.seconds(1)
 
@@ -96,7 +98,9 @@ struct Repartition: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// Waits until nobody else is at work, which a killed one is for a moment.
+    /// Waits until no other command holds the lock.
+    ///
+    /// The lock of a killed command expires.
     private static func take(_ work: RedisRepartition) async throws {
         var hasSaidSo = false
         do {
@@ -116,7 +120,7 @@ struct Repartition: AsyncParsableCommand {
         }
     }
 
-    /// What splits the partitions of a store that was laid out so.
+    /// Creates the splitter for a store with this layout.
     private static func work(
         on layout: StoreLayout,
         _ cluster: Cluster,
@@ -149,7 +153,7 @@ struct Repartition: AsyncParsableCommand {
         )
     }
 
-    /// Waits until every live process knows of the new partitions.
+    /// Waits until every live process uses the new number of partitions.
     private func awaitProcesses(
         of layout: StoreLayout,
         _ members: RedisMembership,
@@ -175,8 +179,9 @@ struct Repartition: AsyncParsableCommand {
         }
     }
 
-    /// Tries again while the store cannot be reached, or has no memory left: nobody is to be woken for a failover,
-    /// and meanwhile the partition goes on undivided, unless what moves is leaving it.
+    /// Retries while the store is unavailable or out of memory, so that a failover needs no operator.
+    ///
+    /// Meanwhile the partition stays in service undivided, unless its data is already moving out.
     private static func patiently(
         _ work: @Sendable () async throws -> RedisRepartition.Outcome?
     ) async throws -> RedisRepartition.Outcome? {
@@ -213,7 +218,7 @@ struct Repartition: AsyncParsableCommand {
             group.addTask {
                 while true {
                     try await Task.sleep(for: Self.hold / 3)
-                    // Who does not hold it any more is refused what would do harm.
+                    // After the lock is lost, the store rejects every harmful step.
                     _ = try? await work.hold(for: Self.hold)
                 }
             }
@@ -236,7 +241,7 @@ struct Repartition: AsyncParsableCommand {
                 try await work.end()
                 try await work.letGo()
             }
-            // The work's end, or what has ended it.
+            // The end of the split, or the first error.
             try await group.next()
             group.cancelAll()
         }

@@ -5,7 +5,7 @@ import PollerIdentity
 import ProgramOutput
 import SafeNumbers
 
-/// `pollerd simulate`: how many GETs a source will cost, how soon its changes are known, and what cluster that takes.
+/// `pollerd simulate`: estimates the GETs per source, the time until a change is known, and the cluster for it.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
@@ -133,7 +133,7 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
-    /// Up to some 38,000 a second.
+    /// Up to some 38,000 payments a second.
     private static let countsAllowed = 1...100_000_000_000
 
     private func webhook() throws -> Duration {

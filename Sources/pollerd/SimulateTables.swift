@@ -3,16 +3,16 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// How `pollerd simulate` shows its plans.
+/// The output of `pollerd simulate`.
 extension Simulate {
-    /// One object, its members in order.
+    /// Returns one JSON object with its members in order.
     static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// What an account is to expect.
+    /// Returns the table of expected values for an account.
     static func months(_ runs: [SimulatedRun]) -> String {
         let head = [
             "LIFE", "POLICY", "SOURCES/30d", "OPEN", "WHO TELLS", "GETs/SOURCE", "OF THEM SWEEPS",
@@ -31,7 +31,9 @@ extension Simulate {
         return table(head, rows)
     }
 
-    /// What all accounts need: cores and, in brackets, processes; below it why something is not possible, if it is not.
+    /// Returns the table of the cluster for all accounts: cores and, in brackets, processes.
+    ///
+    /// If a role is not possible, the reason is below the table.
     static func clusters(_ runs: [SimulatedRun]) -> String {
         let head = [
             "LIFE", "WHO TELLS", "PAYMENTS/s", "POLLS/s", "DELIVERIES/s", "REDIS", "MASTERS",
@@ -58,7 +60,7 @@ extension Simulate {
         return table(head, rows) + "\n\n\(PlannedCluster.Role.impossible): \(why)"
     }
 
-    /// What each unit costs.
+    /// The table of unit costs.
     static var costsTable: String {
         let rows = PlannedCost.allCases.map { cost in
             [cost.rawValue, number(cost.value), cost.entry.unit, cost.entry.source]
@@ -66,7 +68,7 @@ extension Simulate {
         return table(["COST", "VALUE", "UNIT", "SOURCE"], rows)
     }
 
-    /// The same as one object.
+    /// Returns the unit costs as one object.
     static func costsJSON() throws -> String {
         let entries = PlannedCost.allCases.map { ($0.rawValue, $0.entry) }
         return try json(Dictionary(uniqueKeysWithValues: entries))
@@ -83,7 +85,7 @@ extension Simulate {
         }.joined(separator: "\n")
     }
 
-    /// Three digits that count.
+    /// Formats with three significant digits.
     private static func number(_ value: Double) -> String {
         value >= 100
             ? "\(Int(saturating: value.rounded()))"

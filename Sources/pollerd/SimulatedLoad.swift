@@ -4,7 +4,7 @@ import Poller
 import PollerIdentity
 import PollerRedis
 
-/// What a plan is told of a traffic beside its payments: who is told, who listens, what is remembered.
+/// The load of a plan apart from its payments: recipients, live connections, retention.
 struct SimulatedLoad: ParsableArguments {
     @ArgumentParser.Option(help: "Accounts that share the traffic evenly; each is a lane.")
     var accounts = 1
@@ -63,7 +63,7 @@ struct SimulatedLoad: ParsableArguments {
         }
     }
 
-    /// The same for the planner, with what the configuration says.
+    /// Returns the same load for the planner, with the values of the configuration.
     func planned(_ settings: Settings) throws -> PlannedLoad {
         var load = PlannedLoad()
         load.accounts = accounts
@@ -89,7 +89,7 @@ struct SimulatedLoad: ParsableArguments {
     }
 }
 
-/// What is planned for one traffic: the month of an account, and the cluster for all of them.
+/// The plan for one traffic: the month of an account, and the cluster for all accounts.
 struct SimulatedRun: Encodable {
     let month: PlannedOutcome
     let cluster: PlannedCluster
@@ -105,7 +105,7 @@ struct SimulatedRun: Encodable {
         cluster = PlannedCluster(month, load, hottest: PartitionSpread.hottest(partitions:masters:))
     }
 
-    /// Writes the month's members, and the cluster as one beside them.
+    /// Encodes the month's members, and the cluster as one more member.
     func encode(to encoder: any Encoder) throws {
         try month.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

@@ -5,9 +5,9 @@ import PollerIdentity
 import PollerNet
 import PollerUpstreams
 
-/// What `check-config` tells of a configuration.
+/// The text that `check-config` prints about a configuration.
 extension Configuration {
-    /// What the file adds to the options, a line each.
+    /// One line for each setting that the file's sections add to the options.
     private var sectionLines: [String] {
         sections.accounts.map { id, account in
             "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
@@ -23,7 +23,7 @@ extension Configuration {
             }
     }
 
-    /// What `check-config` prints: a line an option, secrets redacted.
+    /// The output of `check-config`: one line per option, with secrets redacted.
     var report: String {
         var lines: [String] = []
         let width = (Option.all.map(\.key.count).max() ?? 0) + 2
@@ -62,9 +62,10 @@ extension Configuration {
         return FileSections.keys.map { ($0, names[$0, default: []].joined(separator: ", ")) }
     }
 
-    /// Everything that is wrong, each value once: whoever corrects one learns of the next at once.
+    /// All mistakes in the configuration, so that an operator can correct them in one go.
     ///
-    /// A wrong value gives way to the option's own default, so that the others are looked at.
+    /// Each wrong value is reported once and then replaced by the option's default, so that the other options are
+    /// checked too.
     var mistakes: [ConfigurationError] {
         var configuration = self
         var found = sectionMistakes
@@ -92,11 +93,11 @@ extension Configuration {
         }
     }
 
-    /// Endpoints of the file that can never be told, a sentence each.
+    /// Endpoints of the file that can never receive a delivery, one sentence each.
     ///
-    /// No mistakes, because the process that tells them may be one of another configuration.
+    /// They are not mistakes, because the process that delivers to them may have another configuration.
     var unreachableEndpoints: [String] {
-        // Beside other mistakes it is not known what is allowed.
+        // The allowed ranges are unknown while the configuration has other mistakes.
         guard let settings = try? Settings(self, isTrial: true) else { return [] }
         let guarding = AddressGuard(
             allowing: settings.allowedRanges,

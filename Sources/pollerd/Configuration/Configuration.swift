@@ -7,14 +7,14 @@ import PollerWire
 import SecretFiles
 import Yams
 
-/// The effective value of every option with where it came from, and what was not understood.
+/// The effective value of every option with its origin, and the names that no option has.
 ///
-/// Values stay text here, and ``Settings`` parses them: so `check-config` can show each as it was written, with its
-/// origin, also when another is wrong. A flag wins over a variable, and that over the file, for each option by itself.
-/// What nobody understands is no error when a process starts (a newer file must not stop an older release), but is said,
-/// with the name that was probably meant; `check-config` fails on it.
+/// Values stay text here, and ``Settings`` parses them. So `check-config` can print each value as written, with its
+/// origin, even if another value is wrong. For each option, a flag overrides a variable, and a variable overrides the
+/// file. An unknown name does not fail the start, because a newer file must not stop an older release. The process logs
+/// it with a suggestion. `check-config` fails on it.
 struct Configuration: Sendable {
-    /// Where a value came from.
+    /// The origin of a value.
     enum Origin: String, Sendable {
         case flag
         case environment
@@ -22,57 +22,61 @@ struct Configuration: Sendable {
         case standard = "default"
     }
 
-    /// A value and its origin.
     struct Value: Sendable {
         let text: String
         let origin: Origin
     }
 
-    /// By option key; options without a value are missing.
+    /// The values by option key.
+    ///
+    /// Options without a value are missing.
     var values: [String: Value]
     /// `POLLER_…` variables and YAML keys that no option has, each with a suggestion.
     let unknown: [String]
-    /// The accounts and upstreams that the file describes.
+    /// The accounts, upstreams and endpoints that the file describes.
     let sections: FileSections
-    /// What is wrong in the sections of the file, and what of it is none; each is told, and none is used.
+    /// Mistakes in the sections of the file and keys that are no section.
+    ///
+    /// Each is reported, and none is used.
     let sectionMistakes: [ConfigurationError]
-    /// Secrets that others can see, a sentence each with what to do.
+    /// Secrets that other users can read, one sentence each with a remedy.
     let warnings: [String]
-    /// What the sections say, value by value.
+    /// The values in the sections, by path.
     let statements: [[String]: Statement]
-    /// The lines of the file at which options stand.
+    /// The line of each option in the configuration file.
     private let lines: [String: Int]
 
-    /// What the file has, read.
+    /// The parsed content of the configuration file.
     private struct Written {
         var values: [String: Value] = [:]
         var sections = FileSections()
         var statements: [[String]: Statement] = [:]
         var mistakes: [ConfigurationError] = []
 
-        /// The value of an option.
         struct Value {
             let text: String
-            /// It stands in the file itself, and not in a variable or a file that it names.
+            /// Whether the value is in the configuration file itself, not in a variable or file that it names.
             let isPlain: Bool
             let line: Int?
         }
     }
 
-    /// Where options are looked for, before the places after it.
+    /// One source of option values.
+    ///
+    /// Earlier places win.
     private struct Place {
         let origin: Origin
         let text: (Option) -> String?
     }
 
-    /// Gathers values.
+    /// Collects the value of every option.
     ///
     /// - Parameters:
     ///   - flags: option keys with the values given on the command line.
-    ///   - file: the path of a YAML file of option keys, or nil.
-    ///   - secrets: the process's environment, and where files are read.
-    /// - Throws: ``ConfigurationError`` when the file, or one that holds a secret, cannot be read,
-    ///   or when it is no flat mapping.
+    ///   - file: the path of a YAML file of option keys, or `nil`.
+    ///   - secrets: the process's environment and the reader of secret files.
+    /// - Throws: ``ConfigurationError`` if the file, or a file with a secret, cannot be read, or if it is not a flat
+    ///   mapping.
     init(
         flags: [String: String],
         file: String?,
@@ -106,7 +110,7 @@ struct Configuration: Sendable {
         warnings = secrets.warnings
         let keys = Option.all.map(\.key)
         let variables = Option.all.map(\.variable) + ["POLLER_CONFIG_FILE"]
-        // pollerctl's variables and those of test tooling stand beside ours.
+        // These variables belong to pollerctl. Test tooling has the prefix `POLLER_TEST_`.
         let foreign: Set<String> = [
             "POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE",
         ]
@@ -121,7 +125,9 @@ struct Configuration: Sendable {
             .map { "\($0)\(Self.suggestion(for: $0, among: variables))" }
     }
 
-    /// The first value there is; that of a secret may stand in a file of its own.
+    /// Returns the value from the first place that has one.
+    ///
+    /// A secret may be in a file that the place names.
     private static func value(
         of option: Option,
         in places: [Place],
@@ -146,7 +152,7 @@ struct Configuration: Sendable {
         return nil
     }
 
-    /// Warns of a secret that stands where others see it.
+    /// Warns about a secret in a flag or in a configuration file that other users can read.
     private static func warn(
         of option: Option,
         _ flag: String?,
@@ -169,7 +175,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// Where an option stands in the file; nil when something else is said about it, or nothing.
+    /// The line of an option in the file, or `nil` if the value in effect is not from the file.
     func line(of key: String) -> Int? {
         values[key]?.origin == .file ? lines[key] : nil
     }
@@ -232,7 +238,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// What to say of a file that is no YAML: never its text, which may be a secret.
+    /// Describes invalid YAML without quoting the file's text, which may hold a secret.
     private static func noYAML(_ error: any Error, in path: String) -> ConfigurationError {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -250,7 +256,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// What to say of a key that has members, or a list, and is no section.
+    /// Describes a key with members or a list that is not a section.
     private static func noSection(
         _ key: String,
         in path: String,
@@ -270,7 +276,7 @@ struct Configuration: Sendable {
         )
     }
 
-    /// Hides the password of a URL.
+    /// Replaces the password of a URL with `(redacted)`.
     static func withoutPassword(_ text: String) -> String {
         guard let scheme = text.range(of: "://"),
             let at = text.range(of: "@", options: .backwards)
@@ -278,7 +284,7 @@ struct Configuration: Sendable {
         return text[..<scheme.upperBound] + "(redacted)" + text[at.lowerBound...]
     }
 
-    /// `, did you mean …?` for a name that is nearly a known one.
+    /// Returns `, did you mean …?` for a name close to a known one, otherwise an empty string.
     private static func suggestion(for name: String, among known: [String]) -> String {
         Spelling.nearest(to: name, among: known).map { ", did you mean \($0)?" } ?? ""
     }

@@ -1,19 +1,19 @@
 import Poller
 import PollerIdentity
 
-/// What one place of a configuration says.
+/// The value at one path of a configuration.
 struct Statement: Hashable, Sendable {
     let text: String
-    /// Nobody is shown it.
+    /// Whether the value must not be shown.
     let isSecret: Bool
 }
 
-/// How two configurations differ, value by value, in words that hold no secret.
+/// The differences between two configurations, value by value, without secrets.
 ///
-/// What both come to is compared, not how it is written: a key that moves from a variable into a file is the
-/// same key, and a default that is written down is no change.
+/// The effective values are compared, not their notation. A key that moves from a variable into a file is the same key.
+/// A default that is written down is no change.
 ///
-/// *Shape* of a line, as of diff(1): `+` what is added, `-` what is gone, `~` what is changed.
+/// *Shape* of a line, as in diff(1): `+` for added, `-` for removed, `~` for changed.
 /// ```
 /// + endpoints.audit
 /// - accounts.old
@@ -23,15 +23,15 @@ struct Statement: Hashable, Sendable {
 struct ConfigurationDifference: Sendable {
     /// One difference.
     struct Change: Hashable, Sendable {
-        /// What it is that has changed: `lease`, `endpoints.audit`, `upstreams.bank.rate`.
+        /// The changed option or member: `lease`, `endpoints.audit`, `upstreams.bank.rate`.
         let name: String
-        /// As it is shown.
+        /// The line for people.
         let line: String
-        /// A process that runs goes on as before.
+        /// Whether a running process keeps the old value until it restarts.
         let needsRestart: Bool
     }
 
-    /// Options first, in the order of their table, then the sections by name.
+    /// The changes: options first, in the order of their table, then the sections by name.
     let changes: [Change]
 
     init(from old: Configuration, to new: Configuration) {
@@ -40,10 +40,10 @@ struct ConfigurationDifference: Sendable {
             + Self.changes(from: old.statements, to: new.statements)
     }
 
-    /// What a running process does by at once.
+    /// The changes that a running process applies at once.
     var atOnce: [Change] { changes.filter { !$0.needsRestart } }
 
-    /// What it does by after its next start.
+    /// The changes that a process applies at its next start.
     var atRestart: [Change] { changes.filter(\.needsRestart) }
 
     private static func change(
@@ -62,7 +62,7 @@ struct ConfigurationDifference: Sendable {
         if option.secrecy == .hidden {
             if mark == "~" { words = ": another value" }
         } else if let was, let becomes {
-            // Of two URLs that differ in their password neither may show how.
+            // Two URLs that differ only in the password must not show either.
             let isHidden = shown(was) == shown(becomes)
             words = isHidden ? ": another value" : ": \(shown(was)) is \(shown(becomes))"
         } else if let becomes {
@@ -76,17 +76,20 @@ struct ConfigurationDifference: Sendable {
         )
     }
 
-    /// Whether it is about what a listener is, and not only about what it shows or whom it knows.
+    /// Whether the change would turn TLS on or off, or remove the API keys or the client CA of a listener.
     ///
-    /// A listener that speaks plain HTTP stays so, and the other way round; and a file of keys, or the roots of
-    /// clients' certificates, that is taken away might open a listener to everybody, which a start refuses where it must.
+    /// A running process does not follow such a change. A listener that uses plain HTTP stays so, and one with TLS too.
+    /// Without the key file or the client CA, a listener might become open to all clients. A start rejects that where
+    /// it must.
     private static func isClosing(_ option: Option, _ was: String?, _ becomes: String?) -> Bool {
         if ["api_keys_file", "admin_client_ca"].contains(option.key) { return becomes == nil }
         return option.key.contains("_tls_") && (was == nil) != (becomes == nil)
     }
 
-    /// Of a URL what is no secret: a query may hold a key, and the path of an endpoint's, or a mailbox, is its
-    /// receiver's own.
+    /// The value without the secret parts of a URL.
+    ///
+    /// The query of an upstream's URL may hold a key. The path of an endpoint's URL and the mailbox of a mail address
+    /// are private to the recipient.
     private static func shown(_ statement: Statement, at path: [String]) -> String {
         let text = Configuration.withoutPassword(statement.text)
         guard path.count == 3, path[2] == "url" else { return text }
@@ -105,7 +108,7 @@ struct ConfigurationDifference: Sendable {
         from old: [[String]: Statement],
         to new: [[String]: Statement]
     ) -> [Change] {
-        // What is there by its name alone is told by its name alone.
+        // A section member that is added or removed as a whole is reported by its name alone.
         let names = (
             was: Set(old.keys.map { $0.prefix(2) }), now: Set(new.keys.map { $0.prefix(2) })
         )

@@ -1,30 +1,32 @@
 import Foundation
 import SecretFiles
 
-/// Where a process takes its configuration from: again and again while it runs.
+/// The source of a process's configuration, which can be read repeatedly while the process runs.
 ///
-/// Flags and variables are those of its start; what can change are files: the configuration file, those
-/// that it or a `…_FILE` option names, and the file of API keys.
+/// Flags and variables are fixed at the start. The files can change: the configuration file, the files that it or a
+/// `…_FILE` option names, and the file of API keys.
 struct ConfigurationSource: Sendable {
     /// Option keys with the values given on the command line.
     let flags: [String: String]
     let environment: [String: String]
-    /// The path of the configuration file; nil where there is none.
+    /// The path of the configuration file, or `nil` if there is none.
     let file: String?
 
-    /// What came of reading it once.
+    /// The result of one read.
     struct Reading: Sendable {
         let configuration: Result<Configuration, ConfigurationError>
-        /// The files that were read, or that were to be read: a change in one of them may change the rest.
+        /// The files that were read or could not be read.
+        ///
+        /// A change in one of them may change the configuration.
         let files: Set<String>
     }
 
-    /// The same with another configuration file.
+    /// Returns the same source with another configuration file.
     func replacing(file: String) -> Self {
         Self(flags: flags, environment: environment, file: file)
     }
 
-    /// Reads everything anew.
+    /// Reads the whole configuration again.
     func read() -> Reading {
         let secrets = SecretReader(environment: environment)
         let configuration = Result { () throws(ConfigurationError) in
@@ -37,12 +39,14 @@ struct ConfigurationSource: Sendable {
     }
 }
 
-/// A configuration that cannot be used; the message says what to write instead.
+/// A configuration that cannot be used.
+///
+/// The message names the correction.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
-    /// The option whose value is wrong; nil when it is no single one's.
+    /// The option with the wrong value, or `nil` if no single option is wrong.
     let key: String?
-    /// Where it stands in the configuration file; nil when it is not of one line there.
+    /// The line in the configuration file, or `nil` if the mistake has no line there.
     let line: Int?
 
     init(_ description: String, key: String? = nil, line: Int? = nil) {
@@ -52,27 +56,28 @@ struct ConfigurationError: Error, CustomStringConvertible {
     }
 }
 
-/// Where the secrets of a configuration come from: variables and files.
+/// Reads the secrets of a configuration from variables and files.
 ///
-/// A class, because it gathers what to warn of while the configuration is read.
+/// It is a class because it collects warnings while the configuration is read.
 final class SecretReader {
     let environment: [String: String]
-    /// What the operator should mend, a sentence each.
+    /// Warnings for the operator, one sentence each.
     private(set) var warnings: [String] = []
-    /// Every file that was asked for, also those that could not be read.
+    /// Every file that was requested, including unreadable ones.
     private(set) var paths: Set<String> = []
 
-    /// Reads from this environment.
     init(environment: [String: String]) {
         self.environment = environment
     }
 
-    /// A variable; nil when it is not set or empty.
+    /// Returns a variable's value, or `nil` if it is unset or empty.
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The secret in a file; `place` is who names it, for the error.
+    /// Returns the secret in a file.
+    ///
+    /// The error message names the setting `place`.
     func contents(of path: String, for place: String) throws(ConfigurationError) -> String {
         paths.insert(path)
         do throws(SecretFile.Unusable) {
@@ -84,7 +89,7 @@ final class SecretReader {
         }
     }
 
-    /// Adds a warning, once.
+    /// Adds a warning once.
     func warn(_ warning: String) {
         if !warnings.contains(warning) { warnings.append(warning) }
     }

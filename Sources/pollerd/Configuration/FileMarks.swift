@@ -1,12 +1,12 @@
 import Foundation
 
-/// What tells one state of some files from another without reading them.
+/// A fingerprint of some files' states, taken without reading the files.
 ///
-/// Links are followed: a secret that Kubernetes mounts is a link through a link to a folder, which is exchanged for
-/// another at once, so that neither the path nor the link beside the file ever changes. A change that leaves the size
-/// and the time of writing as they were still has another inode, or another time at which it was made.
+/// Links are followed. A secret that Kubernetes mounts is a link through a link to a folder, and Kubernetes exchanges
+/// that folder atomically. Neither the path nor the link next to the file ever changes. A change that keeps size and
+/// modification time still has another inode or another change time.
 struct FileMarks: Hashable {
-    /// One file's; none where there is no file.
+    /// The mark of one file, or `nil` if the file does not exist.
     private struct Mark: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -32,12 +32,12 @@ struct FileMarks: Hashable {
 
     private let marks: [String: Mark?]
 
-    /// Looks at files now.
+    /// Takes the marks of files now.
     init(of paths: Set<String>) {
         marks = Dictionary(uniqueKeysWithValues: paths.map { ($0, Mark($0)) })
     }
 
-    /// The files that stand otherwise than they did.
+    /// Returns the files that changed since the old marks.
     func changes(since old: FileMarks) -> [String] {
         marks.keys.filter { marks[$0] != old.marks[$0] }.sorted()
     }

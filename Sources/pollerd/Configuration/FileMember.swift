@@ -1,25 +1,27 @@
 import Poller
 import PollerIdentity
 
-/// One thing that only the configuration file can say: a member of one of its sections.
+/// A setting that only the configuration file can hold: a member of one of its sections.
 ///
-/// ``all`` is the one table of them: what the readers of sections accept, what `check-config --describe` tells, and
-/// the page about the file come from it. A new member is a row here, and the line that reads it.
+/// ``all`` is the single table of these members. The section readers, `check-config --describe` and the page about the
+/// file use it. A new member needs a row here and the line that reads it.
 struct FileMember: Sendable {
-    /// What it is a member of: `accounts.NAME`, `branding`; `NAME` is a name of the operator's own.
+    /// The part of the file with this member: `accounts.NAME`, `branding`.
+    ///
+    /// `NAME` is chosen by the operator.
     let parent: String
     let name: String
-    /// What may be written there.
+    /// The allowed values.
     let form: String
-    /// What holds without it; nil where it must be there.
+    /// The default, or `nil` if the member is required.
     let standard: String?
     /// One line for people.
     let help: String
 
-    /// `accounts.NAME.charge`.
+    /// The full path, such as `accounts.NAME.charge`.
     var place: String { "\(parent).\(name)" }
 
-    /// What `check-config --describe` tells: what it is for, what it takes, and what holds without it.
+    /// The entry in `check-config --describe`: purpose, allowed values and default.
     var description: String {
         """
         \(place)
@@ -29,12 +31,12 @@ struct FileMember: Sendable {
         """
     }
 
-    /// The names of the members of a part of the file.
+    /// Returns the names of the members of a part of the file.
     static func names(of parent: String) -> Set<String> {
         Set(all.filter { $0.parent == parent }.map(\.name))
     }
 
-    /// Whether what stands at a place of the file may be a secret: such a member, or a name below it.
+    /// Whether the value at a path may be a secret: such a member, or a name below it.
     static func isSecret(_ path: [String]) -> Bool {
         guard path.count > 2 else { return false }
         return all.contains {
@@ -42,7 +44,7 @@ struct FileMember: Sendable {
         }
     }
 
-    /// Every member, in the order in which people read them.
+    /// Every member, in reading order.
     static let all: [FileMember] = [
         ("accounts.NAME", account), ("accounts.NAME.charge", charge),
         ("upstreams.NAME", upstream), ("upstreams.NAME.payment", payment),
@@ -213,7 +215,9 @@ struct FileMember: Sendable {
 }
 
 extension PollPolicy {
-    /// What `check-config --describe` tells of a policy, which is no part of the file.
+    /// The entry of a policy in `check-config --describe`.
+    ///
+    /// Policies are not part of the file.
     var described: String {
         let usual = "every \(cap.text) at most"
         let pace =

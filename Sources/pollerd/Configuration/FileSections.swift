@@ -4,8 +4,9 @@ import PollerIdentity
 import PollerQueue
 import PollerUpstreams
 
-/// What only the configuration file can say: further Stripe accounts, HTTP upstreams, and
-/// endpoints, of which ``YAMLNode/endpoint(named:)`` shows an example.
+/// The sections of the configuration file: further Stripe accounts, HTTP upstreams, and endpoints.
+///
+/// ``YAMLNode/endpoint(named:)`` shows an example of an endpoint.
 ///
 /// *Shape*:
 /// ```
@@ -35,18 +36,18 @@ import PollerUpstreams
 struct FileSections: Sendable {
     /// One Stripe account.
     struct Account: Sendable {
-        /// Nil for the default account where an option names its key.
+        /// The account's key, or `nil` for the default account if an option holds its key.
         let apiKey: String?
         let webhookSecrets: [String]
         /// The accounts that events signed with these secrets may name.
         let connected: ConnectedAccounts
-        /// What is charged for sources whose watch says nothing; nil: nothing.
+        /// The standing order for sources without a charge order in their watch, or `nil` to charge none.
         let charge: ChargeOrder?
-        /// What an order was paid with a second time goes back by itself.
+        /// Whether a second payment of an order is refunded automatically.
         let refundsDuplicates: Bool
-        /// What is done before deadlines pass, for watches that say nothing.
+        /// The actions before deadlines, for watches that name none.
         let acts: DeadlineActs
-        /// What customers see on the return page and in mails.
+        /// The branding on the return page and in emails.
         let branding: Branding?
     }
 
@@ -55,14 +56,16 @@ struct FileSections: Sendable {
 
     private(set) var accounts: [AccountID: Account] = [:]
     private(set) var upstreams: [HTTPSource] = []
-    /// What customers of upstreams see in mails.
+    /// The branding of upstreams, used in emails.
     private(set) var upstreamBranding: [AccountID: Branding] = [:]
-    /// What accounts and upstreams may have, where they say so; nil for what holds for all.
+    /// Limits of single accounts and upstreams.
+    ///
+    /// `nil` means the limit for all accounts.
     private var limits: [AccountID: (watches: Int?, endpoints: Int?)] = [:]
-    /// Nil when the file has no such section, and so says nothing about endpoints.
+    /// The endpoints, or `nil` if the file has no such section and therefore manages no endpoints.
     private(set) var endpoints: [Endpoint]?
 
-    /// Reads one section; what is wrong in it, a line each for all that it has.
+    /// Reads one section and returns all its mistakes, one each.
     mutating func read(_ key: String, _ node: YAMLNode) -> [ConfigurationError] {
         let named: [(name: String, value: YAMLNode)]
         do throws(ConfigurationError) {
@@ -112,7 +115,7 @@ struct FileSections: Sendable {
         }
     }
 
-    /// What each account may have, where `standard` holds for all that say nothing.
+    /// Returns the limits of all accounts, with `standard` for accounts that set none.
     func limits(standard: AccountLimit) -> AccountLimits {
         let own = limits.mapValues { limit in
             AccountLimit(
@@ -123,7 +126,7 @@ struct FileSections: Sendable {
         return AccountLimits(standard: standard, own: own)
     }
 
-    /// A name of a fallback must be one of this file.
+    /// Checks that each fallback name is an endpoint of this file.
     private func checkFallbacks(_ node: YAMLNode) throws(ConfigurationError) {
         let endpoints = endpoints ?? []
         let ids = Set(endpoints.map(\.id))
@@ -147,7 +150,7 @@ struct FileSections: Sendable {
         return platforms
     }
 
-    /// An account has one tenant: itself, where the file names it, or one platform.
+    /// Checks that each account has one tenant: itself if the file names it, otherwise one platform.
     private func checkConnected(_ node: YAMLNode) throws(ConfigurationError) {
         var platforms: [AccountID: AccountID] = [:]
         for (platform, account) in accounts.sorted(by: { "\($0.key)" < "\($1.key)" }) {
@@ -247,7 +250,9 @@ struct FileSections: Sendable {
 }
 
 extension YAMLNode {
-    /// What customers of an account see; see ``Branding`` for an example.
+    /// Reads the branding of an account.
+    ///
+    /// See ``Branding`` for an example.
     func branding() throws(ConfigurationError) -> Branding {
         try checkMembers(of: "branding")
         let name = try required("name").text()
@@ -256,7 +261,7 @@ extension YAMLNode {
             logo: optional("logo"), language: optional("language"),
             zone: optional("time_zone"), holder: optional("account_holder")
         )
-        // Parsed here as well, so that an invalid address is an error of the file.
+        // Parsed here too, so that an invalid address is an error of the file.
         let sender = try optional("mail_from")
         if let sender { _ = try checked { () throws(InvalidInput) in try MailSender(sender) } }
         return try checked { () throws(InvalidInput) in
@@ -274,8 +279,9 @@ extension YAMLNode {
         }
     }
 
-    /// What an account may have, `{watches: 50000, endpoints: 20}`: 0 for no limit, and what is not named as
-    /// for all.
+    /// Reads an account's limits, `{watches: 50000, endpoints: 20}`.
+    ///
+    /// 0 means no limit. A missing member means the limit for all accounts.
     fileprivate func accountLimits() throws(ConfigurationError) -> (watches: Int?, endpoints: Int?)
     {
         try checkMembers(of: "limits")
@@ -285,9 +291,9 @@ extension YAMLNode {
         )
     }
 
-    /// The connected accounts of a platform: a list of `acct_…`, or of the default account `all`.
+    /// Reads a platform's connected accounts: a list of `acct_…`, or `all` for the default account.
     ///
-    /// `all` is the default account's alone, because its key is the one that reads accounts which no list names.
+    /// Only the default account may use `all`, because its key reads the accounts that no list names.
     fileprivate func connectedAccounts(
         of platform: AccountID
     ) throws(ConfigurationError) -> ConnectedAccounts {
@@ -317,7 +323,7 @@ extension YAMLNode {
 }
 
 extension YAMLNode {
-    /// What is done before deadlines pass for the watches of an account.
+    /// Reads the actions before deadlines for the watches of an account.
     ///
     /// *Shape*: members `authorisation: capture` (or `cancel`, `leave`) and `abandoned: cancel` (or `leave`).
     func deadlineActs() throws(ConfigurationError) -> DeadlineActs {
@@ -327,10 +333,10 @@ extension YAMLNode {
         }
     }
 
-    /// What an account charges for each source that becomes chargeable; nil for `false`.
+    /// Reads an account's standing charge order for each source that becomes chargeable, or `nil` for `false`.
     ///
     /// *Shape*: `true`, or any of `{description: Acme, statement_descriptor: ACME, metadata: {shop: "7"}}`. The amount
-    /// is always the source's own: one for all of them would be a mistake.
+    /// is always that of the source, because one amount for all sources would be a mistake.
     func standingOrder() throws(ConfigurationError) -> ChargeOrder? {
         if let text = try? text() {
             switch text {

@@ -3,8 +3,8 @@ import Foundation
 
 /// The options of ``Option/all`` on the command line: `--redis-url redis://…`, `--lease 12s`.
 ///
-/// Generic on purpose: the table of options is the only place that knows them, so `--help`,
-/// environment, YAML file and `check-config` cannot drift apart.
+/// It is generic on purpose. Only the table of options knows them, so `--help`, environment, YAML file and
+/// `check-config` cannot drift apart.
 struct Flags: ParsableArguments {
     @ArgumentParser.Option(
         name: .customLong("config"),
@@ -22,7 +22,7 @@ struct Flags: ParsableArguments {
     )
     var settings: [String] = []
 
-    /// The values given, by option key.
+    /// Returns the values given on the command line, by option key.
     func values() throws -> [String: String] {
         var values: [String: String] = [:]
         for setting in settings {
@@ -38,7 +38,7 @@ struct Flags: ParsableArguments {
         return values
     }
 
-    /// Where this process takes its configuration from.
+    /// Returns the source of this process's configuration.
     func source() throws -> ConfigurationSource {
         let environment = ProcessInfo.processInfo.environment
         return ConfigurationSource(
@@ -48,7 +48,7 @@ struct Flags: ParsableArguments {
         )
     }
 
-    /// The effective configuration of this process.
+    /// Returns the effective configuration of this process.
     func configuration() throws -> Configuration {
         try source().read().configuration.get()
     }

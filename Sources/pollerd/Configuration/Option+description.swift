@@ -1,9 +1,8 @@
 import Poller
 
-/// What people are told of options.
+/// The descriptions of options for people.
 extension Option {
-    /// What `check-config --describe` tells: what it is for, how it is named, what holds without it, and when
-    /// another value does.
+    /// The entry in `check-config --describe`: purpose, names, default, and when a new value takes effect.
     var description: String {
         let standard = standard.map { $0.isEmpty ? "empty" : $0 } ?? "not set"
         let file = inFile.map { ", or a file with it: \($0.variable), \($0.flag)" } ?? ""
@@ -16,26 +15,27 @@ extension Option {
             """
     }
 
-    /// Whether the key names an option that not everybody may see; in a file it may be `{env: NAME}` or
-    /// `{file: PATH}`.
+    /// Whether the key names a confidential option.
+    ///
+    /// In a file its value may be `{env: NAME}` or `{file: PATH}`.
     static func isSecret(_ key: String) -> Bool {
         all.contains { $0.key == key && $0.inFile != nil }
     }
 
-    /// Each option with what it is for, without those that only name a file.
+    /// The descriptions of all options, without those that only name a file.
     static var descriptions: [String] { rows.map(\.description) }
 
-    /// All that `check-config --describe` tells: options, members of the file's sections, and policies.
+    /// The full output of `check-config --describe`: options, members of the file's sections, and policies.
     static var reference: [String] {
         descriptions + FileMember.all.map(\.description) + PollPolicy.named.map(\.described)
     }
 }
 
 extension Option {
-    /// `--redis-url`.
+    /// The command-line flag, such as `--redis-url`.
     var flag: String { "--" + key.replacing("_", with: "-") }
 
-    /// The option that names a file with this one's value; nil for what is no secret.
+    /// The option that names a file with this option's value, or `nil` for an option without secrets.
     var inFile: Option? {
         secrecy == .open
             ? nil
@@ -48,7 +48,9 @@ extension Option {
             )
     }
 
-    /// Finds an option by its key; asking for one that does not exist is a mistake of ours.
+    /// Returns the option with this key.
+    ///
+    /// An unknown key is a programming error and ends the process.
     static func named(_ key: String) -> Option {
         guard let option = all.first(where: { $0.key == key }) else {
             preconditionFailure("there is no option \(key)")

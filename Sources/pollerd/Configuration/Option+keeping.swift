@@ -1,7 +1,7 @@
 import Poller
 
 extension Option {
-    /// How long things are kept, by what they are found, and what is logged and traced.
+    /// Options for retention, search, logs and traces.
     static let ofKeeping: [Option] = [
         Option(
             "outbox_retention",

@@ -1,7 +1,7 @@
 import Poller
 
 extension Option {
-    /// Which store is used, who listens where and is let in, and how much one of them may have.
+    /// Options for the store, the listeners, access, and limits per client.
     static let ofListening: [Option] = [
         Option(
             "redis_url",

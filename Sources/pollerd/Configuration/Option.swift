@@ -1,33 +1,34 @@
 import Poller
 
-/// One thing an operator can set: as a flag, an environment variable or a YAML key, in that order
-/// of precedence.
+/// A setting that an operator can set as a flag, an environment variable or a YAML key, in that order of precedence.
 ///
-/// ``all`` is the one table of them; `--help`, `check-config`, files and errors are made from it. A new option is a row
-/// here and a line in ``Settings``.
+/// ``all`` is the single table of options. `--help`, `check-config`, files and errors are made from it. A new option
+/// needs a row here and a line in ``Settings``.
 struct Option: Sendable {
-    /// The YAML key; with dashes for underscores it is the flag.
+    /// The YAML key.
+    ///
+    /// With dashes instead of underscores it is the flag.
     let key: String
     /// The environment variable.
     let variable: String
-    /// The variable by which other programs know the same, which is looked at after ours; nil where there is none.
+    /// The variable that other programs use for the same setting, read after `variable`, or `nil` if there is none.
     let commonVariable: String?
-    /// What holds when nobody sets it; nil when there is no such thing.
+    /// The default, or `nil` if there is none.
     let standard: String?
-    /// Who may see it.
+    /// The visibility of the value.
     let secrecy: Secrecy
-    /// Whether a running process does by another value once it has read it.
+    /// Whether a running process applies a changed value without a restart.
     let isReloaded: Bool
     /// One line for `--help`, `check-config` and error messages.
     let help: String
 
-    /// Who may see an option's value.
+    /// The visibility of an option's value.
     enum Secrecy: Sendable {
-        /// Everybody.
+        /// The value may be shown.
         case open
-        /// Everybody, without the password that may stand in it.
+        /// The value may be shown without the password that it may contain.
         case password
-        /// Nobody.
+        /// The value must not be shown.
         case hidden
     }
 
@@ -49,13 +50,13 @@ struct Option: Sendable {
         self.help = help
     }
 
-    /// Every option, in the order `check-config` prints them.
+    /// Every option, in the order in which `check-config` prints them.
     static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
 
-    /// Those that are no file of another one.
+    /// The options without those that name a file of another option.
     static let rows = ofListening + ofRunning + ofKeeping
 
-    /// Who is asked and told, and how much at a time.
+    /// Options for upstreams, delivery and concurrency.
     private static let ofRunning: [Option] = [
         Option(
             "stripe_api_key",

@@ -4,8 +4,9 @@ import PollerIdentity
 import SafeNumbers
 import SecretFiles
 
-/// Reads single options; every refusal names the option in all its spellings, says where the value came from and what
-/// would be right.
+/// Reads single options.
+///
+/// Every error names the option in all its spellings, the origin of the value, and the correct form.
 struct OptionReader {
     let values: [String: Configuration.Value]
 
@@ -22,7 +23,7 @@ struct OptionReader {
         )
     }
 
-    /// Refuses values that hold what a tool has added: quotation marks and byte order marks.
+    /// Rejects values with quotation marks or byte order marks that a tool has added.
     func checkWritten() throws(ConfigurationError) {
         for option in Option.all {
             guard let text = text(option.key), let objection = WrittenValue.problem(in: text)
@@ -43,7 +44,7 @@ struct OptionReader {
         }
     }
 
-    /// The parts of a list by comma.
+    /// Returns the parts of a comma-separated list.
     func list<Value>(
         _ key: String,
         _ parse: (String) throws(InvalidInput) -> Value
@@ -88,7 +89,7 @@ struct OptionReader {
         return url
     }
 
-    /// Origins as browsers send them (RFC 6454 §7): scheme, host and perhaps a port, no path.
+    /// Reads origins as browsers send them (RFC 6454 §7): scheme, host and optional port, no path.
     func origins(_ key: String) throws(ConfigurationError) -> Set<String> {
         var origins: Set<String> = []
         for part in (text(key) ?? "").split(separator: ",") {
@@ -108,7 +109,9 @@ struct OptionReader {
         return origins
     }
 
-    /// Names of metadata, by comma; none when it is empty.
+    /// Reads names of metadata, separated by commas.
+    ///
+    /// An empty value means none.
     func searchKeys(_ key: String) throws(ConfigurationError) -> SearchKeys {
         let names = (text(key) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
         do throws(InvalidInput) {
@@ -118,8 +121,9 @@ struct OptionReader {
         }
     }
 
-    /// An https address without a query, which a mail can carry; http on this machine alone
-    /// (RFC 8058 §3.1 asks for https).
+    /// Reads an https URL without a query, suitable for links in emails.
+    ///
+    /// http is allowed for this machine only (RFC 8058 §3.1 requires https).
     func publicURL(_ key: String) throws(ConfigurationError) -> String? {
         guard let text = text(key), !text.isEmpty else { return nil }
         var url = text
@@ -149,7 +153,7 @@ struct OptionReader {
         from least: Duration,
         to most: Duration
     ) throws(ConfigurationError) -> Duration {
-        // Nothing needs no unit.
+        // Zero needs no unit.
         let written = text(key) == "0" ? "0s" : text(key) ?? ""
         guard let span = Duration(text: written), span >= least, span <= most else {
             throw wrong(key, "must be a span from \(least.text) to \(most.text), such as 90s or 5m")

@@ -13,71 +13,78 @@ import StripeAPI
 
 /// The configuration as the program uses it: parsed, checked, and consistent.
 ///
-/// Everything that can be wrong is found here, before a connection is made: a process that starts with half of its
-/// options understood would find out in the night. The first mistake is told in all the option's spellings.
+/// Every mistake is found here, before a connection is made. A process that started with half of its options understood
+/// would fail later, possibly at night. The first mistake is reported with all spellings of the option.
 struct Settings: Sendable {
     var redisURL: RedisURL
     let namespace: String
-    /// What a new store is divided into; nil: as is usual.
+    /// The number of partitions of a new store, or `nil` for the default.
     let partitions: Int?
     let apiBind: ListenAddress
-    /// Nil where no gateway is wanted.
+    /// The address of the gateway, or `nil` if it is off.
     let gatewayBind: ListenAddress?
-    /// The origins whose pages may listen at the gateway.
+    /// The origins of pages that may connect to the gateway.
     let allowedOrigins: Set<String>
     let adminBind: ListenAddress
-    /// By the listener's name; one without speaks plain HTTP.
+    /// TLS files by listener name.
+    ///
+    /// A listener without an entry uses plain HTTP.
     let tls: [String: ListenerTLSFiles]
     let apiKeysFile: String?
     let addresses: PerAddressLimit
     let rates: RequestLimits
-    /// Live connections of one key at the gateway; 0 for no limit.
+    /// The maximum of live connections per key at the gateway.
+    ///
+    /// 0 means no limit.
     let streamsPerKey: Int
     let accountLimits: AccountLimits
     var stripeAPIKey: String?
     var stripeAPIBase: String
-    /// Of the default account's endpoint; empty when no webhooks are expected.
+    /// The signing secrets of the default account's webhooks.
+    ///
+    /// Empty if no webhooks are expected.
     var stripeWebhookSecrets: [String]
     let stripeWebhookTolerance: Duration
     let stripeEnqueuesUnknown: Bool
     let stripeSweep: SweepChoice
-    /// The longest interval between two sweeps of an account that was paid within a day.
+    /// The longest interval between two sweeps of an account that received money within a day.
     let stripeSweepPaid: Duration
     let sourceExpiry: SourceExpiry
-    /// The accounts and upstreams of the configuration file.
+    /// The accounts, upstreams and endpoints of the configuration file.
     let sections: FileSections
-    /// Nil when no mail is sent.
+    /// The mail relay and the sender, or `nil` if no email is sent.
     let mail: (relay: SMTPRelay, sender: MailSender)?
-    /// What payers are told, and what mails look like: ours, or with an operator's own in place of some.
+    /// The texts for payers and the mail templates, built in or replaced by the operator.
     let templates: MailTemplates
-    /// Where customers reach the API; nil when they cannot.
+    /// The URL at which customers reach the API, or `nil` if they cannot.
     let publicURL: String?
-    /// Which apps links to the API open.
+    /// The apps that open links to the API.
     let appLinks: AppLinks
-    /// Below which path of its host a proxy publishes the API.
+    /// The path at which a proxy publishes the API.
     let basePath: BasePath
-    /// Proxies whose word on that is believed.
+    /// The proxies that may set the base path by a header.
     let proxies: [AddressRange]
-    /// Nil when the cluster's own secret, kept in Redis, is to be used.
+    /// The secret for inline webhooks, or `nil` to use the cluster's secret in Redis.
     let webhookSecret: WebhookSecret?
-    /// Whose certificates are trusted besides the machine's; nil: nobody's.
+    /// Certificate authorities trusted in addition to the machine's, or `nil` for none.
     let authorities: CertificateAuthorities?
-    /// Who is told of the cluster itself without being registered.
+    /// Recipients of cluster incidents that are not registered endpoints.
     let operators: [NotifyURL]
-    /// How long trouble must last before operators are told, and be gone before that is told.
+    /// The time that an incident must last before operators are notified, and that it must be over before its end is
+    /// sent.
     let incidentHold: Duration
-    /// How long a receiver accepts nothing before operators are notified.
+    /// The time without an accepted delivery after which operators are notified about a recipient.
     let endpointFailingAfter: Duration
-    /// What seals secrets in the store.
+    /// The keys that encrypt secrets in the store.
     let masterKeys: MasterKeys
     var allowedRanges: [AddressRange]
-    /// The NAT64 prefixes of this network, besides the well-known one.
+    /// The NAT64 prefixes of this network, in addition to the well-known one.
     let translators: [NAT64Prefix]
     let workerConcurrency: Int
     let lease: Duration
     let pollTimeout: Duration
     let quarantineAfter: Duration
-    /// Nil when no replica is waited for.
+    /// The replicas to wait for, or `nil` to wait for none.
     let durability: RedisDurability?
     let lane: LaneLimit
     let deliveryConcurrency: Int
@@ -85,19 +92,19 @@ struct Settings: Sendable {
     let deliveryLease: Duration
     let drainTimeout: Duration
     let retention: RetentionSpans
-    /// The metadata by which watches are found.
+    /// The metadata names by which watches can be found.
     let searchKeys: SearchKeys
     let logLevel: Logger.Level
     let logFormat: LogFormat
-    /// Who is told what this process does, and under which name; nil where nobody traces.
+    /// The trace collector and the service name, or `nil` if tracing is off.
     let traces: (collector: OTLPCollector, service: String?)?
     let announcer: Announcer
 
     /// Parses every option.
     ///
-    /// `isTrial`: what is wrong in the sections of the file is told by somebody else.
+    /// With `isTrial`, mistakes in the sections of the file are ignored, because the caller reports them.
     ///
-    /// - Throws: ``ConfigurationError`` naming the first option or section that is wrong and what is right.
+    /// - Throws: ``ConfigurationError`` for the first wrong option or section, with the correct form.
     init(_ configuration: Configuration, isTrial: Bool = false) throws(ConfigurationError) {
         if !isTrial, let mistake = configuration.sectionMistakes.first { throw mistake }
         let read = OptionReader(values: configuration.values)
@@ -145,7 +152,7 @@ struct Settings: Sendable {
         stripeAPIBase = try read.httpURL("stripe_api_base")
         stripeWebhookSecrets = (read.text("stripe_webhook_secret") ?? "")
             .split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-        // Below a second nothing passes; Stripe's own SDKs take five minutes.
+        // With less than a second every webhook would be rejected. Stripe's own SDKs allow five minutes.
         stripeWebhookTolerance = try read.span(
             "stripe_webhook_tolerance",
             from: .seconds(1),
@@ -183,7 +190,7 @@ struct Settings: Sendable {
         )
         basePath =
             try read.parsed("base_path") { text throws(InvalidInput) in try BasePath(text) }
-            // A path that is none of ours is not where we are.
+            // A path that is not a valid base path is ignored.
             ?? publicURL.flatMap { try? BasePath(ofURL: $0) } ?? .root
         proxies = try read.list("trusted_proxies") { text throws(InvalidInput) in
             try AddressRange(text)
@@ -194,7 +201,7 @@ struct Settings: Sendable {
             if url.scheme == "mailto" { _ = try MailAddress(url) }
             return url
         }
-        // Longer than an hour nobody wants to wait; ten URLs are a mailing list.
+        // A hold of more than an hour is useless, and more than ten URLs are a mailing list.
         incidentHold = try read.span("incident_hold", from: .zero, to: .seconds(3600))
         endpointFailingAfter = try read.span(
             "endpoint_failing_after",
@@ -233,7 +240,7 @@ struct Settings: Sendable {
         searchKeys = try read.searchKeys("search")
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
-            // More than the longest schedule of a delivery with its jitter, 91 h; as below.
+            // Longer than the longest retry schedule of a delivery with jitter, 91 h. The same holds below.
             bodies: try read.span(
                 "body_retention",
                 from: .seconds(4 * 86_400),
@@ -244,11 +251,11 @@ struct Settings: Sendable {
                 from: .seconds(4 * 86_400),
                 to: .seconds(31_536_000)
             ),
-            // Nothing comes back later than the table of methods says, 400 days.
+            // The table of methods allows returns for at most 400 days.
             afterlife: try read.span("afterlife", from: .zero, to: .seconds(400 * 86_400))
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
-        // Scripts wait for lines of text, so a format that nobody asked for is the log's alone.
+        // Scripts wait for lines of text, so the default format applies to the log only.
         let isChosen = configuration.values["log_format"] != nil
         logFormat =
             isChosen ? try read.choice("log_format", LogFormat.init(rawValue:)) : .standard
@@ -258,22 +265,24 @@ struct Settings: Sendable {
             supervisor: Supervisor(environment: ProcessInfo.processInfo.environment)
         )
 
-        // A poll that outlived its lease would be repeated by somebody else and then refused.
+        // If a poll outlived its lease, another worker would repeat it and the first result would be rejected.
         guard lease >= pollTimeout + .seconds(1) else {
             throw read.wrong("lease", "must be at least poll_timeout + 1s")
         }
-        // A webhook has 15 s, and a mail has what the lease leaves, 30 s at least; a shorter lease would let
-        // another notifier send the same again.
+        // A webhook has 15 s. An email has the lease minus the margin, at least 30 s. With a shorter lease another
+        // notifier would send the same event again.
         guard deliveryLease >= .seconds(30) + Self.deliveryMargin else {
             throw read.wrong("delivery_lease", "must be at least 45s, 15 s more than any attempt")
         }
         try checkKeys()
     }
 
-    /// How much longer a lease of a delivery is than its attempt.
+    /// The time by which a delivery's lease is longer than its attempt.
     static let deliveryMargin = Duration.seconds(15)
 
-    /// What tells whether two processes can do the same, in the list of those that live (``Member/serves``).
+    /// A hash of the upstreams, accounts and mail setting that this process serves (``Member/serves``).
+    ///
+    /// Processes with equal hashes can do the same work.
     var served: String {
         let words =
             sections.upstreams.map { "upstream \($0.name)" }
@@ -292,19 +301,21 @@ struct Settings: Sendable {
         return keys.mapValues(StripeKey.init)
     }
 
-    /// How Redis is connected to.
+    /// The connection settings for Redis.
     var redis: RedisConfiguration {
         var redis = RedisConfiguration()
         redis.tls.additionalRootsFile = authorities?.file
         return redis
     }
 
-    /// The accounts whose orders are refunded what they were paid with a second time.
+    /// The accounts that refund a second payment of an order.
     var refundingAccounts: Set<AccountID> {
         Set(sections.accounts.filter(\.value.refundsDuplicates).keys)
     }
 
-    /// The options that select the real Stripe or another address; with one of them no sandbox is started.
+    /// The options that select the real Stripe or another address.
+    ///
+    /// If one is set, no sandbox is started.
     var namesOfOtherStripe: [String] {
         var names: [String] = []
         if stripeAPIKey != nil {
@@ -317,7 +328,7 @@ struct Settings: Sendable {
         return names
     }
 
-    /// Refuses keys that may not go to where Stripe is said to be.
+    /// Rejects keys that must not be sent to the configured Stripe address.
     func checkKeys() throws(ConfigurationError) {
         let wrong = stripeKeys.filter { !$0.value.maySend(to: stripeAPIBase) }
         guard let account = wrong.keys.map(\.description).min() else { return }
@@ -329,13 +340,13 @@ struct Settings: Sendable {
     }
 }
 
-/// How often the events of an account are read.
+/// The interval at which the events of an account are read.
 enum SweepChoice: Hashable, Sendable {
     /// As often as the account's read budget allows.
     case auto
     /// Never.
     case off
-    /// Always so often.
+    /// At a fixed interval.
     case every(Duration)
 
     /// Reads `auto`, `off`, or a span of 1 s to 1 d.

@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Endpoints of the configuration file.
+/// Reads endpoints of the configuration file.
 ///
 /// *Shape*:
 /// ```
@@ -25,7 +25,7 @@ import PollerQueue
 ///     secret: {env: SHOP_SECRET}        # up to three, by comma: the newest first
 /// ```
 extension YAMLNode {
-    /// Reads an endpoint of this name.
+    /// Reads the endpoint with this name.
     func endpoint(named name: String) throws(ConfigurationError) -> Endpoint {
         try checkMembers(of: "endpoints.NAME")
         let isName = name.utf8.allSatisfy { byte in
@@ -124,7 +124,7 @@ extension YAMLNode {
             if texts.count == 1, Duration(text: texts[0]) == nil {
                 return try RetryChoice(named: texts[0])
             }
-            // A wait of zero is refused by the check.
+            // The check rejects a wait of zero.
             return try RetryChoice(waits: texts.map { Duration(text: $0) ?? .zero })
         }
     }

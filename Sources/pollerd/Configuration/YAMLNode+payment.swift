@@ -2,9 +2,9 @@ import Poller
 import PollerIdentity
 import PollerUpstreams
 
-/// What of an upstream's answer is the payment.
+/// Reads the description of the payment in an upstream's response.
 ///
-/// *Shape*: the sum and the currency may be left out, and so may the pointer, which then is the status's:
+/// *Shape*: the amount and the currency are optional. The pointer is optional too and defaults to that of the status.
 /// ```
 /// payment:
 ///   state: {pointer: /payment/state, map: {open: awaiting_customer, settled: paid, rejected: failed}}
@@ -12,9 +12,11 @@ import PollerUpstreams
 ///   amount_format: decimal
 ///   currency: /payment/currency
 /// ```
-/// `currency: eur` says that it is always the same.
+/// `currency: eur` sets a constant currency.
 extension YAMLNode {
-    /// Reads the description; `status` is where the upstream's status is.
+    /// Reads the description.
+    ///
+    /// `status` is the pointer to the upstream's status.
     func payment(status: String) throws(ConfigurationError) -> HTTPPayment {
         try checkMembers(of: "upstreams.NAME.payment")
         let state = try required("state")
@@ -45,7 +47,7 @@ extension YAMLNode {
 }
 
 extension HTTPPayment.AmountFormat {
-    /// The format of that name; `auto` without one.
+    /// Finds the format with this name, or `auto` for `nil`.
     fileprivate init(configured name: String?) throws(InvalidInput) {
         guard let format = Self(rawValue: name ?? Self.auto.rawValue) else {
             let names = Self.allCases.map(\.rawValue).joined(separator: ", ")

@@ -4,10 +4,11 @@ import SafeNumbers
 import SecretFiles
 import Yams
 
-/// A part of the configuration file, with its place for messages; its readers accept nothing
-/// they do not know.
+/// A part of the configuration file with its path for messages.
+///
+/// Its readers reject unknown content.
 struct YAMLNode {
-    /// `poller.yaml: upstreams.bank`.
+    /// The path in messages, such as `poller.yaml: upstreams.bank`.
     let place: String
     private let node: Yams.Node
     private let secrets: SecretReader
@@ -18,14 +19,14 @@ struct YAMLNode {
         self.secrets = secrets
     }
 
-    /// Refuses what a part of the file has no member for; see ``FileMember``.
+    /// Rejects members that ``FileMember`` does not list for this part of the file.
     func checkMembers(of parent: String) throws(ConfigurationError) {
         _ = try members(allowed: FileMember.names(of: parent))
     }
 
-    /// The named parts of a mapping.
+    /// Returns the named parts of a mapping.
     ///
-    /// - Parameter allowed: the names there may be; nil for any.
+    /// - Parameter allowed: the allowed names, or `nil` for any.
     /// - Returns: names and parts, in the order of the file.
     /// - Throws: ``ConfigurationError`` for anything but a mapping of these names.
     func members(
@@ -45,28 +46,28 @@ struct YAMLNode {
         return members
     }
 
-    /// A part of a mapping; nil when it is not there.
+    /// Returns a part of a mapping, or `nil` if it is missing.
     func member(_ name: String) -> YAMLNode? {
         node.mapping?[name].map { YAMLNode($0, at: "\(place).\(name)", secrets) }
     }
 
-    /// A part that must be there.
+    /// Returns a required part.
     func required(_ name: String) throws(ConfigurationError) -> YAMLNode {
         guard let member = member(name) else { throw wrong("needs \(name)") }
         return member
     }
 
-    /// A plain value.
+    /// Returns a plain value.
     func text() throws(ConfigurationError) -> String {
         guard let scalar = node.scalar, !scalar.string.isEmpty else { throw wrong("has no value") }
-        // YAML 1.2 §10.3.2; whoever means the word quotes it.
+        // An unquoted null (YAML 1.2 §10.3.2). The literal word needs quotes.
         if scalar.style == .plain, ["~", "null", "Null", "NULL"].contains(scalar.string) {
             throw wrong("has no value; if the word is meant, write \"\(scalar.string)\"")
         }
         return scalar.string
     }
 
-    /// One plain value or a list of them.
+    /// Returns one plain value or a list of them.
     func texts() throws(ConfigurationError) -> [String] {
         guard let sequence = node.sequence else { return [try text()] }
         var texts: [String] = []
@@ -76,7 +77,7 @@ struct YAMLNode {
         return texts
     }
 
-    /// A whole number in a range.
+    /// Returns a whole number in a range.
     func count(_ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
         guard let count = Int(safe: try text()), range.contains(count) else {
             throw wrong(
@@ -86,12 +87,11 @@ struct YAMLNode {
         return count
     }
 
-    /// A value that is kept out of the file: `{env: NAME}` or `{file: /path}`, with an optional
-    /// `prefix`.
+    /// Reads a value that is stored outside the file: `{env: NAME}` or `{file: /path}`, with an optional `prefix`.
     ///
-    /// - Parameter isPlainAllowed: whether the value may also be written as it is.
-    /// - Returns: the value, its prefix before it.
-    /// - Throws: ``ConfigurationError`` when it cannot be had.
+    /// - Parameter isPlainAllowed: whether the value may also be written in the file.
+    /// - Returns: the value with its prefix.
+    /// - Throws: ``ConfigurationError`` if the value is not available.
     func secret(isPlainAllowed: Bool = false) throws(ConfigurationError) -> String {
         guard node.mapping != nil else {
             guard isPlainAllowed else {
@@ -120,7 +120,7 @@ struct YAMLNode {
         return (prefix ?? "") + value
     }
 
-    /// Runs a check of the domain and says where it failed.
+    /// Runs a check of the domain and adds the path to its error.
     func checked<Value>(
         _ check: () throws(InvalidInput) -> Value
     ) throws(ConfigurationError) -> Value {
@@ -135,9 +135,9 @@ struct YAMLNode {
         ConfigurationError("\(place) \(what)", line: node.mark?.line)
     }
 
-    /// Every value here and below, by its place: `[accounts, acme, stripe_api_key]`.
+    /// Returns every value here and below, by its path: `[accounts, acme, stripe_api_key]`.
     ///
-    /// What cannot be read is left out; whoever reads the section has said so.
+    /// Unreadable values are left out, because the section's reader has reported them.
     func statements(_ path: [String]) -> [[String]: Statement] {
         let isSecret = FileMember.isSecret(path)
         if let text = node.scalar?.string {

@@ -3,24 +3,24 @@ import Foundation
 import JSONText
 import ProgramOutput
 
-/// Tells on standard output where things listen, a line each, for people and for scripts that
-/// started us with port 0.
+/// Prints listener addresses on standard output, one line each, for people and for scripts that chose port 0.
 ///
-/// Where an operator has asked for a log in JSON, these lines are JSON as well: who collects both streams
-/// of a container reads one format. The beginning and the end are told to a supervisor as well.
+/// If an operator configured JSON logs, these lines are JSON too. A collector of both streams of a container then reads
+/// one format. Start and stop are also reported to a supervisor.
 struct Announcer: Sendable {
-    /// Whether each line is an object.
+    /// Whether each line is a JSON object.
     let isJSON: Bool
-    /// Who waits for us to be ready.
+    /// The supervisor that waits for this process to be ready.
     let supervisor: Supervisor
 
-    /// `pollerd api listening on http://127.0.0.1:8080`.
+    /// Prints `pollerd api listening on http://127.0.0.1:8080`.
     func listening(_ what: String, at url: String) {
         say("pollerd \(what) listening on \(url)", ["listener": what, "url": url])
     }
 
-    /// `pollerd redis listening on redis://:PASSWORD@127.0.0.1:6379/0`, without the password where
-    /// other users can read the output.
+    /// Prints `pollerd redis listening on redis://:PASSWORD@127.0.0.1:6379/0`.
+    ///
+    /// The password is left out if other users can read the output.
     func embeddedRedis(_ redis: EmbeddedRedis) {
         if isPrivate {
             listening("redis", at: redis.url)
@@ -29,7 +29,7 @@ struct Announcer: Sendable {
         }
     }
 
-    /// Whether the standard output is no file that the group or other users may read.
+    /// Whether standard output is anything but a file that the group or other users may read.
     private var isPrivate: Bool {
         var status = stat()
         guard unsafe fstat(STDOUT_FILENO, &status) == 0 else { return true }
@@ -37,13 +37,14 @@ struct Announcer: Sendable {
         return !isFile || status.st_mode & (S_IRGRP | S_IROTH) == 0
     }
 
-    /// `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
+    /// Prints `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
     func variable(_ name: String, _ value: String) {
         say("export \(name)=\(value)")
     }
 
-    /// `pollerd starts no stripe-sandbox, because POLLER_STRIPE_API_BASE is set; unset it for one`: an export of an
-    /// earlier try is easily forgotten.
+    /// Prints `pollerd starts no stripe-sandbox, because POLLER_STRIPE_API_BASE is set; unset it for one`.
+    ///
+    /// The variable of an earlier session is easily forgotten.
     func noSandbox(because names: [String]) {
         let (them, verb) = names.count == 1 ? ("it", "is") : ("them", "are")
         let list = names.joined(separator: " and ")
@@ -53,18 +54,20 @@ struct Announcer: Sendable {
         )
     }
 
-    /// `pollerd dashboard at http://127.0.0.1:8080/`: for people, who open it.
+    /// Prints `pollerd dashboard at http://127.0.0.1:8080/`.
     func dashboard(at url: String) {
         say("pollerd dashboard at \(url)/", ["url": "\(url)/"])
     }
 
-    /// `pollerd ready`: everything this process is for has started.
+    /// Prints `pollerd ready` after everything has started, and reports it to the supervisor.
     func ready() {
         say("pollerd ready")
         supervisor.tell(.ready)
     }
 
-    /// It drains from now on; the log says why.
+    /// Reports to the supervisor that the process is draining.
+    ///
+    /// The log has the reason.
     func stopping() {
         supervisor.tell(.stopping)
     }
@@ -80,7 +83,7 @@ struct Announcer: Sendable {
                 "message":\(JSONWriter.literal(words))\(more.joined())}
                 """
         }
-        // The work goes on without readers of these lines.
+        // The process continues if this output has no reader.
         StandardStreams.tryWrite("\(line)\n")
     }
 }

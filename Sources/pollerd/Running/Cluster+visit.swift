@@ -2,9 +2,9 @@ import Logging
 import RedisClient
 
 extension Cluster {
-    /// Opens the store of a configuration for as long as a command is at work on it.
+    /// Opens the store of a configuration while a command uses it.
     ///
-    /// What goes wrong is told by the command; the log has errors alone.
+    /// The command reports problems. The log contains errors only.
     static func visit<Answer: Sendable>(
         _ flags: Flags,
         as label: String,
@@ -21,7 +21,7 @@ extension Cluster {
             logger: logger
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            // The connection's own loop, which ends with the command.
+            // The connection's loop, which ends with the command.
             group.addTask { try await client.run() }
             defer { group.cancelAll() }
             let cluster = try await join(

@@ -4,10 +4,10 @@ import PollerQueue
 import PollerRedis
 import RedisClient
 
-/// One process's view of the cluster's store: connected, checked, agreed on its layout.
+/// A process's view of the cluster's store: connected, checked, with an agreed layout.
 ///
-/// The number of partitions is agreed once, by whoever comes first, and kept in the store: keys of one layout mean
-/// nothing in another. A Redis that is loading or failing over is waited for; one that may lose work is refused.
+/// The first process sets the number of partitions and stores it, because keys of one layout are useless in another. A
+/// Redis that is loading or failing over is awaited. A Redis that may lose watches is rejected.
 struct Cluster: Sendable {
     let client: RedisClient
     let layout: StoreLayout
@@ -19,17 +19,17 @@ struct Cluster: Sendable {
     let requests: RedisNamedRequests
     let trail: RedisAuditTrail
     let activity: RedisActivityStore
-    /// What all processes share.
+    /// The secrets that all processes share.
     let secrets: RedisSecrets
-    /// This process, among all that hold leases.
+    /// The owner ID of this process for its leases.
     let owner: OwnerID
 
-    /// Waits for Redis as long as it takes, then checks that it can be trusted with payments.
+    /// Waits for Redis without a time limit, then checks that it is safe for payments.
     ///
-    /// `partitions` are those of a store that is made now; one that is there keeps its own, and says so.
+    /// `partitions` applies to a new store. An existing store keeps its number, and a warning is logged.
     ///
-    /// - Throws: ``ConfigurationError`` when Redis is too old or may evict keys: such a store
-    ///   loses work silently, so we do not start on it; and when only newer programs can read it.
+    /// - Throws: ``ConfigurationError`` if Redis is too old or may evict keys, since such a store loses watches
+    ///   silently, or if only newer programs can read the store.
     static func join(
         _ client: RedisClient,
         namespace: String,
@@ -46,7 +46,7 @@ struct Cluster: Sendable {
                 break
             } catch {
                 try Task.checkCancellation()
-                // Once: why it does not answer is told by the connection, again and again.
+                // Logged once. The connection logs the reason repeatedly.
                 logger.log(
                     level: hasSaidSo ? .debug : .warning,
                     "waiting for Redis, and starting when it answers",
@@ -137,7 +137,7 @@ struct Cluster: Sendable {
                     owner: OwnerID(using: &chance)
                 )
             } catch StoreError.unavailable(let reason) {
-                // Loading its file, failing over: it will pass.
+                // Redis is loading its file or failing over, which is temporary.
                 logger.warning("Redis is not ready", metadata: ["error": "\(reason)"])
                 try await Task.sleep(for: .seconds(1))
             }

@@ -5,13 +5,13 @@ import PollerQueue
 import PollerRedis
 
 extension ClusterChecks {
-    /// Whether the store is being given more partitions, and what stands still for it.
+    /// Checks whether the store is being repartitioned, and which partitions are stopped for it.
     static func partitions(_ cluster: Cluster) async throws(StoreError) -> HealthResult {
         let standing = try await RedisRepartition.standing(cluster.layout, on: cluster.client)
         return result(of: standing, to: cluster.layout)
     }
 
-    /// What is said of a store to which a process has come that works by `layout`.
+    /// Returns the result for a process that uses `layout`.
     private static func result(
         of standing: SplitStanding,
         to layout: StoreLayout

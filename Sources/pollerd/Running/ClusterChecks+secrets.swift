@@ -5,7 +5,7 @@ import PollerRedis
 
 /// The check of secrets at rest.
 extension ClusterChecks {
-    /// How what is secret in the store is sealed.
+    /// Checks how the secrets in the store are encrypted.
     static func secrets(
         _ secrets: RedisSecrets,
         _ masterKeys: MasterKeys

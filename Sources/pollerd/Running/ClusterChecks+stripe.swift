@@ -5,9 +5,11 @@ import PollerQueue
 import PollerUpstreams
 import StripeAPI
 
-/// Whether the keys for Stripe may read what is watched.
+/// The checks of Stripe keys and webhooks.
 extension ClusterChecks {
-    /// Every account's key: one that has been revoked stops its own payments only.
+    /// Checks every account's key.
+    ///
+    /// A revoked key stops the payments of its account only.
     static func stripeKeys(_ accounts: StripeAccounts) async -> HealthResult {
         let named = accounts.named
         guard !named.isEmpty else {
@@ -17,7 +19,7 @@ extension ClusterChecks {
                 action: "where none has: set STRIPE_API_KEY; a restricted read-only key is enough"
             )
         }
-        // Side by side, as many as a company has accounts: a check ends after 10 s.
+        // In parallel for any number of accounts, because a check ends after 10 s.
         let results = await withTaskGroup(of: (AccountID, HealthResult).self) { group in
             for account in named {
                 guard let configuration = accounts.configuration(for: account) else {
@@ -34,7 +36,7 @@ extension ClusterChecks {
         guard let worst = bad.first(where: { $0.1.status == .failed }) ?? bad.first else {
             return HealthResult(.ok, "\(ordered.count) accounts, each with a key that may read")
         }
-        // Each names its own setting.
+        // Each action names its own setting.
         var actions: [String] = []
         for action in [worst.1.action] + bad.map(\.1.action) {
             if let action, !actions.contains(action) { actions.append(action) }
@@ -46,7 +48,7 @@ extension ClusterChecks {
         )
     }
 
-    /// Whether Stripe's webhooks are refused, and why.
+    /// Checks whether Stripe's webhooks are rejected, and why.
     static func stripeWebhooks(
         _ store: any WebhookHealthStore,
         _ settings: Settings
@@ -68,29 +70,29 @@ extension ClusterChecks {
         )
     }
 
-    /// What is said of a clock that differs from Stripe's; nil when it does not, or nobody can tell.
+    /// Returns the result for a clock that differs from Stripe's, or `nil` if it agrees or Stripe sent no date.
     private static func clock(_ response: StripeResponse) -> HealthResult? {
         guard let date = response.headers.date.flatMap({ RetryAfter.date($0) }) else { return nil }
         let ahead = (WallClock.now() - date).components.seconds
         guard ahead.magnitude > clockDifferenceMax else { return nil }
         return HealthResult(
-            // Beyond it webhooks are refused, and the event sweep may miss what becomes visible late.
+            // Beyond 300 s webhooks are rejected, and the event sweep may miss events that become visible late.
             ahead.magnitude > 300 ? .failed : .warning,
             "the clock here is \(ahead.magnitude) s \(ahead > 0 ? "ahead of" : "behind") Stripe's",
             action: "set the clocks of all machines by NTP"
         )
     }
 
-    /// More seconds than an answer takes, and far fewer than webhooks tolerate.
+    /// In seconds: more than a response takes, and far less than the tolerance of webhooks.
     private static let clockDifferenceMax: UInt64 = 30
 
-    /// The key of an organisation, which cannot be tried without one of its accounts.
+    /// The result for an organisation's key, which cannot be tried without one of its accounts.
     private static let ofOrganisation = HealthResult(
         .ok,
         "the key of an organisation, which reads the accounts acct_… that watches name"
     )
 
-    /// Where the key of an account is set.
+    /// The setting that holds the key of an account.
     private static func setting(of account: AccountID) -> String {
         account == .main
             ? "STRIPE_API_KEY" : "accounts.\(account).stripe_api_key of the configuration file"
@@ -109,8 +111,8 @@ extension ClusterChecks {
         }
         let client = StripeClient(configuration: configuration)
         do {
-            // Asks for objects that cannot exist: 404 proves that the key may read. One that may not read sources may
-            // be for payment intents alone.
+            // Requests objects that cannot exist: 404 proves that the key may read. A key that may not read sources may
+            // be for payment intents only.
             var response = try await client.get("/v1/sources/src_doctor", timeout: .seconds(10))
             let isForIntents = response.status == 403
             if isForIntents {
@@ -143,7 +145,7 @@ extension ClusterChecks {
 }
 
 extension Settings {
-    /// Whether an account has the signing secret of Stripe's webhooks.
+    /// Whether any account has the signing secret of Stripe's webhooks.
     var expectsStripeWebhooks: Bool {
         !stripeWebhookSecrets.isEmpty
             || sections.accounts.values.contains { !$0.webhookSecrets.isEmpty }

@@ -6,12 +6,16 @@ import SafeNumbers
 
 /// The check of the event sweep, which finds changes without webhooks.
 extension ClusterChecks {
-    /// A sweep that is later than its own interval by this does not keep up: a failed read is repeated within a minute.
+    /// The delay beyond its interval after which a sweep counts as late.
+    ///
+    /// A failed read is retried within a minute.
     private static let delayMax = Duration.seconds(60)
-    /// Accounts that the message names; further ones are counted.
+    /// The number of accounts named in the message.
+    ///
+    /// The rest are counted.
     private static let namedMax = 3
 
-    /// Whether the events of every account are read, and how often.
+    /// Checks whether the events of every account are read, and how often.
     static func sweep(
         _ store: any SweepStore,
         _ accounts: ConfiguredSweep.Accounts,
@@ -43,17 +47,17 @@ extension ClusterChecks {
         return result(of: swept, expectsWebhooks: expectsWebhooks, at: now)
     }
 
-    /// One list of an account, as the check reads it.
+    /// One event list of an account, as the check reads it.
     struct SweptList: Sendable {
         let account: AccountID
         let standing: SweepStanding?
-        /// Whether money arrived in the account within a day.
+        /// Whether the account received money within a day.
         let isPaid: Bool
-        /// The share of its read allowance that is used.
+        /// The used percentage of its read allowance.
         let usedPercent: Int
     }
 
-    /// The result for the lists: that of the worst one.
+    /// Returns the result of the worst list.
     static func result(
         of lists: [SweptList],
         expectsWebhooks: Bool,
@@ -61,7 +65,7 @@ extension ClusterChecks {
     ) -> HealthResult {
         let late = lists.filter { list in
             guard let standing = list.standing else { return false }
-            // A sweep that has ended and never read everything has failed.
+            // A sweep that ended before it ever caught up has failed.
             guard let delay = standing.delay(at: now) else { return standing.pause != nil }
             return delay > delayMax
         }
@@ -103,7 +107,7 @@ extension ClusterChecks {
             + (more > 0 ? " and \(more) more" : "")
     }
 
-    /// A span for people: `2 s`, `60 s`, `22 min`.
+    /// Formats a span for people: `2 s`, `60 s`, `22 min`.
     private static func text(_ span: Duration) -> String {
         span < .seconds(120) ? "\(span.ms / 1000) s" : "\(span.ms / 60_000) min"
     }
@@ -114,6 +118,6 @@ extension ClusterChecks.SweptList {
 }
 
 extension ReadUsage {
-    /// The share of the allowance that is used.
+    /// The used percentage of the allowance.
     fileprivate var usedPercent: Int { Int(saturating: used * 100) }
 }

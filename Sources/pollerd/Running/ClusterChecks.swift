@@ -9,9 +9,11 @@ import PollerUpstreams
 import RedisClient
 import SafeNumbers
 
-/// What `pollerctl doctor` asks this process; each answer says what to do.
+/// The checks that `pollerctl doctor` requests from this process.
+///
+/// Each result names a remedy.
 enum ClusterChecks {
-    /// Every check, in the order an operator wants to read them.
+    /// All checks, in reading order.
     static func all(
         _ cluster: Cluster,
         live: LiveConfiguration,
@@ -92,7 +94,7 @@ enum ClusterChecks {
         }
     }
 
-    /// Who is told nothing although they were registered to be told.
+    /// Checks for disabled endpoints.
     private static func endpoints(
         _ store: some EndpointStore
     ) async throws(StoreError) -> HealthResult {
@@ -116,7 +118,7 @@ enum ClusterChecks {
         )
     }
 
-    /// Amounts of configured upstreams that are not understood.
+    /// Checks for unreadable amounts of configured upstreams.
     private static func amounts(
         _ store: some UnreadAmountStore,
         of upstreams: [HTTPSource]
@@ -130,7 +132,7 @@ enum ClusterChecks {
         return HealthResult(.warning, first.message + others, action: UnreadAmount.action)
     }
 
-    /// Stored entries that have ended several processes.
+    /// Checks for stored entries that ended several processes.
     private static func setAside(
         _ store: some SuspectStore
     ) async throws(StoreError) -> HealthResult {
@@ -281,7 +283,9 @@ enum ClusterChecks {
     }
 }
 
-/// A named check; a store that cannot be reached fails it.
+/// A named check.
+///
+/// It fails if the store is unavailable.
 private struct Check: HealthCheck {
     let name: String
     let subject: HealthSubject

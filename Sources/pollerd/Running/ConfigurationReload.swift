@@ -7,46 +7,53 @@ import PollerQueue
 import ServiceLifecycle
 import UnixSignals
 
-/// Where a running process learns of another configuration, and what it has begun with.
+/// The source of new configurations for a running process, and the configuration of its start.
 struct ConfigurationFeed: Sendable {
-    /// What settings become in this process before they are used.
+    /// Adapts settings to this process before they are used.
     typealias Adaptation = @Sendable (inout Settings) throws(ConfigurationError) -> Void
 
     let source: ConfigurationSource
-    /// The one that the process was started with.
+    /// The configuration of the process's start.
     let configuration: Configuration
-    /// The files that was read from.
+    /// The files that were read at the start.
     let files: Set<String>
-    /// How they stood then: a start may wait for its store for long, and they may change meanwhile.
+    /// The state of the files at the start.
+    ///
+    /// They may change while the start waits for its store.
     let marks: FileMarks
-    /// SIGHUP: somebody asks for a look now.
+    /// SIGHUP: requests an immediate reload.
     let hangups: UnixSignalsSequence
     let adapt: Adaptation
 }
 
-/// Reads the configuration again, on SIGHUP and when one of its files has changed, and follows it: all or nothing.
+/// Reloads the configuration on SIGHUP and when one of its files has changed, and applies all of it or nothing.
 ///
-/// *Problem.* A key that is rolled, an upstream that moves, an endpoint more: each was a restart of every process. A
-/// change that is followed in part, or a typing mistake that stops what works, would be worse.
+/// *Problem.* A new key, a moved upstream or an added endpoint required a restart of every process. A partly applied
+/// change, or a typing mistake that stops a working process, would be worse.
 ///
-/// *Approach.* The files are looked at every second, without being read; links are followed (``FileMarks``). What stands
-/// otherwise is read once two looks have seen it alike, since a file that is being written ends anywhere, and half of one
-/// may well be a configuration without accounts. Then everything is read, parsed and checked as a start does it. With any
-/// mistake nothing changes, and it is told once; the next look that finds other files tries again. Without one, all that
-/// can change does in one step (``NodeChange``), and what cannot is named, at this reading and each that follows.
+/// *Approach.* The files are checked every second without being read. Links are followed (``FileMarks``). A change is
+/// read once two checks have seen the same state. A file that is being written can end anywhere, and half of one may
+/// well be a valid configuration without accounts. Then everything is read, parsed and checked as at a start. If there
+/// is any mistake, nothing changes and the mistake is logged once. The next check that finds other files tries again.
+/// Without mistakes, all reloadable settings change in one step (``NodeChange``). Options that need a restart are
+/// logged at this reload and at each later one.
 ///
-/// *Rejected*: notices of the system (inotify, kqueue), which tell of links and of mounted folders each in another way and
-/// do not at all on some mounts; a look a second at a handful of files costs nothing.
+/// *Rejected*: notifications of the system (inotify, kqueue). They report links and mounted folders differently, and on
+/// some mounts not at all. Checking a handful of files every second costs nothing.
 ///
-/// *What a crash leaves*: nothing: the next start reads the files.
+/// *After a crash* nothing is left to do: the next start reads the files.
 struct ConfigurationReload: Service {
-    /// How often the files are looked at; a change is followed after two to three of these.
+    /// The interval between checks.
+    ///
+    /// A change takes effect after two to three of them.
     private static let pace = Duration.seconds(1)
-    /// Looks until what could not be used is read again, though its files stand as they did.
+    /// The number of checks after which a rejected configuration is read again, even if its files are unchanged.
     private static let againAfter = 5
-    /// Configurations that are remembered while the store is away.
+    /// The maximum of configurations that are remembered while the store is unavailable.
     private static let behindMax = 32
-    /// Mistakes told of one reading; a file of another sort would have hundreds.
+    /// The maximum of mistakes logged per reading.
+    ///
+    /// A file of another format would have hundreds.
     private static let mistakesMax = 20
 
     private let feed: ConfigurationFeed
@@ -61,44 +68,46 @@ struct ConfigurationReload: Service {
         self.logger = logger
     }
 
-    /// Why to look.
+    /// The reason for a check.
     private enum Cause {
         case hangup
         case tick
     }
 
-    /// What is known between two looks.
+    /// The state between two checks.
     private struct State {
-        /// The configuration that was read last without a mistake.
+        /// The last configuration that was read without a mistake.
         var configuration: Configuration
         var files: Set<String>
-        /// How the files stood when they were read, and at the last look where that was otherwise.
+        /// The marks of the files when they were read, and the changed marks that the last check saw.
         var read: FileMarks
         var seen: FileMarks?
-        /// What has held since the store was in line with what does: it may be so in part with each of them.
+        /// The settings in effect since the store was last aligned.
+        ///
+        /// The store may match any of them in part.
         var behind: [Settings] = []
-        /// What was wrong with the last reading, and how many looks ago that was.
+        /// The mistakes of the last reading, and the number of checks since then.
         var mistakes: [String] = []
         var looks = 0
-        /// Why the store does not follow, where that does not pass by itself.
+        /// The reason why the store rejects the configuration, if retrying alone does not help.
         var refusal: String?
 
-        /// What a person must mend before all holds.
+        /// The number of problems that an operator must fix.
         var mistakeCount: Int { mistakes.count + (refusal == nil ? 0 : 1) }
     }
 
-    /// Follows until shut down or cancelled.
+    /// Follows the configuration until shut down or cancelled.
     func run() async throws {
         ReloadMetrics.holds()
         ReloadMetrics.found(mistakes: 0)
         await cancelWhenGracefulShutdown {
-            // Of many requests at once one is enough: each look finds everything.
+            // One of many concurrent requests is enough, because each check finds everything.
             let (causes, cause) = AsyncStream.makeStream(
                 of: Cause.self,
                 bufferingPolicy: .bufferingNewest(2)
             )
             await withTaskGroup(of: Void.self) { group in
-                // Both are cancelled with this.
+                // Both are cancelled with this task.
                 group.addTask { [feed] in
                     for await _ in feed.hangups { cause.yield(.hangup) }
                 }
@@ -132,13 +141,13 @@ struct ConfigurationReload: Service {
         }
     }
 
-    /// Looks whether files have changed, and have been written to their end.
+    /// Checks whether files have changed and are completely written.
     private func look(_ state: inout State) {
         let marks = FileMarks(of: state.files)
         guard marks != state.read else {
             state.seen = nil
             state.looks += 1
-            // What is wrong may be in what is not followed, such as half a certificate.
+            // The mistake may be in a file whose marks are not tracked, such as an incomplete certificate.
             if !state.mistakes.isEmpty, state.looks >= Self.againAfter {
                 reload(&state, isAgain: true)
             }
@@ -155,9 +164,12 @@ struct ConfigurationReload: Service {
         reload(&state)
     }
 
-    /// Reads everything; `isAgain` when nobody asked and no file has changed, so that the same mistakes are not news.
+    /// Reads the whole configuration.
+    ///
+    /// `isAgain` means that no file has changed and no reload was requested. The same mistakes are then not logged
+    /// again.
     private func reload(_ state: inout State, isAgain: Bool = false) {
-        // Before they are read: what changes meanwhile is seen by the next look.
+        // Taken before the files are read, so that the next check sees later changes.
         let before = FileMarks(of: state.files)
         let reading = feed.source.read()
         var new = state.files == reading.files ? before : FileMarks(of: reading.files)
@@ -168,11 +180,11 @@ struct ConfigurationReload: Service {
             try follow(configuration, &state)
             state.files = reading.files
             state.mistakes = []
-            // Whether the store takes this one is seen next.
+            // The next step shows whether the store accepts this configuration.
             state.refusal = nil
             ReloadMetrics.found(mistakes: 0)
         } catch {
-            // What a new file names and is not there yet may come; what the old one named is still in use.
+            // A file that the new configuration names may appear later. The files of the old one are still in use.
             state.files.formUnion(reading.files)
             new = state.files == reading.files ? new : FileMarks(of: state.files)
             let all = (error as? Mistakes)?.all ?? [error as? ConfigurationError].compactMap(\.self)
@@ -189,7 +201,7 @@ struct ConfigurationReload: Service {
         state.looks = 0
     }
 
-    /// Makes a configuration without mistakes hold.
+    /// Applies a configuration without mistakes.
     private func follow(
         _ configuration: Configuration,
         _ state: inout State
@@ -230,14 +242,16 @@ struct ConfigurationReload: Service {
         }
     }
 
-    /// Brings the store into line; what it cannot do now the next look tries again.
+    /// Aligns the store.
+    ///
+    /// The next check retries after a failure.
     private func align(_ state: inout State) async {
         do {
             for former in state.behind { try await change.align(since: former) }
             state.behind = []
             state.refusal = nil
         } catch StoreError.unavailable(let reason) {
-            // A store that is away is told of by everything else.
+            // An unavailable store is reported by the connection.
             logger.debug("store not aligned", metadata: ["error": "\(reason)"])
             return
         } catch {
@@ -253,25 +267,27 @@ struct ConfigurationReload: Service {
         ReloadMetrics.found(mistakes: state.mistakeCount)
     }
 
-    /// All that is wrong with one reading.
+    /// All mistakes of one reading.
     private struct Mistakes: Error {
         let all: [ConfigurationError]
     }
 }
 
-/// What is counted of reloads.
+/// The metrics of reloads.
 private enum ReloadMetrics {
-    /// Counts a reading by what came of it.
+    /// Counts a reading by its result.
     static func count(_ result: String) {
         Counter(label: "poller_config_reloads_total", dimensions: [("result", result)]).increment()
     }
 
-    /// So much was wrong with what was read last; a count would not say whether it still is.
+    /// Records the number of mistakes in the last reading.
+    ///
+    /// A counter would not show whether they still exist.
     static func found(mistakes: Int) {
         Gauge(label: "poller_config_mistakes").record(Double(mistakes))
     }
 
-    /// From now on a configuration holds, of which so many options wait for a restart.
+    /// Records that a configuration is in effect, with the number of options that need a restart.
     static func holds(waiting: Int = 0) {
         let now = Double(WallClock.now().ms) / 1000
         Gauge(label: "poller_config_read_timestamp_seconds").record(now)

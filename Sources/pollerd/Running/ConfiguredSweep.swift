@@ -1,18 +1,18 @@
 import Poller
 import ServiceLifecycle
 
-/// Reads the events of the accounts there are, also when the configuration comes to have others.
+/// Sweeps the events of the configured accounts, and follows changes of the configuration.
 ///
-/// The sweep of other accounts is begun anew, which costs nothing: where each stands is in the store, and a page that
-/// was cut off is read again.
+/// After a change the sweep starts again. This costs nothing, because the store holds each account's position. An
+/// interrupted page is read again.
 struct ConfiguredSweep: Service {
     typealias Accounts = [EventSweep<ContinuousClock>.Account]
 
-    /// How long a change may go unnoticed.
+    /// The longest time until a change is noticed.
     private static let pace = Duration.seconds(1)
 
     let clock: ContinuousClock
-    /// The accounts to be swept now.
+    /// The accounts to sweep now.
     let accounts: @Sendable () -> Accounts
     let sweep: @Sendable (Accounts) -> EventSweep<ContinuousClock>
 
@@ -22,12 +22,12 @@ struct ConfiguredSweep: Service {
         }
     }
 
-    /// Sweeps these accounts until there are others.
+    /// Sweeps these accounts until the configuration names others.
     private func follow(_ swept: Accounts) async {
         await withTaskGroup(of: Void.self) { group in
             if !swept.isEmpty {
                 let sweep = sweep(swept)
-                // Ended by the look below, or with us.
+                // Ended by the check below, or with this task.
                 group.addTask { await sweep.run() }
             }
             while !Task.isCancelled, accounts() == swept {

@@ -3,16 +3,16 @@ import Poller
 import PollerQueue
 import RedisClient
 
-/// The event loop of the connection to Redis, on which a loop of this process lives.
+/// Runs a loop of this process on the event loop of its Redis connection.
 ///
-/// Its exchanges leave in one write, because the connection finds all of a turn's commands at once, and what
-/// it reads resumes the tasks that wait for it without a second thread.
+/// All commands of one tick leave in one write, because the connection sees them together. A reply resumes its waiting
+/// task without a thread change.
 struct EventLoopHome: LoopHome {
     private let eventLoop: any EventLoop
     private let clock = ContinuousClock()
     let executor: any TaskExecutor
 
-    /// Lives where the client reads and writes.
+    /// Uses the event loop on which the client reads and writes.
     init(_ client: RedisClient) {
         eventLoop = client.eventLoop
         executor = EventLoopExecutor(client.eventLoop)

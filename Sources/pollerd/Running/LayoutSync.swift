@@ -6,10 +6,10 @@ import PollerRedis
 import RedisClient
 import ServiceLifecycle
 
-/// Sees to it that the store keeps the layout by which this process works, or says that it must be started again.
+/// Keeps this process's layout in the store, or logs that the process must be restarted.
 ///
-/// As often as the roots are looked at (``SecretsSync``): a Redis that has come back empty is to have both before
-/// another process starts on it.
+/// It checks as often as ``SecretsSync`` reads the roots. An emptied Redis must have both back before another process
+/// starts on it.
 struct LayoutSync: Service {
     let layout: StoreLayout
     let client: RedisClient
@@ -20,7 +20,7 @@ struct LayoutSync: Service {
         try? await cancelWhenGracefulShutdown {
             var last = StoreLayout.Standing.fits
             var isToBeOpened = false
-            // Cancelled: the drain has begun, and nothing is placed from here.
+            // Cancelled: the drain has begun, and this process writes no layout any more.
             while true {
                 try await Task.sleep(for: SecretsSync.pause)
                 last = await look(after: last, &isToBeOpened)
@@ -28,10 +28,10 @@ struct LayoutSync: Service {
         }
     }
 
-    /// How the store stands; what has changed since the look before is told once.
+    /// Checks the layout in the store and logs a change since the last check once.
     ///
-    /// `isToBeOpened`: whether this process has written the layout back, and partitions that the store was given
-    /// later are not open yet.
+    /// `isToBeOpened` is true after this process has written the layout back, until partitions that were added later
+    /// are open.
     private func look(
         after last: StoreLayout.Standing,
         _ isToBeOpened: inout Bool
@@ -65,7 +65,7 @@ struct LayoutSync: Service {
             }
             return standing
         } catch {
-            // A store that is away is told of by everything else.
+            // An unavailable store is reported by the connection.
             logger.debug("layout not read", metadata: ["error": "\(error)"])
             return last
         }

@@ -6,10 +6,10 @@ import PollerIdentity
 import ProgramOutput
 import SafeNumbers
 
-/// Writes one line an entry to ``LogOutput``, as text or as a JSON object.
+/// Writes one line per entry to ``LogOutput``, as text or as a JSON object.
 ///
-/// *Shape* (json): `{"time":"…Z","level":"info","message":"…","logger":"…","source":"src_…"}` with
-/// the metadata's names as members. By hand because swift-log's own handler knows no JSON.
+/// *Shape* (JSON): `{"time":"…Z","level":"info","message":"…","logger":"…","source":"src_…"}`. The names of the
+/// metadata are members. swift-log's own handler does not support JSON.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
@@ -28,13 +28,13 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        // At info the HTTP server only repeats where it listens, which ``Announcer`` tells.
+        // At level info the HTTP server only repeats the addresses that ``Announcer`` prints.
         if event.level == .info, event.source == "HummingbirdCore", logLevel == .info { return }
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         LogOutput.standardError.append(line(event.level, "\(event.message)", all))
     }
 
-    /// One entry with its line feed.
+    /// Returns one entry with its line feed.
     func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let time = WallClock.now()
         let pairs = metadata.sorted { $0.key < $1.key }
@@ -59,7 +59,9 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// What is counted or measured, by name: a field is of one type in all lines, or no index takes it.
+    /// Fields that are counts or measurements.
+    ///
+    /// An index requires one type per field in all lines.
     private static let numbers: Set<String> = [
         "attempt", "attempts", "count", "failures", "http.duration_ms", "http.status", "in.flight",
         "partition", "run", "seq",
@@ -74,20 +76,20 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 enum LogFormat: String, Sendable, CaseIterable {
     /// For people: time, level, message, metadata.
     case text
-    /// For machines: one JSON object a line.
+    /// For machines: one JSON object per line.
     case json
 
-    /// Text when somebody looks at standard error, else JSON.
+    /// Text if standard error is a terminal, otherwise JSON.
     static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
 }
 
-/// This machine's clock, for what is no due time: signatures, and dates in headers.
+/// This machine's clock, used for signatures and HTTP dates, not for due times.
 enum WallClock {
-    /// The time by this machine.
+    /// Returns the current time of this machine.
     static func now() -> Timestamp {
         Timestamp(ms: Int64(saturating: Date().timeIntervalSince1970 * 1000))
     }

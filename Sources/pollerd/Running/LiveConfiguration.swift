@@ -5,9 +5,9 @@ import PollerQueue
 import PollerUpstreams
 import Synchronization
 
-/// What a node does by its configuration as long as that holds, made of it whole.
+/// The parts of a node that depend on its configuration, built from it as a whole.
 ///
-/// A class without anything that changes: who reads it holds one reference, and ends by it what was begun by it.
+/// It is an immutable class. A reader holds one reference and finishes with the configuration it started with.
 final class Configured: Sendable {
     let settings: Settings
     let accounts: StripeAccounts
@@ -16,13 +16,13 @@ final class Configured: Sendable {
     let payers: StripePayers
     let events: StripeEvents
     let disputes: StripeDisputes
-    /// What customers see, by account or upstream.
+    /// The branding for customers, by account or upstream.
     let branding: [AccountID: Branding]
-    /// What a worker does with a watch; nil where nothing is polled.
+    /// The handler of polled watches, or `nil` if this process does not poll.
     let polls: PollHandler<PolledUpstream>?
-    /// Takes Stripe's webhooks; nil where none come in, or none is expected.
+    /// The intake of Stripe's webhooks, or `nil` if this process receives none or none is expected.
     let webhooks: StripeWebhooks?
-    /// The endpoints of the file; nil where it says nothing of them, or nobody here tells them.
+    /// The endpoints of the file, or `nil` if it has no such section or this process is no notifier.
     let endpoints: FileEndpoints?
 
     init(
@@ -42,7 +42,7 @@ final class Configured: Sendable {
         payers = StripePayers(accounts: accounts)
         events = StripeEvents(accounts: accounts)
         disputes = StripeDisputes(accounts: accounts)
-        // An account of the same name has the say.
+        // An account overrides an upstream of the same name.
         branding = settings.sections.upstreamBranding.merging(
             settings.sections.accounts.compactMapValues(\.branding)
         ) { $1 }
@@ -52,12 +52,12 @@ final class Configured: Sendable {
     }
 }
 
-/// The configuration that holds now, at the one place from which the roles of a node read it.
+/// The configuration now in effect, from which all roles of a node read.
 ///
-/// Each seam takes what it needs at its beginning and keeps to it: a poll that has begun with a key ends with that key,
-/// and so does the charge that follows from it. What holds is exchanged at once, so nobody sees half of a change.
+/// Each operation takes its parts at the start and keeps them. A poll that started with a key ends with that key, and
+/// so does the charge that follows it. The configuration is exchanged in one step, so no reader sees half a change.
 ///
-/// A class, because all roles of a process share it.
+/// It is a class because all roles of a process share it.
 final class LiveConfiguration: Sendable {
     private let held: Mutex<Configured>
 
@@ -65,10 +65,10 @@ final class LiveConfiguration: Sendable {
         held = Mutex(configured)
     }
 
-    /// What holds now.
+    /// The configuration now in effect.
     var now: Configured { held.withLock { $0 } }
 
-    /// From now on this holds.
+    /// Replaces the configuration in effect.
     func replace(with configured: Configured) {
         held.withLock { $0 = configured }
     }

@@ -6,9 +6,9 @@ import PollerRedis
 import RedisClient
 import ServiceLifecycle
 
-/// What this process and the cluster say of themselves in figures.
+/// Metrics and health of this process and the cluster.
 extension Node {
-    /// The listener of probes and of who reads the figures.
+    /// Creates the listener for probes and metrics.
     func admin(_ tls: ListenerTLS?) -> any Service {
         AdminServer(
             bind: settings.adminBind,
@@ -25,17 +25,17 @@ extension Node {
                 guard reach.isUsable else { return [reach.refusal] }
                 return gate.refusal.map { ["secrets: \($0)"] } ?? []
             },
-            // Of a Cluster without one of its shards this process still serves the others.
+            // With one shard of a Redis Cluster unavailable, this process still serves the others.
             notices: { [client = cluster.client] in client.reachability.notices },
             metrics: { [metrics] in metrics.text + ProcessMetrics.text },
             onBound: { startup.bound("admin", $0) }
         )
     }
 
-    /// Notes what is changed by no request.
+    /// Records changes that were made without a request.
     var audit: AuditRecorder { AuditRecorder(trail: cluster.trail, logger: log("audit")) }
 
-    /// Figures of the cluster, beside those of this process.
+    /// Creates the metrics of the cluster, served with those of this process.
     func gauges(_ backend: APIBackend) -> any Service {
         ClusterGauges(
             backend: backend,
@@ -46,7 +46,7 @@ extension Node {
         )
     }
 
-    /// Has operators told what is wrong with the cluster, also what the others do not do.
+    /// Creates the watch for cluster incidents, including those of other processes.
     func incidentWatch() -> any Service {
         let looker = ClusterTroubles(
             ClusterSeams(
@@ -64,7 +64,7 @@ extension Node {
             suspects: suspects,
             failingAfter: settings.endpointFailingAfter,
             memoryUsed: { [client = cluster.client] in
-                // Who may not ask is told nothing of it.
+                // Without permission for the query there is no memory warning.
                 try? await RedisRequirements.memoryUsed(client)
             }
         )
@@ -78,7 +78,7 @@ extension Node {
         )
     }
 
-    /// Reports what the metrics have counted anyway.
+    /// Reports counts that the metrics hold already.
     func activityReporter() -> any Service {
         ActivityReporter(
             store: cluster.activity,
@@ -90,13 +90,13 @@ extension Node {
 }
 
 extension RedisReachability {
-    /// Why nothing can be done with the store.
+    /// The reason why the store is unusable.
     fileprivate var refusal: String {
         unreachable.count < masters
             ? "redis: its cluster serves nothing now" : "redis: not connected"
     }
 
-    /// The masters of a Cluster that are away, in one line.
+    /// The unavailable masters of a Redis Cluster, in one line.
     fileprivate var notices: [String] {
         guard masters > 1, !unreachable.isEmpty else { return [] }
         let names = unreachable.map { "\($0)" }.sorted().joined(separator: ", ")
@@ -105,14 +105,16 @@ extension RedisReachability {
 }
 
 extension Activity {
-    /// Polls that told nothing: no answer, or one that says nothing; being slowed down is none.
+    /// Poll results without a usable response.
+    ///
+    /// Being rate limited is not one of them.
     private static let failedPolls = [
         "unavailable", "unauthorized", "unserved", "unaskable", "malformed",
     ]
-    /// Fates of a delivery in which the receiver has not taken it.
+    /// Delivery results in which the recipient did not accept the event.
     private static let failedDeliveries = ["failed", "given_up", "rejected"]
 
-    /// What this process has done since it started, as its metrics have counted it.
+    /// Reads this process's totals since its start from its metrics.
     init(_ metrics: PrometheusRegistry) {
         self.init()
         func isOne(of results: [String]) -> (String) -> Bool {

@@ -3,9 +3,9 @@ import Poller
 import PollerAPI
 import PollerIdentity
 
-/// Who is let in.
+/// Access to the API and gateway.
 extension Node {
-    /// The keys of the file and of the store, as they are at the start.
+    /// Returns the keys of the file and of the store at the start.
     func keyRing() async throws -> KeyRing {
         let file = try settings.apiKeysFile.map { path throws(InvalidInput) in
             try KeyFile(contentsOfFile: path)

@@ -10,22 +10,24 @@ import PollerRedis
 import PollerTracing
 import ServiceLifecycle
 
-/// How customers are told.
+/// Delivery to customers.
 extension Node {
-    /// The channels of a node, which its notifier and the tests of its API share.
+    /// The channels of a node, shared by its notifier and the endpoint tests of its API.
     struct Channels {
         let all: [any DeliveryChannel]
-        /// What closes them, to be listed before whoever uses them.
+        /// The services that close the channels.
+        ///
+        /// They start before the users of the channels.
         let services: [any Service]
         let inline: InlineSecrets
     }
 
-    /// What holds for endpoints without a limit of their own.
+    /// The limit for endpoints without a configured one.
     var endpointLimit: LaneLimit {
         LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: settings.endpointConcurrency)
     }
 
-    /// Every channel that is configured.
+    /// Creates every configured channel.
     func channels() async throws -> Channels {
         let inline = try await cluster.secrets.inline(configured: settings.webhookSecret)
         let webhook = WebhookChannel(
@@ -52,7 +54,7 @@ extension Node {
                 templates: settings.templates,
                 suppressions: suppressions,
                 relayTroubles: relayTroubles,
-                // The lease is longer by as much as a claim and a commit may take (`DeliveryChannel/timeout`).
+                // The lease is longer by the time of a claim and a commit (`DeliveryChannel/timeout`).
                 timeout: settings.deliveryLease - Settings.deliveryMargin,
                 wallClock: WallClock.now
             )
@@ -73,7 +75,7 @@ extension Node {
         return Channels(all: channels, services: services, inline: inline)
     }
 
-    /// The loop of deliveries and what works beside it.
+    /// Creates the delivery loop and its supporting services.
     func notifier(
         _ channels: Channels
     ) async throws -> (
@@ -185,7 +187,7 @@ extension Node {
         return (shared, services)
     }
 
-    /// Makes the registry agree with the endpoints of the configuration file.
+    /// Makes the registry match the endpoints of the configuration file.
     func registerEndpoints(_ configured: Configured) async throws {
         guard let file = configured.endpoints else { return }
         do {
@@ -209,7 +211,7 @@ extension Node {
                 )
             }
         } catch StoreError.full {
-            // Those that are registered already are told; the sync brings the others in.
+            // Registered endpoints are served. The sync adds the others.
             log("endpoints").error(
                 "the store is full: changes of the file's endpoints wait for the next start",
                 metadata: ["hint": "give Redis more memory (maxmemory)"]
@@ -218,31 +220,30 @@ extension Node {
     }
 }
 
-/// What customers see of us, and what they want.
+/// Email preferences of customers.
 extension Node {
-    /// Who is sent no mail.
+    /// The addresses that receive no email.
     var suppressions: RedisSuppressionList {
         RedisSuppressionList(client: cluster.client, layout: cluster.layout)
     }
 
-    /// What the mail relay refuses.
+    /// The rejections of the mail relay.
     var relayTroubles: RedisRelayTroubles {
         RedisRelayTroubles(client: cluster.client, layout: cluster.layout)
     }
 
-    /// The tokens of the links in our mails.
+    /// Returns the tokens for the unsubscribe links in emails.
     func unsubscribeTokens() async throws -> UnsubscribeTokens {
         UnsubscribeTokens(secret: try await cluster.secrets.mailRoot())
     }
 
-    /// Takes customers' wishes and the relay's reports in.
+    /// Accepts customers' preferences and the relay's reports.
     func mailPreferences() async throws -> MailPreferences {
         MailPreferences(suppressions: suppressions, tokens: try await unsubscribeTokens())
     }
 }
 
-/// Lets into the gateway whom the API lets in: the holders of its keys, and this machine while there
-/// are none.
+/// Accepts at the gateway the same callers as the API: holders of its keys, or this machine while no key exists.
 struct KeyAuthenticator: Authenticator {
     let keys: KeyRing
 
@@ -254,7 +255,7 @@ struct KeyAuthenticator: Authenticator {
         guard case .known(let caller) = keys.find(token), caller.may(.readEvents) else {
             return nil
         }
-        // Each by its own name, because each has its own places.
+        // Each key has its own name, because connections are limited per name.
         return Principal(
             name: caller.name,
             accounts: caller.accounts,

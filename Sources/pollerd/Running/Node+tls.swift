@@ -4,7 +4,7 @@ import PollerNet
 
 /// Certificates of listeners.
 extension Node {
-    /// What a listener shows its clients; nil for one that speaks plain HTTP.
+    /// Returns the certificate of a listener, or `nil` for plain HTTP.
     func tls(_ listener: String) throws(InvalidInput) -> ListenerTLS? {
         guard let files = settings.tls[listener] else { return nil }
         return try ListenerTLS(
@@ -17,7 +17,7 @@ extension Node {
 }
 
 extension OptionReader {
-    /// The certificates of the listeners, by their names.
+    /// Reads the certificate files of the listeners, by listener name.
     func tls() throws(ConfigurationError) -> [String: ListenerTLSFiles] {
         var found: [String: ListenerTLSFiles] = [:]
         for name in ["api", "gateway", "admin"] {

@@ -4,9 +4,9 @@ import PollerIdentity
 import PollerQueue
 import PollerTracing
 
-/// What a process tells of its work in traces.
+/// The tracing of a process.
 extension Node {
-    /// What traces this process; nil where no collector is told.
+    /// Creates the trace export, or returns `nil` if no collector is configured.
     static func traces(
         of roles: Set<Role>,
         _ settings: Settings,
@@ -15,8 +15,7 @@ extension Node {
         _ logger: Logger
     ) -> TraceExport? {
         guard let traces = settings.traces else { return nil }
-        // A notifier has a gateway unless it is told otherwise; a process of all roles is no service of its
-        // own in a map of services.
+        // A notifier usually includes a gateway. A process with all roles keeps the plain service name.
         let own = roles.count == 1 ? roles : roles.subtracting([.gateway])
         let role = own.count == 1 ? own.first.map { "-\($0.rawValue)" } : nil
         var logger = logger
@@ -35,7 +34,7 @@ extension Node {
 }
 
 extension OptionReader {
-    /// Who is told what this process does; nil where nobody is.
+    /// Reads the trace collector, or returns `nil` if none is configured.
     func collector() throws(ConfigurationError) -> OTLPCollector? {
         let headers = text("otlp_headers") ?? ""
         guard text("otlp_endpoint")?.isEmpty == false else { return nil }

@@ -11,12 +11,12 @@ import RedisClient
 import ServiceLifecycle
 import StripeAPI
 
-/// What a worker asks: Stripe or an HTTP upstream, its reads counted.
+/// The upstream of a worker: Stripe or an HTTP upstream, with its reads counted.
 typealias PolledUpstream = MeteredUpstream<Upstreams, ContinuousClock>
 
-/// Where the truth comes from, and the hints.
+/// Upstreams, webhooks and sweeps.
 extension Node {
-    /// The credentials of every account that is configured.
+    /// Returns the credentials of every configured account.
     static func accounts(_ settings: Settings) -> StripeAccounts {
         StripeAccounts(
             settings.stripeKeys.mapValues { key in
@@ -26,18 +26,18 @@ extension Node {
         )
     }
 
-    /// What workers poll with, whatever their configuration says: connections, counts, and what was learned.
+    /// The polling parts that outlive a configuration: connections, counters and learned state.
     struct Polling: Sendable {
         let meter: ReadMeter<ContinuousClock>
         let http: HTTPUpstream
         let stripe: StripeUpstream
         let charger: StripeCharger
 
-        /// Its services, each to be started before the worker.
+        /// The services of polling, to be started before the worker.
         var services: [any Service] { [meter, http] }
     }
 
-    /// What this node's worker polls with.
+    /// Creates the polling parts of this node's worker.
     func polling() -> Polling {
         let start = clock.now
         return Polling(
@@ -66,7 +66,7 @@ extension Node {
         )
     }
 
-    /// What a worker does with a watch by these settings.
+    /// Creates the handler of polled watches for these settings.
     func polls(
         _ polling: Polling,
         _ settings: Settings,
@@ -92,7 +92,7 @@ extension Node {
         )
     }
 
-    /// The actions that follow a poll by these settings, in the order in which they are tried.
+    /// Creates the actions that follow a poll, in the order in which they are tried.
     private func followUps(
         _ polling: Polling,
         _ settings: Settings,
@@ -124,7 +124,7 @@ extension Node {
         ]
     }
 
-    /// Reads the events of each account that is configured.
+    /// Creates the event sweep of the configured accounts.
     func sweep(_ meter: ReadMeter<ContinuousClock>) -> any Service {
         ConfiguredSweep(
             clock: clock,
@@ -145,9 +145,10 @@ extension Node {
         )
     }
 
-    /// Gives the lanes of configured upstreams their limits, where they have others.
+    /// Sets the configured limits on the lanes of upstreams, where they differ.
     ///
-    /// Those that `former` settings limited likewise are left alone: a person may have given a lane another limit since.
+    /// A lane with the same limit in the `former` settings is left alone, because an operator may have changed it
+    /// since.
     func limitUpstreams(_ settings: Settings, since former: Settings? = nil) async throws {
         let before = Dictionary((former?.sections.upstreams ?? []).map { ($0.name, $0.limit) }) {
             first,
@@ -156,7 +157,7 @@ extension Node {
         for source in settings.sections.upstreams where before[source.name] != source.limit {
             let known = try await cluster.watches.lane(source.lane)?.limit
             guard known != source.limit else { continue }
-            // Only one of several workers that start finds the one before, and tells of it.
+            // If several workers start together, only one of them makes the change and records it.
             let isNew = try await cluster.watches.limit(
                 source.lane,
                 to: source.limit,
@@ -174,7 +175,7 @@ extension Node {
         }
     }
 
-    /// Takes Stripe's webhooks; nil when no account has a secret.
+    /// Creates the intake of Stripe's webhooks, or returns `nil` if no account has a secret.
     func webhooks(
         _ openWatches: OpenWatchLimit,
         _ settings: Settings,
@@ -212,7 +213,9 @@ extension Node {
         )
     }
 
-    /// Holds whoever enqueues to what accounts may have; a new one knows nothing yet of what it has accepted.
+    /// Creates the check of open watches against account limits.
+    ///
+    /// It starts without any counts.
     func openWatches() -> OpenWatchLimit {
         let start = clock.now
         return OpenWatchLimit(
@@ -227,7 +230,7 @@ extension Node {
         RedisSweepStore(client: cluster.client, layout: cluster.layout)
     }
 
-    /// Notes for the whole cluster whether webhooks are refused.
+    /// Records for the whole cluster whether webhooks are rejected.
     static func webhookHealth(_ cluster: Cluster) -> WebhookHealth {
         WebhookHealth(
             store: RedisSweepStore(client: cluster.client, layout: cluster.layout),
@@ -241,6 +244,8 @@ extension Node {
         return secrets
     }
 
+    /// Returns the accounts to sweep.
+    ///
     /// A publishable key may not list events.
     static func sweptAccounts(_ configured: Configured) -> ConfiguredSweep.Accounts {
         let settings = configured.settings
@@ -250,7 +255,7 @@ extension Node {
         let secrets = webhookSecrets(settings)
         return configured.accounts.named
             .filter { account in
-                // An organisation has no events of its own: those of its accounts come by webhooks.
+                // An organisation has no event list. The events of its accounts arrive by webhook.
                 guard let key = configured.accounts.configuration(for: account)?.key else {
                     return false
                 }
@@ -270,9 +275,9 @@ extension Node {
     }
 }
 
-/// What customers' URLs may reach.
+/// Address rules for customers' URLs.
 extension Node {
-    /// Judges every address that a webhook or a poll is about to connect.
+    /// Checks every address before a webhook or a poll connects to it.
     var guarding: AddressGuard {
         AddressGuard(
             allowing: settings.allowedRanges,
@@ -281,16 +286,18 @@ extension Node {
         )
     }
 
-    /// Judges the URLs that requests name, by their text.
+    /// Checks the text of URLs in requests.
     var guardingRequests: AddressGuard {
         AddressGuard(allowing: settings.allowedRanges, translators: settings.translators)
     }
 
-    /// Bars every address of the store's names: the connection has shown one of them.
+    /// Blocks all addresses of the store's hosts.
+    ///
+    /// The connection itself has revealed only one of them.
     func guardStore() async {
         for server in settings.redisURL.endpoints {
             guard let host = server.host, let port = server.port else { continue }
-            // A name that does not resolve leads nowhere; a sentinel among several may be down.
+            // An unresolvable name leads nowhere. One of several sentinels may be down.
             let found = try? await resolver.addresses(host: host, port: port)
             for address in found ?? [] { listeners.add(store: address) }
         }

@@ -16,9 +16,9 @@ import ServiceLifecycle
 
 /// One pollerd process: the services of its roles, wired together.
 ///
-/// The only place that knows every target. Started in the order of dependence and stopped in the
-/// opposite one: servers stop taking requests, loops drain, the listener of probes and figures goes last, so that a
-/// drain can be watched to its end; the connection to Redis outlives them all.
+/// It is the only type that uses every target. Services start in order of dependence and stop in reverse. Servers stop
+/// accepting requests, loops drain, and the listener for probes and metrics stops last, so that a drain stays
+/// observable. The Redis connection outlives them all.
 struct Node: Sendable {
     let roles: Set<Role>
     let settings: Settings
@@ -26,25 +26,27 @@ struct Node: Sendable {
     let metrics: PrometheusRegistry
     let logger: Logger
 
-    /// What stops claiming the moment a drain begins.
+    /// The loops, which stop claiming as soon as a drain begins.
     let loops = DrainingLoops()
 
     let clock: ContinuousClock
-    /// What follows the configuration while this runs; `settings` is what holds from the start to the end.
+    /// The parts that follow the configuration.
+    ///
+    /// `settings` holds the values fixed at the start.
     let live: LiveConfiguration
-    /// What no customer's URL may reach.
+    /// The addresses that customers' URLs must not reach.
     let listeners: OwnListeners
-    /// Looks up every name that a customer or an upstream has chosen.
+    /// Resolves every host name that a customer or an upstream has chosen.
     let resolver: any AddressResolver
     let startup: Startup
     /// Sets aside stored entries that end processes.
     let suspects: PoisonGuard
-    /// Notes whether Stripe's webhooks are signed as they should be.
+    /// Records whether Stripe's webhooks carry valid signatures.
     let webhookHealth: WebhookHealth
-    /// Nil where nothing is traced.
+    /// The trace export, or `nil` if tracing is off.
     let traces: TraceExport?
 
-    /// A node that announces itself as ready when all its listeners are bound.
+    /// Creates a node that reports itself ready when all its listeners are bound.
     init(
         roles: Set<Role>,
         settings: Settings,
@@ -75,9 +77,9 @@ struct Node: Sendable {
         )
     }
 
-    /// The services, in the order in which they start.
+    /// Returns the services in start order.
     ///
-    /// `configurations` tells of another configuration while they run.
+    /// They follow new configurations from `configurations`.
     func services(
         following configurations: ConfigurationFeed
     ) async throws -> [any Service] {
@@ -132,7 +134,7 @@ struct Node: Sendable {
         }
         services.append(heartbeat(shared))
         if roles != [.worker] { services.append(keys) }
-        // It reads every event, for nobody where nobody can listen.
+        // The feed reads every event, so it runs only in processes that serve live clients.
         if !roles.isDisjoint(with: [.api, .gateway]) { services.append(feed) }
         if roles.contains(.gateway), let bind = settings.gatewayBind {
             if let tls = certificates.1 { services.append(tls) }
@@ -185,7 +187,7 @@ struct Node: Sendable {
         return worker
     }
 
-    /// What a loop shares with the same loop of other processes: its partitions.
+    /// Returns a loop's part of the heartbeat, which divides the partitions among processes.
     func share<Item: Sendable, Change: Sendable>(
         _ loop: LeaseWorker<Item, Change, ContinuousClock>,
         as role: Role,
@@ -337,7 +339,7 @@ struct Node: Sendable {
         return [server, gauges(backend)]
     }
 
-    /// They name what is kept in the outbox.
+    /// The cursors are valid as long as the outbox keeps its entries.
     private func cursors(_ ring: RootRing) -> GatewayCursor {
         GatewayCursor(roots: ring, span: settings.retention.outbox)
     }
@@ -349,14 +351,14 @@ struct Node: Sendable {
     }
 }
 
-/// What a process does in a cluster.
+/// The role of a process in a cluster.
 enum Role: String, CaseIterable, Sendable {
     /// Serves the HTTP API.
     case api
     /// Polls sources.
     case worker
-    /// Delivers events: webhooks, mails, entries of streams.
+    /// Delivers events: webhooks, emails, Redis stream entries.
     case notifier
-    /// Pushes events to who listens: WebSockets and server-sent events.
+    /// Publishes events to live clients: WebSockets and server-sent events.
     case gateway
 }

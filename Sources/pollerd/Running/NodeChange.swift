@@ -5,16 +5,18 @@ import PollerNet
 import PollerQueue
 import PollerRedis
 
-/// What stays of a node's roles whatever its configuration says, and what a new one is put together with.
+/// The parts of a node's roles that stay when its configuration changes.
 struct FollowingParts: Sendable {
-    /// Nil where nothing is polled.
+    /// The polling parts, or `nil` if this process does not poll.
     let polling: Node.Polling?
-    /// Nil where nothing is enqueued.
+    /// The limit of open watches, or `nil` if this process does not enqueue.
     let openWatches: OpenWatchLimit?
 }
 
 extension Node {
-    /// What this node does by these settings; options that only a start can follow are left out of it.
+    /// Builds the parts that follow these settings.
+    ///
+    /// Options that need a restart are not among them.
     func configured(by settings: Settings, _ parts: FollowingParts) -> Configured {
         let accounts = Self.accounts(settings)
         let endpoints = roles.contains(.notifier) ? settings.sections.endpoints : nil
@@ -34,26 +36,25 @@ extension Node {
     }
 }
 
-/// How another configuration becomes that of a running node: all of it, or nothing.
+/// Applies another configuration to a running node, as a whole or not at all.
 ///
-/// Whatever can be wrong is found by ``prepare(_:)``, which changes nothing; what it returns cannot fail. What stands in
-/// the store, the limits of upstreams' lanes and the registered endpoints, follows by ``align(since:)`` as soon as the store
-/// can be reached.
+/// ``prepare(_:)`` finds every mistake and changes nothing. The closure it returns cannot fail. Limits of upstream
+/// lanes and registered endpoints are in the store. ``align(since:)`` updates them as soon as the store is available.
 struct NodeChange: Sendable {
     let node: Node
     let parts: FollowingParts
     let keys: KeyRing
-    /// By their listeners' names.
+    /// The certificates by listener name.
     let certificates: [String: ListenerTLS]
-    /// Sets the limit of lanes that have none of their own.
+    /// Sets the limit of lanes without a specific limit.
     let limitLanes: @Sendable (LaneLimit) -> Void
 
-    /// Reads what the settings name, and returns what makes them hold.
+    /// Reads the files of the settings and returns a closure that applies them.
     ///
-    /// - Throws: ``ConfigurationError`` for files of keys or certificates that cannot be used.
+    /// - Throws: ``ConfigurationError`` for unusable files of keys or certificates.
     func prepare(_ settings: Settings) throws(ConfigurationError) -> @Sendable () -> Void {
         do throws(InvalidInput) {
-            // A file that is named no more stays until a start has looked whether the API may be open.
+            // If no key file is named any more, its keys stay until a start has checked whether the API may be open.
             let file = try settings.apiKeysFile.map { path throws(InvalidInput) in
                 try KeyFile(contentsOfFile: path)
             }
@@ -74,7 +75,7 @@ struct NodeChange: Sendable {
         }
     }
 
-    /// Brings the store into line with what holds now, where that differs from `former` settings.
+    /// Aligns the store with the settings in effect, where they differ from the `former` ones.
     func align(since former: Settings) async throws {
         let configured = node.live.now
         if parts.polling != nil {

@@ -11,24 +11,25 @@ import RedisClient
 import ServiceLifecycle
 import UnixSignals
 
-/// The life of a pollerd process: what it needs first, its services, and its end.
+/// The life of a pollerd process: its preparation, its services, and its end.
 ///
-/// The first SIGTERM or SIGINT drains; a second one ends at once and leaves leases to expire.
+/// The first SIGTERM or SIGINT drains. A second one ends the process at once, and its leases expire.
 ///
-/// In this order: the configuration is checked, and whether its ports can be had, before anything is touched; signals are heard before anything is
-/// started that would have to be ended; the embedded programs, the connection and the cluster's layout follow, and the
-/// services last, since from then on others rely on this process. It ends the other way round.
+/// The order is fixed. The configuration and the availability of its ports are checked before anything else happens.
+/// Signals are handled before anything starts that would have to be ended. The embedded programs, the connection and
+/// the cluster's layout follow. The services start last, because other processes rely on this one from then on. The end
+/// runs in reverse.
 ///
-/// *Exit status*: 0 drained, or ended before there was anything to drain; 1 ended by a second signal or an error;
-/// 64 usage; 70 an embedded program has ended; 78 a configuration that cannot be used (the last three of sysexits.h).
+/// *Exit status*: 0 drained, or ended before the services ran. 1 ended by a second signal or an error. 64 usage. 70 an
+/// embedded program has ended. 78 an unusable configuration. The last three are from sysexits.h.
 struct NodeProcess {
     let roles: Set<Role>
     let source: ConfigurationSource
-    /// Runs a redis-server of its own, and a sandbox unless there is a Stripe key.
+    /// Whether to run an embedded redis-server, and a sandbox unless there is a Stripe key.
     let isEmbedded: Bool
     let dataFolder: String?
 
-    /// Runs until a signal, or until something cannot go on.
+    /// Runs until a signal, or until an essential part fails.
     func run() async throws {
         let reading = source.read()
         let marks = FileMarks(of: reading.files)
@@ -65,7 +66,7 @@ struct NodeProcess {
         }
 
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        // From here on it asks for another look at the configuration, also while the rest starts.
+        // From here on SIGHUP requests a reload, even while the rest starts.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let otherStripe = settings.namesOfOtherStripe
         let embedded =
@@ -76,13 +77,13 @@ struct NodeProcess {
         let shutdown = Shutdown(embedded: embedded, announcer: announcer, logger: logger)
         let listeners = OwnListeners()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // From the first moment on: a signal during the start must end it, too.
+            // Handled from the beginning, because a signal during the start must end it too.
             group.addTask { await shutdown.listen(to: signals) }
             if let embedded {
                 announcer.embeddedRedis(embedded.redis)
                 group.addTask { await watch(embedded, logger) }
             }
-            // It is told once, on a pipe.
+            // The sandbox reports its port once, on a pipe.
             let port = try embedded?.sandbox?.port()
             if let port {
                 announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
@@ -107,7 +108,7 @@ struct NodeProcess {
                 do {
                     try await client.run()
                 } catch {
-                    // Only what cannot be mended by trying again ends the client: unusable TLS files.
+                    // Only unusable TLS files end the client. Retrying cannot fix them.
                     logger.critical("Redis client unusable", metadata: ["error": "\(error)"])
                     embedded?.stop()
                     LogOutput.standardError.flush()
@@ -125,7 +126,7 @@ struct NodeProcess {
             )
             try await cluster.secrets.prepare()
             #if DEBUG
-            // End-to-end tests find out that an entry which ends its reader is set aside.
+            // Lets end-to-end tests verify that an entry which ends its reader is set aside.
             PlantedTrap.plant(ProcessInfo.processInfo.environment["POLLER_PLANTED_TRAP"])
             #endif
             let node = Node(
@@ -149,14 +150,16 @@ struct NodeProcess {
         }
     }
 
-    /// What settings become beside embedded programs; nothing without them.
+    /// Adapts settings to the embedded programs.
+    ///
+    /// Without them it changes nothing.
     private static func adaptation(
         to embedded: EmbeddedPrograms?,
         sandbox port: Int?
     ) throws -> ConfigurationFeed.Adaptation {
         guard let embedded else { return { _ in } }
         let redisURL = try RedisURL(embedded.redis.url)
-        // On a laptop the receivers are on the laptop.
+        // On a laptop the recipients are on the same machine.
         let local = try ["127.0.0.0/8", "::1/128"].map(AddressRange.init)
         return { settings throws(ConfigurationError) in
             settings.redisURL = redisURL
@@ -169,7 +172,7 @@ struct NodeProcess {
         }
     }
 
-    /// Where the roles listen.
+    /// The addresses on which the roles listen.
     private func listeners(
         _ settings: Settings,
         _ roles: Set<Role>
@@ -182,7 +185,7 @@ struct NodeProcess {
         return places + [("admin-bind", settings.adminBind)]
     }
 
-    /// The roles without a gateway that is not wanted.
+    /// Returns the roles, without the gateway if it is off.
     private func servedRoles(_ settings: Settings) throws(ConfigurationError) -> Set<Role> {
         guard settings.gatewayBind == nil else { return roles }
         guard roles != [.gateway] else {
@@ -203,13 +206,13 @@ struct NodeProcess {
     ) async throws {
         var group = ServiceGroupConfiguration(
             services: try await node.services(following: feed).map { service in
-                // Its type's name. Without one the group prints the service with all that is in it, which takes longer
-                // than the rest of the start, and its log lines would say the keys of accounts.
+                // The name of its type. Without a name, the group prints the service with all its content. That takes
+                // longer than the rest of the start and would write the keys of accounts to the log.
                 .init(service: service, serviceName: "\(type(of: service))")
             },
             logger: logger
         )
-        // The loops keep to the drain timeout themselves; this is for a service that does not.
+        // The loops observe the drain timeout themselves. This limit is for other services.
         group.maximumGracefulShutdownDuration = settings.drainTimeout + .seconds(5)
         group.maximumCancellationDuration = .seconds(5)
         let services = ServiceGroup(configuration: group)
@@ -218,7 +221,7 @@ struct NodeProcess {
         logger.notice("drained")
     }
 
-    /// Ends this process when a program is gone that it has started: without it nothing here can work.
+    /// Ends this process if an embedded program has ended, because nothing works without it.
     private func watch(_ embedded: EmbeddedPrograms, _ logger: Logger) async {
         while !Task.isCancelled {
             // Cancelled: the loop's condition ends it.
@@ -240,7 +243,7 @@ struct NodeProcess {
         return Logger(label: "pollerd")
     }
 
-    /// Counts log lines that could not be written, and reports them in the log once it can be.
+    /// Counts log lines that could not be written, and logs the count once writing works again.
     private func observeLog(_ settings: Settings) {
         let counters = Dictionary(
             uniqueKeysWithValues: LogOutput.DropReason.allCases.map { reason in
@@ -269,13 +272,15 @@ struct NodeProcess {
     }
 }
 
-/// The programs that `--embedded` runs beside this one.
+/// The programs that `--embedded` runs.
 struct EmbeddedPrograms: Sendable {
     let redis: EmbeddedRedis
-    /// `nil` when a key or an address selects another Stripe.
+    /// The sandbox, or `nil` if a key or an address selects another Stripe.
     let sandbox: EmbeddedSandbox?
 
-    /// Starts both, and returns when Redis accepts connections; the sandbox starts meanwhile.
+    /// Starts both and returns when Redis accepts connections.
+    ///
+    /// The sandbox starts meanwhile.
     init(dataFolder: String?, withSandbox: Bool) throws {
         sandbox =
             withSandbox
@@ -283,13 +288,15 @@ struct EmbeddedPrograms: Sendable {
         redis = try EmbeddedRedis(dataFolder: dataFolder)
     }
 
-    /// One that has ended without being told to.
+    /// The name of a program that ended unexpectedly.
     var dead: String? {
         if redis.hasDied { return "redis-server" }
         return sandbox?.hasDied == true ? "stripe-sandbox" : nil
     }
 
-    /// Ends both; again is harmless.
+    /// Stops both.
+    ///
+    /// A second call is harmless.
     func stop() {
         sandbox?.stop()
         redis.stop()

@@ -3,9 +3,9 @@ import Poller
 import PollerRedis
 import ServiceLifecycle
 
-/// Keeps what this process knows of the cluster's roots as the store has it, and its master key noted there.
+/// Keeps this process's roots equal to those in the store, and its master key recorded there.
 ///
-/// Every five seconds, six times before a new root makes anything (``Roots/notice``).
+/// It runs every five seconds, which is six times before a new root is first used (``Roots/notice``).
 struct SecretsSync: Service {
     static let pause = Duration.seconds(5)
 
@@ -15,7 +15,7 @@ struct SecretsSync: Service {
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
-            // Cancelled: the drain has begun, and nothing new is made from here.
+            // Cancelled: the drain has begun, and this process creates nothing new.
             while true {
                 try await Task.sleep(for: Self.pause)
                 await look()
@@ -32,7 +32,7 @@ struct SecretsSync: Service {
                 metadata: ["error": "\(error)"]
             )
         } catch {
-            // A store that is away is told of by everything else.
+            // An unavailable store is reported by the connection.
             logger.debug("roots not read", metadata: ["error": "\(error)"])
         }
     }

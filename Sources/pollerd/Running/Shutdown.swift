@@ -5,10 +5,10 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// What signals do to this process: the first drains it, the second ends it at once.
+/// Handles signals: the first drains this process, the second ends it at once.
 ///
-/// Before there is anything to drain, the first one ends it too. Either way the embedded programs
-/// go with it. A class, because the signal listener and the node share it.
+/// Before the services run, the first signal ends the process too. Either way the embedded programs end with it. It is
+/// a class because the signal listener and the node share it.
 final class Shutdown: Sendable {
     private let embedded: EmbeddedPrograms?
     private let announcer: Announcer
@@ -21,22 +21,22 @@ final class Shutdown: Sendable {
         self.logger = logger
     }
 
-    /// From now on the first signal drains these services.
+    /// Registers the services that the first signal drains.
     ///
-    /// The group stops them one after the other; the loops drain all at once before, so that
-    /// their drain timeouts do not add up.
+    /// The group stops services one after the other. All loops drain at once before that, so that their drain timeouts
+    /// do not add up.
     func drains(_ group: ServiceGroup, loops: DrainingLoops) {
         services.withLock { $0 = (group, loops) }
     }
 
-    /// Acts on signals until cancelled.
+    /// Handles signals until cancelled.
     func listen(to signals: UnixSignalsSequence) async {
         var isDraining = false
         for await signal in signals {
             guard !isDraining, let (group, loops) = services.withLock({ $0 }) else {
                 logger.warning("ends at once", metadata: ["signal": "\(signal)"])
                 embedded?.stop()
-                // Leases expire by themselves; waiting is what the operator refused.
+                // Leases expire on their own, and the operator has asked not to wait.
                 LogOutput.standardError.flush()
                 _exit(isDraining ? 1 : 0)
             }
@@ -49,31 +49,33 @@ final class Shutdown: Sendable {
     }
 }
 
-/// The loops of a node that stop claiming the moment a drain begins, and whether it has begun.
+/// The loops of a node that stop claiming as soon as a drain begins.
 ///
-/// A class, because the node adds to it while it is put together and the signal listener reads it.
+/// It is a class because the node adds loops during its construction and the signal listener reads them.
 final class DrainingLoops: Sendable {
     private let drains = Mutex<[@Sendable () -> Void]>([])
     private let hasBegun = Mutex(false)
 
-    /// Whether they have been told to drain; whoever asks whether this process is ready is told no then.
+    /// Whether the drain has begun.
+    ///
+    /// The process then reports itself as not ready.
     var areDraining: Bool { hasBegun.withLock { $0 } }
 
-    /// Adds what makes a loop drain.
+    /// Adds a closure that drains a loop.
     func add(_ drain: @escaping @Sendable () -> Void) {
         drains.withLock { $0.append(drain) }
     }
 
-    /// Makes all of them drain.
+    /// Drains all loops.
     func drain() {
         hasBegun.withLock { $0 = true }
         for drain in drains.withLock({ $0 }) { drain() }
     }
 }
 
-/// A loop that has drained early and waits for its turn to end.
+/// A loop that drained early and waits for its place in the shutdown order.
 ///
-/// The service group takes a service that ends before its turn for a broken one.
+/// The service group treats a service that ends early as broken.
 struct DrainedLoop: Service {
     private let loop: @Sendable () async -> Void
 
@@ -87,7 +89,7 @@ struct DrainedLoop: Service {
 
     func run() async {
         await loop()
-        // Throws when cancelled, which ends it just as well.
+        // Throws when cancelled, which ends it too.
         try? await gracefulShutdown()
     }
 }

@@ -2,7 +2,7 @@ import PollerAPI
 import PollerNet
 import Synchronization
 
-/// The listeners of a node that do not accept connections yet; announces the node after the last one.
+/// Tracks the listeners of a node that do not accept connections yet, and announces the node after the last one.
 final class Startup: Sendable {
     private let missing: Mutex<Set<String>>
     /// The listeners that use TLS.
@@ -10,7 +10,7 @@ final class Startup: Sendable {
     private let listeners: OwnListeners
     private let announcer: Announcer
 
-    /// A startup that waits for the listeners of these names.
+    /// Creates a startup that waits for the listeners with these names.
     init(
         of expected: Set<String>,
         listeners: OwnListeners,

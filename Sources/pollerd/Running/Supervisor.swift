@@ -1,32 +1,34 @@
 import Foundation
 import NIOCore
 
-/// Who started this process and waits to hear how it is: systemd, where a unit says `Type=notify`.
+/// The supervisor that waits for this process's state: systemd, if a unit has `Type=notify`.
 ///
-/// A start of the unit then ends when the process can do its work, not when it exists, so that a restart of one machine
-/// after the other never leaves none. Where nobody waits, nothing is sent.
+/// A start of the unit then ends when the process can work, not when it exists. So a rolling restart always leaves a
+/// working process. Without a supervisor nothing is sent.
 ///
-/// *Source*: sd_notify(3). A datagram of `NAME=VALUE` lines to the socket in `NOTIFY_SOCKET`. Addresses that begin with `@`,
-/// those of systemd's early versions, are left out.
+/// *Source*: sd_notify(3). A datagram of `NAME=VALUE` lines to the socket in `NOTIFY_SOCKET`. Addresses that begin with
+/// `@`, used by early versions of systemd, are not supported.
 struct Supervisor: Sendable {
-    /// What it is told.
+    /// The states that are sent.
     enum State: String {
-        /// Everything this process is for has started.
+        /// Everything has started.
         case ready = "READY=1"
-        /// It drains, and ends by itself.
+        /// The process drains and then ends.
         case stopping = "STOPPING=1"
     }
 
     private let socketPath: String?
 
-    /// The one that this environment names.
+    /// Creates the supervisor that this environment names.
     init(environment: [String: String]) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Sends the state, once and without waiting: who restarts us for its loss would do so anyway.
+    /// Sends the state once, without waiting.
+    ///
+    /// A supervisor that restarts processes does not depend on it.
     func tell(_ state: State) {
-        // A path that is too long for a socket is nobody's.
+        // A path that is too long for a socket is ignored.
         guard let socketPath, let address = try? SocketAddress(unixDomainSocketPath: socketPath)
         else { return }
         #if canImport(Darwin)
