@@ -8,16 +8,16 @@ package import PollerNet
 import SafeNumbers
 import ServiceLifecycle
 
-/// Tells those who are connected right now, the moment something is recorded: WebSocket at
-/// `GET /v1/stream`, subprotocol `poller.v1.json`, and event streams at `GET /v1/events/stream` and
-/// `GET /v1/sources/{id}/events`.
+/// Publishes events to live clients as soon as they are recorded.
 ///
-/// It holds nothing that must survive: a client's cursor names its place in the outbox, and any
-/// gateway of the cluster can go on from there. Run it as a service listed *after* the feed, so
-/// that it drains first: services shut down in reverse order, and clients are told until they
-/// are said goodbye to.
+/// It serves WebSockets at `GET /v1/stream` with the subprotocol `poller.v1.json`, and event streams at `GET
+/// /v1/events/stream` and `GET /v1/sources/{id}/events`.
 ///
-/// A connection is a handler in its event loop and no task (``GatewayLoop``).
+/// It holds no state that must survive. A client's cursor is its position in the outbox, and any gateway of the cluster
+/// can resume from there. List it as a service *after* the feed, so that it drains first. Services shut down in reverse
+/// order, and clients receive events until their goodbye.
+///
+/// A connection is a handler in its event loop, not a task (``GatewayLoop``).
 package struct Gateway<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private let configuration: GatewayConfiguration
@@ -25,12 +25,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let feed: LiveFeed<Events, C>
     private let onListening: @Sendable (SocketAddress) async -> Void
 
-    /// A gateway onto `outbox`, fed by `feed` with what happens.
+    /// Creates a gateway for `outbox` that receives events from `feed`.
     ///
-    /// - `tokens`: checks stream tokens; nil when none are made.
-    /// - `spent`: remembers which tokens have stood in a URL.
-    /// - `secrets`: knows the sources' own secrets; by default those given with the watches.
-    /// - `onListening`: told the address once it accepts connections.
+    /// - `tokens`: verifies stream tokens, or `nil` if none are issued.
+    /// - `spent`: records the tokens that were used in a URL.
+    /// - `secrets`: finds the client secrets of sources, by default those stored with the watches.
+    /// - `onListening`: called with the address once the gateway accepts connections.
     package init(
         configuration: GatewayConfiguration,
         outbox: Events,
@@ -65,7 +65,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
     }
 
-    /// Serves until shut down; then says goodbye to every client within the drain timeout.
+    /// Serves until shut down, then sends a goodbye to every client within the drain timeout.
     package func run() async throws {
         let server = Server(
             childChannelSetup: GatewayChannel(
@@ -95,11 +95,11 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
         feed.follow(core.hub)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Works for the connections as long as there are any.
+            // Runs work for the connections as long as there are any.
             group.addTask { [core] in await core.work.run() }
-            // Takes turns from what the store does not answer, beside those who wait for one.
+            // Ends turns of reads that the store does not answer, so that waiting reads can start.
             group.addTask { [core] in await core.store.run() }
-            // Ends with the keys' own end, or is cancelled with this group.
+            // Ends with the stream of revoked keys, or is cancelled with this group.
             group.addTask { [core] in
                 for await name in core.authorizer.keys.revoked { core.hub.revoke(name) }
             }
@@ -112,16 +112,16 @@ where C.Duration == Duration, C.Instant: Sendable {
             } onCancel: { [core] in
                 core.hub.cut()
             }
-            // The server's own end is that of its listening: connections are no tasks of it.
+            // The server ends when it stops listening. Its connections are not tasks of the server.
             await core.open.allClosed()
             group.cancelAll()
         }
     }
 }
 
-/// What all live connections of a gateway share, whatever their transport.
+/// The parts that all live connections of a gateway share, on any transport.
 ///
-/// A class, so that each of them has one word of it.
+/// It is a class, so that each connection holds a single reference to it.
 final class GatewayCore: Sendable {
     let store: GatewayStore
     let hub: LiveHub
@@ -132,7 +132,7 @@ final class GatewayCore: Sendable {
     let logger: Logger
     let work = GatewayWork()
     let open = OpenConnections()
-    /// Goodbyes at a drain are spread over this span.
+    /// The span over which goodbyes are spread during a drain.
     private let drainSpread: Duration
 
     init(
@@ -155,38 +155,41 @@ final class GatewayCore: Sendable {
         self.logger = logger
     }
 
-    /// A span near `span`, so that connections made together do not act together.
+    /// Returns a random span near `span`, so that connections opened together do not act together.
     func jittered(_ span: Duration) -> Duration {
         .milliseconds(Int64(saturating: Double(span.ms) * Double.random(in: 0.8...1.2)))
     }
 
-    /// A random instant of the drain, in ms from now.
+    /// A random wait until the goodbye during a drain.
     var drainWait: Duration {
         .milliseconds(Int64(saturating: drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
     }
 }
 
-/// Where and how the live gateway listens.
+/// The configuration of the live gateway.
 package struct GatewayConfiguration: Sendable {
-    /// Live connections of one process; each costs a socket and some kilobytes.
+    /// The maximum of live connections per process.
+    ///
+    /// Each costs a socket and some kilobytes.
     package static let connectionsMax = 50_000
-    /// The longest span goodbyes are spread over (<doc:DeliveryFacts>).
+    /// The longest span over which goodbyes are spread (<doc:DeliveryFacts>).
     package static let drainSpreadMax = Duration.seconds(30)
 
     package let host: String
-    /// 0 takes a free port.
+    /// The port.
+    ///
+    /// 0 selects a free one.
     package let port: Int
-    /// Makes and reads cursors.
+    /// Encodes and decodes cursors.
     package let cursor: GatewayCursor
-    /// What `Origin` a browser may come with, such as `https://shop.example`.
+    /// The allowed values of `Origin`, such as `https://shop.example`.
     package let allowedOrigins: Set<String>
     package let limits: GatewayLimits
-    /// What clients are shown, by a service of its own; nil for plain HTTP.
+    /// The certificate, reloaded by a separate service, or `nil` for plain HTTP.
     package let tls: ListenerTLS?
-    /// The span in which this process must be gone once it is asked to.
+    /// The time within which this process must end after a shutdown request.
     package let drainTimeout: Duration
 
-    /// Describes a gateway.
     package init(
         host: String,
         port: Int,
@@ -205,70 +208,80 @@ package struct GatewayConfiguration: Sendable {
         self.drainTimeout = drainTimeout
     }
 
-    /// Goodbyes at a drain are spread over this span; what remains is for the last close frames.
+    /// The span over which goodbyes are spread during a drain.
+    ///
+    /// The rest of the timeout is for the last close frames.
     var drainSpread: Duration {
         min(max(drainTimeout - limits.closeTimeout * 2, .zero), Self.drainSpreadMax)
     }
 }
 
-/// What one connection may cost (<doc:DeliveryFacts>).
+/// The limits of one connection (<doc:DeliveryFacts>).
 package struct GatewayLimits: Hashable, Sendable {
-    /// A message from a client, all its frames together: a subscription of 100 sources fits.
-    package var frameBytesMax = 16_384
-    /// Subscriptions of a connection.
-    package var subscriptionsMax = 100
-    /// Sources a subscription may name.
-    package var sourcesMax = 100
-    /// Event types a subscription may name.
-    package var typesMax = 50
-    /// Messages a client may send in any one second.
-    package var messagesPerSecond = 20
-    /// Frames a client may send in any one second, of whatever sort: its messages, some of them in
-    /// fragments, and the pings and pongs between them.
-    package var framesPerSecond = 100
-    /// Frames a client may send before its credentials are known: they are one message.
-    package var framesBeforeAuth = 20
-    /// What is read of a connection in one turn of its event loop, in bytes: the others wait for it.
+    /// The maximum size of a client message with all its frames.
     ///
-    /// The smallest frame has six.
+    /// A subscription of 100 sources fits.
+    package var frameBytesMax = 16_384
+    /// The maximum of subscriptions per connection.
+    package var subscriptionsMax = 100
+    /// The maximum of sources per subscription.
+    package var sourcesMax = 100
+    /// The maximum of event types per subscription.
+    package var typesMax = 50
+    /// The maximum of client messages in any second.
+    package var messagesPerSecond = 20
+    /// The maximum of client frames of any type in any second: messages, their fragments, pings and pongs.
+    package var framesPerSecond = 100
+    /// The maximum of client frames before authentication, which needs one message.
+    package var framesBeforeAuth = 20
+    /// The maximum of bytes read from a connection in one turn of its event loop, because other connections wait
+    /// meanwhile.
+    ///
+    /// The smallest frame has six bytes.
     package var readBytesMax = 4096
-    /// Messages and bytes kept for a client that does not read.
+    /// The maximum of messages and bytes queued for a client that does not read.
     package var queueMessagesMax = 256
     package var queueBytesMax = 262_144
-    /// The span for which that much may stay queued: a burst passes, a client that has stopped
-    /// reading does not.
+    /// The time for which the queue may stay full.
+    ///
+    /// A burst passes, but a client that has stopped reading does not.
     package var stallTimeout = Duration.seconds(5)
-    /// The span from connecting to credentials.
+    /// The maximum time from connecting to credentials.
     package var authTimeout = Duration.seconds(5)
-    /// The mean span between pings, below the 30–60 s after which proxies drop a silent
-    /// connection.
+    /// The mean interval between pings.
+    ///
+    /// Proxies drop a silent connection after 30–60 s.
     package var pingInterval = Duration.seconds(25)
-    /// The span from a ping to its pong.
+    /// The maximum time from a ping to its pong.
     package var pongTimeout = Duration.seconds(10)
-    /// The span from our close frame to the client's.
+    /// The maximum time from our close frame to the client's.
     package var closeTimeout = Duration.seconds(3)
-    /// The span between the comments that keep an event stream alive.
+    /// The interval between the comments that keep an event stream alive.
     package var heartbeatInterval = Duration.seconds(15)
-    /// The mean life of an event stream: new ones spread over the processes there are by then.
+    /// The mean lifetime of an event stream.
+    ///
+    /// New streams spread over the processes that exist by then.
     package var rotationInterval = Duration.seconds(600)
-    /// What an event stream that cannot be served now is told to wait.
+    /// The wait that is sent to an event stream that cannot be served now.
     package var overloadRetry = Duration.seconds(15)
-    /// Live connections with one API key: half of a process, so that one service cannot lock out
-    /// the others; 0 for no limit.
+    /// The maximum of live connections per API key: half of a process, so that one service cannot exclude others.
+    ///
+    /// 0
+    /// means no limit.
     package var connectionsPerKeyMax = 25_000
-    /// Live connections with one stream token: a browser with some tabs.
+    /// The maximum of live connections per stream token: a browser with some tabs.
     package var connectionsPerTokenMax = 10
-    /// Live connections with one source's secret: a customer with some tabs.
+    /// The maximum of live connections per client secret: a customer with some tabs.
     package var connectionsPerSecretMax = 10
-    /// Connections from one address, live or not yet.
+    /// The limit of connections per address, including those not yet authenticated.
     package var addresses = PerAddressLimit.half
 }
 
 extension GatewayLimits {
-    /// Those of the protocol.
+    /// The limits of the protocol.
     package static let standard = GatewayLimits()
 
-    /// Those of the protocol, but for what one address and one key may hold.
+    /// Creates the limits of the protocol with other limits per address and per key.
     package init(
         addresses: PerAddressLimit,
         perKey: Int = GatewayLimits.standard.connectionsPerKeyMax

@@ -9,31 +9,30 @@ import NIOWebSocket
 import Poller
 import PollerNet
 
-/// Speaks HTTP/1.1 with a client until it is clear what it wants: a WebSocket at `/v1/stream`, or
-/// an event stream.
+/// Accepts a connection as HTTP/1.1 and turns it into a WebSocket at `/v1/stream` or into an event stream.
 ///
 /// ```
 /// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ valid handshake ──▶ WebSocketHandler
 ///                                                       └▶ any other request ─▶ EventStreamHandler:
 ///                                                                             a stream, a short answer, or a problem
 /// ```
-/// ``HandshakeHandler`` decides by the head. ``Arrival`` closes a connection that is not answered in
-/// time. Each connection serves one request and is closed: the answers are streams, and an idle
-/// connection would hold a slot.
+/// ``HandshakeHandler`` decides by the head. ``Arrival`` closes a connection that gets no response in time. Each
+/// connection serves one request and is then closed, because responses are streams and an idle connection would hold a
+/// slot.
 ///
-/// Everything happens in the channel's handlers: the server accepts, counts and closes, and its task
-/// for a connection ends at once.
+/// All work is in the channel's handlers. The server accepts, counts and closes connections, and its task for a
+/// connection ends at once.
 struct GatewayChannel: ServerChildChannel {
-    /// A connection whose handlers do the rest.
+    /// A connection that is served by its handlers.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
     }
 
-    /// Names the protocol in the handshake.
+    /// The protocol name in the handshake.
     static let subprotocol = "poller.v1.json"
-    /// What is read at first: a head.
+    /// The initial read size, enough for a head.
     ///
-    /// It grows with what comes, and is kept by the channel for the next read.
+    /// The buffer grows as needed, and the channel keeps it for the next read.
     private static let firstRead = 512
 
     let gateway: GatewayCore
@@ -105,7 +104,7 @@ struct GatewayChannel: ServerChildChannel {
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             Self.count("websocket")
-            // Little at a time, so that no connection holds the others of its event loop up.
+            // Small reads, so that no connection delays the others of its event loop.
             let most = gateway.limits.readBytesMax
             try channel.syncOptions?.setOption(
                 .recvAllocator,
@@ -140,7 +139,7 @@ struct GatewayChannel: ServerChildChannel {
         }
     }
 
-    /// Why a request gets no WebSocket; nil when it may have one.
+    /// Returns the reason why a request gets no WebSocket, or `nil` if it may have one.
     private func refusal(of head: HTTPRequestHead) -> Refusal? {
         let path = head.uri.prefix { $0 != "?" }
         guard path == "/v1/stream" else {
@@ -162,16 +161,16 @@ struct GatewayChannel: ServerChildChannel {
     }
 }
 
-/// Why a request is not served.
+/// The rejection of a request.
 struct Refusal: Error, Hashable, Sendable {
     let status: HTTPResponseStatus
-    /// Stable name to decide on, as the API's problems have.
+    /// A stable code for programs, as in the API's problems.
     let code: String
     let detail: String
-    /// After which it may be served.
+    /// The time after which the request may succeed.
     var retryAfter: Duration?
 
-    /// RFC 9457.
+    /// The body (RFC 9457).
     var problem: String {
         """
         {"type":"about:blank","title":\(JSONWriter.literal(status.reasonPhrase)),\

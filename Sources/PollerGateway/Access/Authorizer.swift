@@ -6,20 +6,20 @@ package import PollerIdentity
 import PollerNet
 package import PollerQueue
 
-/// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
+/// Authorizes live connections by API key, stream token, or client secret of a source.
 struct Authorizer: Sendable {
-    /// What somebody shows.
+    /// Credentials that a client presents.
     enum Credentials: Hashable, Sendable {
         /// An API key or a stream token.
         case token(String)
-        /// A source's own secret.
+        /// The client secret of a source.
         case secret(WatchKey, String)
     }
 
-    /// What comes of it.
+    /// The result of an authorization.
     enum Admission: Hashable, Sendable {
         case admitted(Principal)
-        /// These credentials are not good, and will not be.
+        /// The credentials are invalid and will stay so.
         case refused(CloseCode, reason: String)
     }
 
@@ -29,10 +29,10 @@ struct Authorizer: Sendable {
     let secrets: any SourceSecrets
     let logger: Logger
 
-    /// Who a client without credentials is; nil when such clients are refused.
+    /// Returns the principal of a client without credentials, or `nil` if such clients are rejected.
     ///
-    /// Without keys this machine is trusted, whatever else a request shows: neither a page that
-    /// reaches us by a name of its own nor a proxy is this machine (``LocalRequest``).
+    /// Without keys, only this machine is trusted. A page that reaches the gateway by another host name, or a proxy,
+    /// does not count as this machine (``LocalRequest``).
     func anonymous(_ head: HTTPRequestHead, from address: IPAddress?) -> Principal? {
         guard let address, address.isLoopback,
             LocalRequest.isLocal(hosts: head.headers["host"], headers: head.headers.map(\.name))
@@ -40,7 +40,9 @@ struct Authorizer: Sendable {
         return keys.anonymous
     }
 
-    /// Looks credentials up; bad ones do not lock out somebody who needs none (`known`).
+    /// Checks credentials.
+    ///
+    /// Invalid ones do not exclude a client that needs none (`known`).
     func admit(_ credentials: Credentials, known: Principal?) async -> Admission {
         let admission = await admit(credentials)
         if case .refused = admission, let known { return .admitted(known) }
@@ -63,7 +65,7 @@ struct Authorizer: Sendable {
         }
     }
 
-    /// A token that has stood in a URL may stand in a log, and whoever reads that could show it here.
+    /// A token from a URL may be in a log, and a reader of that log could present it here.
     private func admit(tokenOf principal: Principal) async -> Admission {
         do throws(StoreError) {
             guard try await !spent.isSpent(principal.name) else {
@@ -76,8 +78,10 @@ struct Authorizer: Sendable {
         }
     }
 
-    /// Says the same of a source that nobody watches, one whose secret is not on record, and a
-    /// wrong secret: a client without the secret must not learn what is watched.
+    /// Checks the client secret of a source.
+    ///
+    /// An unwatched source, a source without a recorded secret, and a wrong secret give the same answer. A client
+    /// without the secret must not learn which sources are watched.
     private func admit(_ key: WatchKey, _ candidate: String) async -> Admission {
         let secret: ClientSecret?
         do throws(StoreError) {
@@ -86,7 +90,7 @@ struct Authorizer: Sendable {
             logger.warning("client secret not looked up", metadata: ["error": "\(error)"])
             return .refused(.unavailable, reason: "the store cannot be reached")
         }
-        // Digests are compared in constant time, and tell neither a length nor a common beginning.
+        // Digests are compared in constant time and reveal neither a length nor a common prefix.
         let shown = SHA256.hash(data: Array(candidate.utf8))
         let isRight = SHA256.hash(data: Array((secret?.reveal ?? "").utf8)) == shown
         guard secret != nil, isRight else {
@@ -104,24 +108,24 @@ struct Authorizer: Sendable {
     }
 }
 
-/// Knows whose an API key is.
+/// Finds the holder of an API key.
 package protocol Authenticator: Sendable {
-    /// Who may connect from this machine without a key; nil when nobody may.
+    /// The principal of clients on this machine without a key, or `nil` if a key is required.
     var anonymous: Principal? { get }
 
-    /// Whose key this is; nil when nobody has this token, or it may not follow events.
+    /// Returns the holder of a key, or `nil` for an unknown key or one that may not follow events.
     func principal(token: String) async -> Principal?
 
-    /// The names of keys that are not good any more, for one listener.
+    /// The names of revoked keys, for a single consumer.
     var revoked: AsyncStream<String> { get }
 }
 
 extension Authenticator {
-    /// Of keys that nobody can revoke.
+    /// An empty stream, for keys that cannot be revoked.
     package var revoked: AsyncStream<String> { AsyncStream { $0.finish() } }
 }
 
-/// Lets everybody on this machine in: a system for which no keys are configured.
+/// Authorizes every client on this machine, for a system without configured keys.
 package struct OpenAuthenticator: Authenticator {
     package let anonymous: Principal? = Principal(
         name: "anonymous",
@@ -129,24 +133,26 @@ package struct OpenAuthenticator: Authenticator {
         credential: .none
     )
 
-    /// An authenticator that knows no keys.
+    /// Creates an authenticator without keys.
     package init() {}
 
     package func principal(token: String) async -> Principal? { nil }
 }
 
-/// Knows the secret that a source's own customer holds.
+/// Finds the client secrets of sources.
 package protocol SourceSecrets: Sendable {
-    /// What is on record for a watch; nil when it is not watched, or its secret was neither given nor
-    /// seen: then nobody can show it.
+    /// Returns the recorded secret of a watch, or `nil` if there is none.
+    ///
+    /// The secret is unknown if the source is not watched, or if its secret was neither given nor observed. No client
+    /// can then present it.
     func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret?
 }
 
-/// The secrets given when the sources were enqueued, and those that polls have seen.
+/// The secrets given when sources were enqueued, and those observed by polls.
 package struct WatchSecrets<Store: WatchStore>: SourceSecrets {
     private let watches: Store
 
-    /// The secrets in a store of watches.
+    /// Reads the secrets from a store of watches.
     package init(_ watches: Store) {
         self.watches = watches
     }
@@ -156,14 +162,14 @@ package struct WatchSecrets<Store: WatchStore>: SourceSecrets {
     }
 }
 
-/// Where a request carries its key or token.
+/// The key or token in the headers of a request.
 enum BearerToken {
-    /// What a WebSocket client puts before its token among the subprotocols.
+    /// The prefix of a token among a WebSocket client's subprotocols.
     ///
-    /// Browsers cannot set headers. JWTs are made of the characters a subprotocol may have (RFC 6455 §4.1).
+    /// Browsers cannot set headers. All characters of a JWT are allowed in a subprotocol (RFC 6455 §4.1).
     static let subprotocolPrefix = "poller.token."
 
-    /// The token of `Authorization: Bearer …`, or of a subprotocol; nil when there is none.
+    /// Returns the token of `Authorization: Bearer …` or of a subprotocol, or `nil` if there is none.
     static func text(in head: HTTPRequestHead) -> String? {
         if let value = head.headers.first(name: "authorization"),
             value.lowercased().hasPrefix("bearer ")
@@ -176,7 +182,7 @@ enum BearerToken {
     }
 }
 
-/// Counts connections by client, so that one client cannot take all places.
+/// Counts connections per client, so that one client cannot take all slots.
 struct ConnectionSlots: Sendable {
     let limits: GatewayLimits
     private let places = SlotCounter()
@@ -185,7 +191,7 @@ struct ConnectionSlots: Sendable {
         self.limits = limits
     }
 
-    /// A place for one more connection of somebody; nil when they have too many.
+    /// Takes a slot for one more connection, or returns `nil` if the principal has too many.
     func place(of principal: Principal) -> SlotCounter.Slot? {
         let most =
             switch principal.credential {

@@ -1,20 +1,19 @@
 import NIOHTTP1
 import PollerNet
 
-/// Decides which web pages may connect: those of the configured origins, and those of the gateway
-/// itself.
+/// Decides which web pages may connect: pages of the configured origins and of the gateway's origin.
 ///
-/// Browsers send `Origin` and let any page connect to any address. Without this check every page
-/// could listen to a gateway that trusts its own machine.
+/// Browsers send `Origin` and let any page connect to any address. Without this check every page could subscribe at a
+/// gateway that trusts its machine.
 ///
-/// *The gateway's own origin* is the `Host` of the request. The gateway serves no pages, but some
-/// WebSocket clients send the address they connect to (Python's websocket-client does by default).
-/// A page that has rebound its name to the gateway's address passes too, and gains nothing: it has no
-/// credentials, and without keys only a `Host` of this machine is trusted (``Authorizer/anonymous(_:from:)``).
+/// *The gateway's origin* is the `Host` of the request. The gateway serves no pages, but some WebSocket clients send
+/// the address they connect to (Python's websocket-client does by default). A page that has rebound its name to the
+/// gateway's address passes too, and gains nothing. It has no credentials, and without keys only a `Host` of this
+/// machine is trusted (``Authorizer/anonymous(_:from:)``).
 struct OriginCheck: Sendable {
     let allowed: Set<String>
 
-    /// Why a request is refused; `nil` when its origin may connect.
+    /// Returns the reason for a rejection, or `nil` if the origin may connect.
     func refusal(of head: HTTPRequestHead) -> Refusal? {
         guard head.headers["origin"].allSatisfy({ isAllowed($0, head) }) else {
             return Refusal(

@@ -4,40 +4,47 @@ package import Poller
 package import PollerIdentity
 import PollerWire
 
-/// Somebody whose credentials we know, and what they may see.
+/// An authenticated client and the events it may read.
 package struct Principal: Hashable, Sendable {
-    /// What somebody has shown.
+    /// The kind of credentials that the client presented.
     package enum Credential: String, Hashable, Sendable {
-        /// Nothing: this machine is trusted.
+        /// No credentials, because this machine is trusted.
         case none
         /// An API key.
         case key
-        /// A token that a holder of a key has had made.
+        /// A stream token that the holder of a key requested.
         case token
-        /// A source's own secret, which its customer holds.
+        /// The client secret of a source, held by the customer.
         case clientSecret
     }
 
-    /// The name of the key or the token, for logs and counting; never the secret.
+    /// The name of the key or token, for logs and counting.
+    ///
+    /// It is never the secret.
     package let name: String
-    /// The accounts whose events they may see.
+    /// The accounts with readable events.
     package let accounts: AccountSet
-    /// What they have shown.
+    /// The presented credentials.
     package let credential: Credential
-    /// The only sources they may see; nil for all of the account.
+    /// The only readable sources, or `nil` for all sources of the accounts.
     package let sources: Set<SourceID>?
-    /// The only event types they may see, or prefixes ending in `.*`; nil for all.
+    /// The only readable event types, or prefixes that end in `.*`.
+    ///
+    /// `nil` means all types.
     package let types: [String]?
-    /// How much of an event they are shown: ``PublicView`` says what `restricted` is.
+    /// The amount of detail in events.
+    ///
+    /// ``PublicView`` defines `restricted`.
     package let view: EventView
-    /// How long the credentials are still good for; nil for ever.
+    /// The remaining validity of the credentials, or `nil` if they do not expire.
     package let validFor: Duration?
-    /// How long ago a token was made; nil for other credentials.
+    /// The age of a token, or `nil` for other credentials.
     package let age: Duration?
-    /// What their cursors are good for: the same for credentials that see the same.
+    /// The scope of the principal's cursors.
+    ///
+    /// It is the same for credentials with the same access.
     let scope: String
 
-    /// Describes somebody.
     package init(
         name: String,
         accounts: AccountSet,
@@ -65,10 +72,10 @@ package struct Principal: Hashable, Sendable {
 }
 
 extension Principal {
-    /// Whether a key opened the door, or there was none.
+    /// Whether access is by a key, or without one where no keys exist.
     var isByKey: Bool { credential == .key || credential == .none }
 
-    /// Whether this is who shows the key of a name, or none where there were no keys.
+    /// Whether this principal used the key with this name, or none where no keys existed.
     func isKey(_ name: String) -> Bool { isByKey && self.name == name }
 
     /// The account of a source that is named without one.
@@ -85,18 +92,17 @@ extension Principal {
     }
 }
 
-/// What the customer of a source may know of an event: how the payment stands, not whose account
-/// it is in nor what the merchant has written into the object.
+/// The customer's view of an event: the state of the payment, without the account and the merchant's data.
 ///
-/// *Shape*: `{id, type, source, kind, seq, run, previous_status, status, final, closed_reason, payment,
-/// next_step, object: {id, object, type, status, flow, amount, currency, livemode, created}, observed}`; of the
-/// object the members that are there and are no objects themselves.
+/// *Shape*: `{id, type, source, kind, seq, run, previous_status, status, final, closed_reason, payment, next_step,
+/// object: {id, object, type, status, flow, amount, currency, livemode, created}, observed}`. The object contains only
+/// those members that exist and are not objects or arrays.
 enum PublicView {
     private static let shown = [
         "id", "object", "type", "status", "flow", "amount", "currency", "livemode", "created",
     ]
 
-    /// The event, restricted.
+    /// Returns the restricted event.
     static func json(of event: Poller.Event) -> String {
         PublicEvent {
             $0.id = event.id.description
@@ -116,19 +122,19 @@ enum PublicView {
         }.json
     }
 
-    /// An upstream's object, restricted; `null` when it is none.
+    /// Returns an upstream's object, restricted, or `null` if the text is no object.
     ///
-    /// Foundation reads and writes it, not a table of fields: it is the upstream's object, not a shape of
-    /// ours, and its members are told in the order of their names with numbers and escapes in one form.
+    /// Foundation parses and writes it, because its members are defined by the upstream. They are written in order of
+    /// their names, with one form of numbers and escapes.
     static func object(_ text: String) -> String {
-        // Text that is no object shows nothing.
+        // Text that is no object is hidden.
         guard let any = try? JSONSerialization.jsonObject(with: Data(text.utf8)),
             let object = any as? [String: Any]
         else { return "null" }
         let kept = object.filter { name, value in
             shown.contains(name) && (value is String || value is NSNumber)
         }
-        // Strings and numbers that were read as JSON can be written as JSON.
+        // Strings and numbers parsed from JSON can be written as JSON.
         guard
             let data = try? JSONSerialization.data(
                 withJSONObject: kept,
@@ -140,7 +146,9 @@ enum PublicView {
 }
 
 extension Poller.Event {
-    /// The object inside the event's bytes: the member of that name, whatever names the merchant's metadata has.
+    /// The object inside the event's JSON.
+    ///
+    /// It is the top-level member, regardless of names in the merchant's metadata.
     var object: String {
         RawJSON(unchecked: json).member("object")?.description ?? "null"
     }

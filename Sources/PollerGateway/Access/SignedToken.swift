@@ -2,10 +2,11 @@ import Crypto
 import Poller
 import PollerIdentity
 
-/// The compact form of a signed token: `HEADER.PAYLOAD.SIGNATURE` with HMAC-SHA256, as JWTs with `HS256` have it.
+/// The compact form of a signed token: `HEADER.PAYLOAD.SIGNATURE` with HMAC-SHA256, as in JWTs with `HS256`.
 ///
-/// Each part is base64url without padding in its only spelling: other spellings of the same bytes are refused, so
-/// that one token has one text. The header is the caller's to check, before the signature.
+/// Each part is base64url without padding, in canonical form. Other spellings of the same bytes are rejected, so that
+/// each token has one text. The caller must check the header before the signature.
+///
 /// *Source*: RFC 7515 §3.1 and §5.2, RFC 7518 §3.2.
 struct SignedToken {
     /// The token as it is sent.
@@ -25,9 +26,9 @@ struct SignedToken {
         self.text = "\(text).\(Base64URL.encode(signature))"
     }
 
-    /// Splits a token, without checking its signature.
+    /// Splits a token without checking its signature.
     ///
-    /// `nil` for a text that is not three parts of base64url.
+    /// Returns `nil` for a text that is not three parts of base64url.
     init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
         var decoded = parts.compactMap { part in
@@ -42,7 +43,9 @@ struct SignedToken {
         signed = Array(text[..<end].utf8)
     }
 
-    /// Whether the signature is right for a key; takes the same time for every wrong signature.
+    /// Whether the signature is valid for a key.
+    ///
+    /// Every wrong signature takes the same time.
     func isSigned(with key: SymmetricKey) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: key)
     }

@@ -4,25 +4,29 @@ package import Poller
 package import PollerIdentity
 import SafeNumbers
 
-/// Short-lived tokens as JWTs with HS256, made and checked with one secret of the cluster.
+/// Short-lived JWTs with HS256, signed and verified with the cluster's root secret.
 ///
 /// *Shape*: header `{"alg":"HS256","kid":"s1","typ":"JWT"}`, claims
 /// `{"iss":"poller","aud":"poller.stream","jti":…,"iat":…,"nbf":…,"exp":…,"acct":…,"srcs":[…],
-/// "typs":[…],"view":"public"}`. Any other header is refused before a signature is looked at, so
-/// `none`, another algorithm, a foreign `kid`, `crit` or `jku` lead nowhere. There is no leeway:
-/// the same clocks make and check.
+/// "typs":[…],"view":"public"}`. Any other header is rejected before the signature is checked, so `none`, another
+/// algorithm, a foreign `kid`, `crit` or `jku` have no effect. There is no leeway, because issuing and verifying use
+/// the same clocks.
 ///
-/// *Why tokens*: a browser must not hold an API key, and a gateway should not ask the store about each
-/// connection. A token carries what it allows, and every gateway of the cluster can check it alone;
-/// hence none can be taken back, and none lives longer than ``StreamGrant/lifetimeMax``.
-/// One that has stood in a URL is good for nothing else (``SpentTokens``).
-/// *What it allows* is checked again when it is shown: a grant that this release would not give is
-/// none, whoever signed it.
-/// *Rotation*: `kid` is `s1` whatever the root; of two roots the one whose signature is right counts.
+/// *Why tokens*: a browser must not hold an API key, and a gateway should not query the store for each connection. A
+/// token contains its permissions, and every gateway can verify it alone. So a token cannot be revoked, and its
+/// lifetime is at most ``StreamGrant/lifetimeMax``. A token that was used in a URL is not valid for anything else
+/// (``SpentTokens``).
+///
+/// *Permissions* are checked again at each use. A grant that this release would not issue is invalid, even if its
+/// signature is right.
+///
+/// *Rotation*: `kid` is `s1` for every root. A token is valid if its signature matches one of the accepted roots.
 package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
-    /// A token of a grant of the greatest size; longer texts are not looked at.
+    /// The size of a token with the largest grant.
+    ///
+    /// Longer texts are ignored.
     private static let textMax = 12_288
-    /// The one header that is accepted, and the bounds within which it is read: the text is a client's.
+    /// The only accepted header, and the limits for parsing it, because clients choose the text.
     private static let ourHeader = ["alg": "HS256", "kid": "s1", "typ": "JWT"]
     private static let headerText = #"{"alg":"HS256","kid":"s1","typ":"JWT"}"#
     private static let headerLimits = JSONLimits(depthMax: 2, valuesMax: 4, membersMax: 3)
@@ -32,7 +36,9 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     private let keys: RootKeys
     private let wallClock: @Sendable () -> Timestamp
 
-    /// Tokens of one cluster; its processes share the roots.
+    /// Creates the tokens of a cluster.
+    ///
+    /// Its processes share the roots.
     package init(roots: RootRing, wallClock: @escaping @Sendable () -> Timestamp) {
         keys = RootKeys("poller stream token", from: roots, span: StreamGrant.lifetimeMax)
         self.wallClock = wallClock
@@ -60,7 +66,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     }
 
     package func principal(streamToken text: String) async -> Principal? {
-        // The reason of a refusal would help an attacker, and an honest client cannot use it.
+        // The reason for a rejection would help an attacker and is useless to an honest client.
         guard text.utf8.count <= Self.textMax, let token = SignedToken(text),
             Self.isOurs(header: token.header), keys.accepted.contains(where: token.isSigned(with:)),
             let claims = Claims(token.payload)
@@ -97,7 +103,9 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         return ourHeader.allSatisfy { header.member($0.key)?.string == $0.value }
     }
 
-    /// The claims of a token; times in seconds since the epoch (RFC 7519 §2).
+    /// The claims of a token.
+    ///
+    /// Times are in seconds since the epoch (RFC 7519 §2).
     fileprivate struct Claims {
         let iss: String
         let aud: String
@@ -113,12 +121,12 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
 }
 
 extension StreamTokens.Claims {
-    /// Bounds the times, so that milliseconds and differences of them fit `Int64`.
+    /// The allowed times, so that milliseconds and differences fit `Int64`.
     private static let times = (0 as Int64)...(1 << 40)
 
     /// Reads the payload of a token with a valid signature.
     ///
-    /// `nil` for a claim that is missing, has another type or is out of range.
+    /// Returns `nil` if a claim is missing, has the wrong type or is out of range.
     init?(_ payload: [UInt8]) {
         guard let json = RawJSON(payload), let iss = json.member("iss")?.string,
             let aud = json.member("aud")?.string, let jti = json.member("jti")?.string,
@@ -137,7 +145,9 @@ extension StreamTokens.Claims {
             .flatMap { times.contains($0) ? $0 : nil }
     }
 
-    /// The texts of an optional array: `.some(nil)` without the member, `nil` when it holds anything else.
+    /// Returns the strings of an optional array.
+    ///
+    /// The result is `.some(nil)` without the member, and `nil` if the member is anything else.
     private static func names(_ json: RawJSON, _ name: String) -> [String]?? {
         guard let value = json.member(name) else { return .some(nil) }
         guard let elements = value.elements else { return nil }
@@ -165,8 +175,8 @@ extension StreamTokens.Claims {
     }
 }
 
-/// Knows what a short-lived token lets its holder hear.
+/// Verifies short-lived stream tokens.
 package protocol StreamTokenVerifier: Sendable {
-    /// Who holds this; nil for a text that is no token of ours, or one that is not good now.
+    /// Returns the holder of a token, or `nil` for an invalid text or a token that is not valid now.
     func principal(streamToken text: String) async -> Principal?
 }

@@ -1,5 +1,7 @@
-/// Why the gateway ends a connection: 4000–4099 do not reconnect as you are, 4100–4199 reconnect
-/// with your cursor after a random wait, 4200 there is nothing more to come.
+/// The reason why the gateway ends a connection.
+///
+/// The client should react by range. 4000–4099: do not reconnect unchanged. 4100–4199: reconnect with the last cursor
+/// after a random wait. 4200: nothing more will follow.
 enum CloseCode: Int, Hashable, Sendable {
     /// A frame that breaks RFC 6455.
     case protocolError = 1002
@@ -15,52 +17,55 @@ enum CloseCode: Int, Hashable, Sendable {
     case tooManySubscriptions = 4009
     /// More connections than these credentials may have.
     case tooManyConnections = 4010
-    /// The store cannot be reached.
+    /// The store is unavailable.
     case unavailable = 4100
-    /// This process is shutting down; another takes over.
+    /// This process is shutting down, and another takes over.
     case draining = 4101
-    /// The connection is old; a new one may find a less busy process.
+    /// The connection is old. A new one may find a less busy process.
     case rotated = 4102
-    /// The credentials have run out.
+    /// The credentials have expired.
     case tokenExpired = 4105
-    /// The client reads slower than events come.
+    /// The client reads more slowly than events arrive.
     case slowConsumer = 4108
-    /// More messages than a client may send.
+    /// The client sent too many messages.
     case rateLimited = 4129
-    /// Every source that was asked for is settled.
+    /// Every requested source is settled.
     case settled = 4200
 
-    /// The waits, in ms, among which a client picks at random before it comes back; nil when it
-    /// should not.
+    /// The range, in ms, from which a client picks its random wait, or `nil` if it should not reconnect.
     var retryMs: ClosedRange<Int>? {
         (4100..<4200).contains(rawValue) ? 500...8000 : nil
     }
 }
 
-/// When a connection ends whatever its client does: its credentials run out, the process drains, or
-/// it has grown old.
+/// The times at which a connection ends regardless of its client: expiry, drain, or rotation.
 struct SessionEnd: Hashable, Sendable {
-    /// When the credentials end; nil before there are any, and for those that do not.
+    /// The time at which the credentials expire.
+    ///
+    /// `nil` before authentication and for credentials without expiry.
     var expiresAt: Duration?
-    /// When a new connection may find a less busy process; nil for connections that may grow old.
+    /// The time after which a new connection may find a less busy process.
+    ///
+    /// `nil` means no rotation.
     var rotateAt: Duration?
     private var drainAt: Duration?
 
-    /// Ends at these instants, of those that there are.
     init(expiresAt: Duration? = nil, rotateAt: Duration? = nil) {
         self.expiresAt = expiresAt
         self.rotateAt = rotateAt
     }
 
-    /// The first of them.
+    /// The earliest of these times.
     var deadline: Duration? { [expiresAt, rotateAt, drainAt].compactMap(\.self).min() }
 
-    /// The process drains: the connection ends at `instant`, which differs between connections.
+    /// Ends the connection at `instant`, because the process drains.
+    ///
+    /// The instant differs between connections.
     mutating func drain(at instant: Duration) {
         drainAt = min(drainAt ?? instant, instant)
     }
 
-    /// Why it ends now; nil when it does not.
+    /// Returns the reason to end now, or `nil` if there is none.
     func due(now: Duration) -> (code: CloseCode, reason: String)? {
         if let expiresAt, now >= expiresAt { return (.tokenExpired, "the token has expired") }
         if let drainAt, now >= drainAt { return (.draining, "this process is shutting down") }

@@ -2,37 +2,39 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// The deadlines of an event loop's connections, found by the tenth of a second they fall into.
+/// The deadlines of an event loop's connections, grouped by tenths of a second.
 ///
-/// *Problem*: a live connection always waits for a time, its next ping, a pong, the end of its token. A
-/// scheduled task for each costs memory and an entry in the loop's own queue each time it changes.
-/// *Approach*: a connection is written down at one tenth of a second, the one in which it wants to be
-/// asked next. It is asked then whether anything is due, says when it wants to be asked again, and is
-/// written down anew. A deadline that moves away changes nothing here; one that comes nearer is
-/// written down once more. So a connection may be asked in vain, and is never asked too late by more
-/// than a ``grain``.
+/// *Problem*: a live connection always waits for a time: its next ping, a pong, or the expiry of its token. A scheduled
+/// task per connection costs memory, and a queue entry in the loop at each change.
+///
+/// *Approach*: a connection is entered at the tenth of a second in which it should be checked next. At the check it
+/// handles what is due, computes its next deadline and is entered again. A deadline that moves later changes nothing
+/// here. One that moves earlier adds another entry. So some checks find nothing due, but no check is late by more than
+/// a ``grain``.
 struct DeadlineWheel {
-    /// What deadlines are rounded up to.
+    /// The unit to which deadlines are rounded up.
     static let grain = Duration.milliseconds(100)
 
-    /// Who is to be asked, by the number of the tenth.
+    /// The connections to check, by the number of the tenth.
     private var slots: [Int64: [Int]] = [:]
     private var asked: Int64 = 0
 
-    /// Whether nobody waits.
+    /// Whether no connection is entered.
     var isEmpty: Bool { slots.isEmpty }
 
-    /// The tenth in which a deadline is looked at.
+    /// Returns the tenth in which a deadline is checked.
     static func tenth(of deadline: Duration) -> Int64 {
         deadline.ms.addingSaturating(grain.ms - 1) / grain.ms
     }
 
-    /// Writes a connection down at a tenth; one that is over counts as the next.
+    /// Enters a connection at a tenth.
+    ///
+    /// A past tenth counts as the next one.
     mutating func add(_ connection: Int, at tenth: Int64) {
         slots[max(tenth, asked + 1), default: []].append(connection)
     }
 
-    /// Those who are to be asked now, each time they have been written down.
+    /// Removes and returns the connections to check now, once per entry.
     mutating func due(now: Duration) -> [Int] {
         let reached = now.ms / Self.grain.ms
         guard reached > asked else { return [] }

@@ -2,22 +2,22 @@ import NIOCore
 import Poller
 import PollerIdentity
 
-/// The live connections of one event loop: who is told an event, and who is asked when.
+/// The live connections of one event loop, their subscriptions, and their deadlines.
 ///
-/// *Problem*: tens of thousands of connections wait, nearly always for nothing. What a waiting one
-/// costs is what a process can hold.
-/// *Approach*: a connection is a few values in its loop, and no task, stream or timer of its own. All
-/// of a loop's connections share its wheel of deadlines and the feed's batches: what a batch has for them
-/// is one hop to the loop, and each connection concerned is flushed once. Who hears what is known for all
-/// loops in one place (``LiveListeners``).
-/// *Rejected*: a task for each reader, writer, clock and subscription. It reads better, and held
-/// 50 KiB a connection.
+/// *Problem*: tens of thousands of connections are idle nearly all the time. The cost of an idle connection determines
+/// the capacity of a process.
 ///
-/// Confined to its event loop: ``LiveHub`` has one in a box for each. A class, because handlers and
+/// *Approach*: a connection is a few values in its loop, without a task, stream or timer. All connections of a loop
+/// share its deadline wheel and the feed's batches. A batch takes one hop to the loop, and each connection concerned is
+/// flushed once. One table holds the subscriptions of all loops (``LiveListeners``).
+///
+/// *Rejected*: a task per reader, writer, clock and subscription. It reads better, but took 50 KiB per connection.
+///
+/// It is confined to its event loop, and ``LiveHub`` holds one in a box per loop. It is a class because handlers and
 /// the hub share it.
 final class GatewayLoop {
     let eventLoop: any EventLoop
-    /// Its number among the loops.
+    /// The index of this loop among the loops.
     private let number: Int
     private let index: LiveListeners
     private let backlog: LoopBacklog
@@ -29,15 +29,15 @@ final class GatewayLoop {
     private var listenersMade = 0
     private var wheel = DeadlineWheel()
     private var isTicking = false
-    /// How far events have been handed out, by what was posted here.
+    /// The position up to which posted events were distributed here.
     private var handedOut: [OutboxPosition]
     private var isDraining = false
-    /// How long somebody may be on their way here, from their key to a connection.
+    /// The longest time between the check of a key and the resulting connection.
     static let admissionMax = Duration.seconds(10)
-    /// When keys were revoked, by name, for as long as somebody may be on their way with one.
+    /// Revocation times by key name, kept as long as connections with that key may still be arriving.
     private var revoked: [String: Duration] = [:]
 
-    /// A loop without connections, whose feed is at `positions`.
+    /// Creates a loop without connections for a feed at `positions`.
     init(
         _ eventLoop: any EventLoop,
         _ number: Int,
@@ -53,25 +53,25 @@ final class GatewayLoop {
         start = eventLoop.now
     }
 
-    /// What has passed since the loop began.
+    /// The time since the loop began.
     var now: Duration { .nanoseconds((eventLoop.now - start).nanoseconds) }
 
     // MARK: Connections
 
-    /// Takes a connection in, and returns its number here.
+    /// Adds a connection and returns its number.
     func add(_ connection: LiveConnection) -> Int {
         connectionsMade += 1
         connections[connectionsMade] = connection
         return connectionsMade
     }
 
-    /// Whether somebody was let in by a key that was revoked while they were on their way here.
+    /// Whether the principal's key was revoked while its connection was being set up.
     func isRevoked(_ principal: Principal) -> Bool {
         guard principal.isByKey, let at = revoked[principal.name] else { return false }
         return now - at < Self.admissionMax
     }
 
-    /// Has a new connection end with the others when the process drains already.
+    /// Drains a new connection too if the process is draining already.
     func joined(_ connection: LiveConnection) {
         if isDraining { connection.drain() }
     }
@@ -80,20 +80,20 @@ final class GatewayLoop {
         connections[connection] = nil
     }
 
-    /// Every connection says goodbye, at a moment of its own.
+    /// Drains every connection, each at a different moment.
     func drain() {
         isDraining = true
         for connection in connections.values { connection.drain() }
     }
 
-    /// The connections of a key end now.
+    /// Ends the connections of a key now.
     func revoke(_ name: String) {
         revoked = revoked.filter { now - $0.value < Self.admissionMax }
         revoked[name] = now
         for connection in Array(connections.values) { connection.transport?.revoked(name) }
     }
 
-    /// Every connection ends now.
+    /// Closes every connection now.
     func cut() {
         isDraining = true
         for connection in Array(connections.values) { connection.transport?.cut() }
@@ -101,7 +101,7 @@ final class GatewayLoop {
 
     // MARK: Subscriptions
 
-    /// Has a subscription told what happens from now on; returns its number.
+    /// Registers a subscription for events from now on, and returns its number.
     func listen(_ subscription: LiveSubscription) -> Int {
         listenersMade += 1
         let number = listenersMade
@@ -120,20 +120,22 @@ final class GatewayLoop {
 
     // MARK: Events
 
-    /// How far events have been handed to those who are live.
+    /// The position up to which events were distributed to live subscriptions.
     var positions: [OutboxPosition] {
         if let settled = backlog.settled { handedOut = settled }
         return handedOut
     }
 
-    /// The feed begins, or begins to tell us: whoever came before it reads what it may have missed.
+    /// The feed has begun, or has begun to follow this loop.
+    ///
+    /// Existing subscriptions read events they may have missed.
     func began(at positions: [OutboxPosition]) {
         missed()
         handedOut = zip(handedOut, positions).map { max($0, $1) }
         backlog.begun()
     }
 
-    /// Tells events to those who hear them, then flushes each of them once.
+    /// Distributes events to their subscriptions, then flushes each connection once.
     func take(_ news: [LiveNews], readTo end: [OutboxPosition]) {
         var touched: [Int: LiveConnection] = [:]
         for item in news {
@@ -144,9 +146,10 @@ final class GatewayLoop {
         for connection in touched.values { connection.flush() }
     }
 
-    /// Events were lost on the way here: everybody reads on from where they are.
+    /// Events were dropped on the way to this loop, so every subscription reads on from its position.
     ///
-    /// All of them know that before the first one goes on: what the feed has read meanwhile does not count.
+    /// All subscriptions are marked as behind before the first one continues, so that later progress of the feed does
+    /// not count.
     func missed() {
         let behind = Array(listeners.values)
         for listener in behind { listener.following.fallBehind(at: handedOut) }
@@ -160,7 +163,7 @@ final class GatewayLoop {
 
     // MARK: Deadlines
 
-    /// Writes down when a connection is to be asked next.
+    /// Schedules the next check of a connection.
     func ask(_ connection: Int, at tenth: Int64) {
         wheel.add(connection, at: tenth)
         tickIfNeeded()

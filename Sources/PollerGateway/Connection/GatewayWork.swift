@@ -1,26 +1,26 @@
 import Synchronization
 
-/// What connections have done beside their event loops: credentials looked up, what was missed read.
+/// Runs work of connections outside their event loops: checks of credentials and reads of missed events.
 ///
-/// Each is a task only while it runs.
+/// Each piece of work is a task only while it runs.
 ///
-/// Bounded by what asks for it: a connection has at most one look-up, and a subscription at most one
-/// reading, at a time. A class, because connections and the service share it.
+/// The amount is bounded: a connection has at most one check of credentials at a time, and a subscription at most one
+/// read. It is a class because connections and the service share it.
 final class GatewayWork: Sendable {
     private let jobs: AsyncStream<@Sendable () async -> Void>
     private let continuation: AsyncStream<@Sendable () async -> Void>.Continuation
 
-    /// Work that nobody does until ``run()``.
+    /// Creates a queue that is processed by ``run()``.
     init() {
         (jobs, continuation) = AsyncStream.makeStream()
     }
 
-    /// Has something done as soon as possible.
+    /// Runs a job as soon as possible.
     func start(_ job: @escaping @Sendable () async -> Void) {
         continuation.yield(job)
     }
 
-    /// Does what comes, until cancelled.
+    /// Runs jobs until cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await job in jobs { group.addTask { await job() } }
@@ -29,11 +29,11 @@ final class GatewayWork: Sendable {
     }
 }
 
-/// Counts connections, for who waits until the last is closed.
+/// Counts open connections and lets a caller wait until the last one is closed.
 ///
-/// A class, because connections count and the service waits.
+/// It is a class because connections count and the service waits.
 final class OpenConnections: Sendable {
-    /// What the lock guards.
+    /// The state behind the lock.
     private struct State: Sendable {
         var count = 0
         var waiter: CheckedContinuation<Void, Never>?
@@ -53,9 +53,9 @@ final class OpenConnections: Sendable {
         }?.resume()
     }
 
-    /// Returns when none is open, or when cancelled.
+    /// Waits until no connection is open, or until cancelled.
     ///
-    /// One waiter.
+    /// Only one caller may wait.
     func allClosed() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

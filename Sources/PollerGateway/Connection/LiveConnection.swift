@@ -2,41 +2,44 @@ import NIOCore
 import Poller
 import PollerIdentity
 
-/// One live connection in its event loop, whatever its transport: what waits to be sent, what it is
-/// told about, and when it wants to be asked.
+/// One live connection in its event loop, for any transport: its send queue, subscriptions and deadlines.
 ///
-/// *Problem*: frames come, events happen, deadlines pass and subscriptions end, and each may end the
-/// connection, which must say goodbye once, in order, and to a client that may have stopped reading.
-/// *Approach*: all of it happens in one event loop, so nothing needs a lock or a task. Decisions are
-/// those of values, ``OutboundQueue``, ``Following`` and the transport's session; this class carries
-/// them out. Everything that is sent goes through one queue, so the close frame is behind all that was
-/// promised before it.
+/// *Problem*: frames arrive, events happen, deadlines pass and subscriptions end. Each may end the connection. It must
+/// then send one goodbye, in order, to a client that may have stopped reading.
 ///
-/// *A client that does not read*: events wait for room in the queue, that is, in the outbox, and are
-/// read on once it has taken some. When it takes nothing for ``GatewayLimits/stallTimeout`` while
-/// something waits, the transport is told (``LiveTransport/overloaded()``).
-/// *After a crash* nothing is lost: a client comes back with its last cursor to any gateway, and the
-/// outbox has what it missed.
-/// Confined to its event loop. A class, because the loop, the channel's handler and the subscriptions
-/// share it.
+/// *Approach*: everything happens in one event loop, so nothing needs a lock or a task. The decisions are made by
+/// values: ``OutboundQueue``, ``Following`` and the transport's session. This class carries them out. All output goes
+/// through one queue, so the close frame follows everything sent before it.
+///
+/// *A client that does not read*: events wait in the outbox until the queue has room, and are then read on. If the
+/// client takes nothing for ``GatewayLimits/stallTimeout`` while something waits, the transport is notified
+/// (``LiveTransport/overloaded()``).
+///
+/// *After a crash* nothing is lost: a client reconnects with its last cursor to any gateway, and the outbox has the
+/// missed events.
+///
+/// It is confined to its event loop. It is a class because the loop, the channel's handler and the subscriptions share
+/// it.
 final class LiveConnection {
     let gateway: GatewayCore
     let loop: GatewayLoop
     private(set) var number = 0
-    /// Nil once the connection is over.
+    /// The transport, or `nil` once the connection is over.
     private(set) var transport: (any LiveTransport)?
     private var queue: OutboundQueue
     private(set) var subscriptions: [LiveSubscription] = []
-    /// By when a client that has no room must have taken something; nil while nobody waits for room.
+    /// The time by which a client without room must have taken something.
+    ///
+    /// `nil` while no subscription waits for room.
     private var stallUntil: Duration?
-    /// When the socket is closed whatever the client does: it has been sent its last byte.
+    /// The time at which the socket is closed in any case, after its last byte was sent.
     private var cutAt: Duration?
-    /// The tenth of a second this connection is written down at.
+    /// The tenth of a second at which this connection is entered in the wheel.
     private var askedAt: Int64?
     private var isFlushing = false
     private var isTold = false
 
-    /// A connection over a transport, which ends it with ``over()``.
+    /// Creates a connection over a transport, which ends it with ``over()``.
     init(_ gateway: GatewayCore, _ loop: GatewayLoop, _ transport: any LiveTransport) {
         self.gateway = gateway
         self.loop = loop
@@ -47,7 +50,7 @@ final class LiveConnection {
 
     // MARK: Out
 
-    /// Puts a frame in when there is room; false when there is none.
+    /// Queues a frame if there is room, and returns whether there was.
     func offer(_ frame: OutboundFrame) -> Bool {
         guard !queue.isFinished else { return true }
         guard hasRoom() else { return false }
@@ -55,22 +58,24 @@ final class LiveConnection {
         return true
     }
 
-    /// Puts a frame in of somebody who has looked for room.
+    /// Queues a frame.
+    ///
+    /// The caller has checked for room.
     func send(_ frame: OutboundFrame) {
         queue.append(frame)
     }
 
-    /// Whether one more frame may be sent, once the socket has been given what it takes.
+    /// Whether one more frame fits, after writing as much as the socket takes.
     func hasRoom() -> Bool {
         if queue.isFinished || queue.hasRoom { return true }
         write()
         return queue.hasRoom
     }
 
-    /// Whether so much is free that it pays to read on.
+    /// Whether enough room is free to read on.
     var isRoomy: Bool { !queue.isFinished && queue.isHalfEmpty }
 
-    /// Sends the last frames, ends what the client is told about, and sends nothing more.
+    /// Queues the last frames, ends all subscriptions, and sends nothing more.
     func finish(with last: [OutboundFrame], discarding: Bool) {
         queue.finish(with: last, discarding: discarding)
         for subscription in subscriptions { subscription.stop() }
@@ -79,9 +84,9 @@ final class LiveConnection {
         flush()
     }
 
-    /// Gives the socket what it takes, and those who wait for room their turn.
+    /// Writes as much as the socket takes, and lets subscriptions that wait for room continue.
     func flush() {
-        // Called again from inside: what is there is on its way.
+        // A nested call, while the outer one is already writing.
         guard !isFlushing else { return }
         isFlushing = true
         defer { isFlushing = false }
@@ -105,7 +110,7 @@ final class LiveConnection {
         deadlineChanged()
     }
 
-    /// Hands frames to the channel while it takes them; whether it took any.
+    /// Writes frames while the channel accepts them, and returns whether it accepted any.
     @discardableResult
     private func write() -> Bool {
         guard let transport else { return false }
@@ -113,7 +118,7 @@ final class LiveConnection {
         while transport.isWritable, let frame = queue.take() {
             transport.write(frame)
             hasMoved = true
-            // Full before it is flushed, or nothing is left: both are for the kernel now.
+            // The channel is full or the queue is empty, so the kernel gets the data now.
             if queue.isEmpty || !transport.isWritable { transport.flush() }
         }
         return hasMoved
@@ -121,7 +126,7 @@ final class LiveConnection {
 
     // MARK: Time
 
-    /// Looks again when the connection wants to be asked.
+    /// Updates the next check after a deadline has changed.
     func deadlineChanged() {
         guard let transport else { return }
         let deadline = [
@@ -134,7 +139,7 @@ final class LiveConnection {
         loop.ask(number, at: tenth)
     }
 
-    /// A deadline may have passed.
+    /// Handles deadlines that have passed.
     func tick() {
         guard let transport else { return }
         askedAt = nil
@@ -152,19 +157,19 @@ final class LiveConnection {
         flush()
     }
 
-    /// Closes the socket after a span, whatever the client does.
+    /// Closes the socket after a span in any case.
     func cut(after span: Duration) {
         cutAt = min(cutAt ?? loop.now + span, loop.now + span)
         deadlineChanged()
     }
 
-    /// Says goodbye at a moment of its own.
+    /// Drains the connection at a random moment.
     func drain() {
         transport?.drain(at: loop.now + gateway.drainWait)
         deadlineChanged()
     }
 
-    /// The socket is closed.
+    /// Ends the connection after its socket was closed.
     func over() {
         guard transport != nil else { return }
         for subscription in subscriptions { subscription.stop() }
@@ -182,7 +187,9 @@ final class LiveConnection {
         live.read()
     }
 
-    /// Ends a subscription; what it still has in hand is dropped.
+    /// Ends a subscription.
+    ///
+    /// Its pending messages are dropped.
     func stop(_ sub: String) {
         guard let index = subscriptions.firstIndex(where: { $0.subscription.id == sub }) else {
             return
@@ -190,9 +197,11 @@ final class LiveConnection {
         subscriptions.remove(at: index).stop()
     }
 
-    /// What every subscription has been told: resuming from here may repeat, but never skips.
+    /// The cursor for all subscriptions together.
     ///
-    /// Nil when none has been told a place.
+    /// Resuming from it may repeat events but never skips any.
+    ///
+    /// It is `nil` before the first cursor was sent.
     func place() -> LiveCursor? {
         let places = subscriptions.filter(\.following.hasPlace)
             .map { $0.following.place(loop.positions) }
@@ -205,37 +214,37 @@ final class LiveConnection {
     }
 }
 
-/// How a live connection reaches its client: by WebSocket frames, or by the body of a response.
+/// The transport of a live connection: WebSocket frames, or the body of a response.
 ///
-/// Called in the connection's event loop.
+/// Its methods are called in the connection's event loop.
 protocol LiveTransport: AnyObject {
-    /// Whether the socket takes more.
+    /// Whether the socket accepts more.
     var isWritable: Bool { get }
-    /// When to ask next, by the loop's time; nil when nothing is waited for.
+    /// The time of the next check, by the loop's clock, or `nil` if there is none.
     var deadline: Duration? { get }
 
-    /// A message in the transport's own words; nil for what it does not tell.
+    /// Returns a message in the transport's format, or `nil` if the transport does not send it.
     func text(_ message: LiveMessage, _ subscription: Subscription) -> String?
-    /// What a message about an event differs in on this transport.
+    /// Returns the parts of an event message that differ on this transport.
     func wording(_ subscription: Subscription) -> LiveEvent.Wording
 
     func write(_ frame: OutboundFrame)
     func flush()
-    /// A deadline may have passed.
+    /// Handles deadlines that may have passed.
     func tick()
     /// The last frame has been written.
     func finished()
     /// Closes the socket.
     func cut()
 
-    /// Says goodbye at an instant of the loop's time.
+    /// Ends the connection with a goodbye at an instant of the loop's clock.
     func drain(at instant: Duration)
-    /// A key is not good any more: says goodbye when it is the one that was shown.
+    /// Ends the connection with a goodbye if it uses the revoked key.
     func revoked(_ name: String)
-    /// A source is settled, and the client has been told.
+    /// A source is settled, and the message about it has been sent.
     func settled(_ source: SourceID)
-    /// A subscription could not begin; the client has been told.
+    /// A subscription could not begin, and the message about it has been sent.
     func refused(_ sub: String)
-    /// The client has taken nothing for too long.
+    /// The client has accepted no data for too long.
     func overloaded()
 }

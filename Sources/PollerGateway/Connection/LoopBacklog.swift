@@ -1,21 +1,21 @@
 import Poller
 import Synchronization
 
-/// What one event loop has been posted and not taken yet, and how far the feed has read meanwhile.
+/// The events that are posted to one event loop and not yet processed, and the feed's position.
 ///
-/// Nothing is posted to a loop on which nobody hears what was read; so the loop looks here for how far that
-/// is when it needs to know. A class, because the feed posts and the loop takes.
+/// The feed posts nothing to a loop without interested subscriptions, so the loop reads the feed's position here. It is
+/// a class because the feed posts and the loop processes.
 final class LoopBacklog: Sendable {
-    /// Events under way: four seconds at 1,000 a second.
+    /// The maximum of pending events: four seconds at 1,000 a second.
     static let eventsMax = 4096
-    /// Numbers of those who hear them, all together: 8 MiB.
+    /// The maximum of pending subscription numbers over all events: 8 MiB.
     static let hearersMax = 1 << 20
 
-    /// What the lock guards.
+    /// The state behind the lock.
     private struct State: Sendable {
         var underWay = 0
         var hearers = 0
-        /// Whether something has found no place.
+        /// Whether something did not fit.
         var hasMissed = false
         var end: [OutboxPosition]
         var hasBegun = false
@@ -23,17 +23,19 @@ final class LoopBacklog: Sendable {
 
     private let state: Mutex<State>
 
-    /// Nothing under way.
+    /// Creates an empty backlog.
     init(from start: [OutboxPosition]) {
         state = Mutex(State(end: start))
     }
 
-    /// Whether so many events are to be posted; the feed has read up to `end` with them.
+    /// Reserves room for a number of events and returns whether to post them.
     ///
-    /// `hearers`: how many hear them, all together. A batch that is alone may have any number.
+    /// With them the feed has read up to `end`.
+    ///
+    /// `hearers` is the number of recipients over all events. A batch that is alone may have any number.
     func post(_ count: Int, hearers: Int = 0, readTo end: [OutboxPosition]) -> Bool {
         state.withLock { state in
-            // Behind what was missed nobody is told anything before they have read that.
+            // After a gap nothing is delivered until the subscriptions have read the missed events.
             guard !state.hasMissed else { return false }
             let isRoom =
                 state.underWay + count <= Self.eventsMax
@@ -49,29 +51,29 @@ final class LoopBacklog: Sendable {
         }
     }
 
-    /// So many have been taken: whether the loop has missed something behind them, and has to read it.
+    /// Removes processed events and returns whether the loop has missed later ones and must read them.
     func take(_ count: Int, hearers: Int = 0) -> Bool {
         state.withLock { state in
             state.underWay -= count
             state.hearers -= hearers
             guard state.underWay == 0, state.hasMissed else { return false }
-            // What is posted from now on comes after the reading back that begins now.
+            // Events posted from now on come after the read that begins now.
             state.hasMissed = false
             return true
         }
     }
 
-    /// The feed begins at these positions.
+    /// Sets the positions at which the feed begins.
     func begins(at positions: [OutboxPosition]) {
         state.withLock { state in state.end = zip(state.end, positions).map { max($0, $1) } }
     }
 
-    /// The loop knows where the feed began: what is read from now on, it need not be told.
+    /// The loop has processed the feed's beginning, so it needs no notice of events without subscribers.
     func begun() {
         state.withLock { $0.hasBegun = true }
     }
 
-    /// How far the feed has read, once the loop has taken everything; nil as long as it has not.
+    /// The feed's position if the loop has processed everything, otherwise `nil`.
     var settled: [OutboxPosition]? {
         state.withLock { state in
             state.hasBegun && state.underWay == 0 && !state.hasMissed ? state.end : nil

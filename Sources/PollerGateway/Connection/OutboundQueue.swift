@@ -1,62 +1,62 @@
 import DequeModule
 import NIOCore
 
-/// The frames that a client has not taken yet, bounded in number and bytes.
+/// The frames that a client has not accepted yet, bounded in number and bytes.
 ///
-/// *Problem*: a client that reads slowly, or not at all, must cost neither memory without bound nor
-/// the events of others.
-/// *Approach*: frames stay here as long as the channel is not writable, that is, while the kernel and
-/// some 64 KiB behind it are full. Whoever has one more looks for room first: events wait in the
-/// outbox meanwhile, so a burst, or a client that catches up, costs no more memory than the bounds.
-/// Answers are few: a client that lets them pile up is too slow. The last frames go in whatever the
-/// bounds say (``finish(with:discarding:)``), so that a goodbye is always told.
+/// *Problem*: a client that reads slowly, or not at all, must cost neither unbounded memory nor the events of others.
 ///
-/// A value, confined like the connection that holds it to one event loop.
+/// *Approach*: frames stay here while the channel is not writable, that is, while the kernel's buffer and another 64
+/// KiB are full. A sender checks for room first, and events wait in the outbox meanwhile. So a burst, or a client that
+/// catches up, uses no more memory than the limits. Replies are few, and a client that lets them pile up is too slow.
+/// The last frames are added regardless of the limits (``finish(with:discarding:)``), so that a goodbye is always sent.
+///
+/// It is a value, confined to one event loop like its connection.
 struct OutboundQueue {
     private let countMax: Int
     private let bytesMax: Int
     private var frames: Deque<OutboundFrame> = []
     private var bytes = 0
-    /// Nothing more goes in.
+    /// Whether the queue accepts no more frames.
     private(set) var isFinished = false
 
-    /// A queue of at most `limits.queueMessagesMax` frames and `limits.queueBytesMax` bytes; one
-    /// frame always fits into an empty one.
+    /// Creates a queue of at most `limits.queueMessagesMax` frames and `limits.queueBytesMax` bytes.
+    ///
+    /// One frame always fits into an empty queue.
     init(_ limits: GatewayLimits) {
         countMax = limits.queueMessagesMax
         bytesMax = limits.queueBytesMax
     }
 
-    /// Whether everything has been taken.
+    /// Whether every frame has been taken.
     var isEmpty: Bool { frames.isEmpty }
 
-    /// Whether one more may go in.
+    /// Whether one more frame fits.
     ///
-    /// A frame larger than all bytes allowed still fits into an empty queue, or it never would.
+    /// A frame larger than the byte limit fits into an empty queue only. Otherwise it could never be sent.
     var hasRoom: Bool { frames.count < countMax && (bytes < bytesMax || frames.isEmpty) }
 
-    /// Whether so much is free that it pays to read on where somebody had to stop.
+    /// Whether enough is free to resume reading.
     var isHalfEmpty: Bool { frames.count <= countMax / 2 && bytes <= bytesMax / 2 }
 
-    /// Puts a frame in; nothing happens when the queue has ended.
+    /// Adds a frame, or does nothing if the queue has ended.
     mutating func append(_ frame: OutboundFrame) {
         guard !isFinished else { return }
         frames.append(frame)
         bytes += frame.bytes
     }
 
-    /// Takes the oldest frame out.
+    /// Removes the oldest frame.
     mutating func take() -> OutboundFrame? {
         guard let frame = frames.popFirst() else { return nil }
         bytes -= frame.bytes
-        // What a burst took is given back: most connections have no second one.
+        // Frees the memory of a burst, because most connections have no second one.
         if frames.isEmpty { frames = [] }
         return frame
     }
 
-    /// Puts the last frames in, whatever the limits say, and ends the queue.
+    /// Adds the last frames regardless of the limits, and ends the queue.
     ///
-    /// `discarding` drops what is in it first.
+    /// `discarding` drops the queued frames first.
     mutating func finish(with last: [OutboundFrame], discarding: Bool) {
         guard !isFinished else { return }
         if discarding { (frames, bytes) = ([], 0) }
@@ -67,17 +67,17 @@ struct OutboundQueue {
 
 /// A frame on its way to a client.
 enum OutboundFrame: Hashable, Sendable {
-    /// The bytes of a text: those of an event are shared by all who are told it.
+    /// The bytes of a text. All recipients of an event share them.
     case text(ByteBuffer)
     case ping
-    /// Answers a ping with its own bytes.
+    /// The reply to a ping, with the ping's bytes.
     case pong(ByteBuffer)
     case close(CloseCode, reason: String)
 
-    /// A text of one connection.
+    /// Creates the text of one connection.
     static func text(_ text: String) -> OutboundFrame { .text(ByteBuffer(string: text)) }
 
-    /// What it counts for in a queue.
+    /// The size that counts towards the queue's limit.
     var bytes: Int {
         switch self {
         case .text(let data), .pong(let data): data.readableBytes

@@ -7,15 +7,15 @@ import PollerIdentity
 import PollerNet
 import PollerQueue
 
-/// One plain request: a short answer, or an event stream over the body of its response.
+/// Handles one plain HTTP request: a short response, or an event stream in the response body.
 ///
-/// A stream is a WebSocket connection with one subscription and no messages from the client, and
-/// shares with it all but the transport: ``LiveConnection`` with its queue and deadlines, cursors and
-/// limits. It ends behind its last message: whoever has a reason puts that into the queue, and the
-/// socket is closed once it has been written. A client that has stopped reading is cut.
+/// A stream is like a WebSocket connection with one subscription and no client messages. Both share everything but the
+/// transport: ``LiveConnection`` with its queue and deadlines, cursors and limits. A stream ends after its last
+/// message. The message is queued, and the socket is closed once it was written. A client that has stopped reading is
+/// cut.
 ///
-/// What a request may have is looked up beside the loop (``EventStreamResponder``); a stream itself
-/// has no task. The HTTP codec stays in the channel, because the body is sent in its chunks.
+/// Requests are authorized outside the loop (``EventStreamResponder``). A stream itself has no task. The HTTP codec
+/// stays in the channel, because the body is sent in chunks.
 final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -23,22 +23,24 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     private let gateway: GatewayCore
     private let arrival: Arrival
     private let origins: OriginCheck
-    /// Why a request that is none for an event stream is refused.
+    /// Returns the reason for rejecting a request that is not for an event stream.
     private let refusal: (HTTPRequestHead) -> Refusal
     private var context: ChannelHandlerContext?
     private var connection: LiveConnection?
     private var session: EventStreamSession?
     private var subscription: Subscription?
     private var began = Duration.zero
-    /// Held as long as the stream lasts.
+    /// The connection slot, held as long as the stream lasts.
     private var place: SlotCounter.Slot?
     private var hasRequest = false
     private var isInputClosed = false
-    /// Whether the end of the source is the end of the stream.
+    /// Whether the stream ends when its source is settled.
     private var endsWhenSettled = false
 
+    /// Creates a handler.
+    ///
     /// - `arrival`: ends when the stream begins.
-    /// - `refusal`: why a request of anything but an event stream gets nothing here.
+    /// - `refusal`: returns the reason for rejecting any request but one for an event stream.
     init(
         _ gateway: GatewayCore,
         _ arrival: Arrival,
@@ -63,7 +65,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     // MARK: In
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // One request; what follows its head is nothing to us.
+        // A connection serves one request, and everything after its head is ignored.
         guard case .head(let head) = unwrapInboundIn(data), !hasRequest else { return }
         hasRequest = true
         guard EventStreamRequest.isServed(head.uri.prefix { $0 != "?" }) else {
@@ -87,7 +89,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? ChannelEvent, event == .inputClosed {
             isInputClosed = true
-            // One that waits for a short answer is given it.
+            // A pending short response is still sent.
             if connection != nil { cut() }
         }
         context.fireUserInboundEventTriggered(event)
@@ -105,7 +107,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
 
     // MARK: Answers
 
-    /// Answers a request that is not served.
+    /// Sends the rejection of a request.
     func refuse(_ head: HTTPRequestHead, _ refusal: Refusal) {
         hasRequest = true
         send(response(head).problem(refusal))
@@ -130,7 +132,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         EventStreamResponse(request: head, allowedOrigins: origins.allowed)
     }
 
-    /// Sends a whole answer and closes: what is served here are streams.
+    /// Sends a complete response and closes the connection, because only streams keep it open.
     private func send(_ parts: [HTTPServerResponsePart]) {
         guard let context else { return }
         for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
@@ -164,7 +166,9 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         connection.flush()
     }
 
-    /// Puts the last message in; the socket is closed behind it.
+    /// Queues the last message.
+    ///
+    /// The socket is closed after it.
     private func finish(with last: String?, discarding: Bool) {
         session?.finish()
         connection?.finish(with: last.map { [.text($0)] } ?? [], discarding: discarding)
@@ -203,7 +207,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
 
     func tick() {
         switch session?.tick(now: (connection?.loop.now ?? began) - began) {
-        // A full queue needs no heartbeat.
+        // If the queue is full, no heartbeat is needed.
         case .heartbeat: _ = connection?.offer(.text(EventStreamText.heartbeat))
         case .end(let code, let reason):
             let retry = EventStreamText.retry(ms: Int64.random(in: 500...8000))
@@ -229,7 +233,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         )
     }
 
-    /// What there was to tell is in the queue.
+    /// All messages are in the queue.
     func settled(_ source: SourceID) {
         if endsWhenSettled { finish(with: nil, discarding: false) }
     }

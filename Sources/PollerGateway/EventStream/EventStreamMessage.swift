@@ -2,21 +2,22 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// What a subscription has to say, as messages of an event stream.
+/// The messages of a subscription in the format of an event stream.
 ///
 /// ```
-/// id: <cursor>            an event, as it was recorded: what EventSource.onmessage gets
+/// id: <cursor>            an event, as it was recorded: delivered to EventSource.onmessage
 /// data: {"id":"evt_…",…}
 ///
 /// event: snapshot         the state of a source
-/// event: reset            the client's place is lost: {"reason":"…"}; snapshots follow
-/// event: ready            everything recorded before has been told: {}
-/// event: done             the source is settled: {"source":"src_…"}; do not come back
-/// event: bye              the connection ends: {"code":4101,"reason":"…"}; come back
+/// event: reset            the cursor cannot be resumed: {"reason":"…"}; snapshots follow
+/// event: ready            everything recorded before has been sent: {}
+/// event: done             the source is settled: {"source":"src_…"}; do not reconnect
+/// event: bye              the connection ends: {"code":4101,"reason":"…"}; reconnect
 /// ```
 enum EventStreamMessage {
-    /// A message; nil for what an event stream does not tell, such as the end of a source when that
-    /// is not the end of the stream.
+    /// Returns a message, or `nil` if an event stream does not send it.
+    ///
+    /// For example, the end of a source is not sent if the stream continues after it.
     static func text(
         _ message: LiveMessage,
         _ view: EventView,
@@ -44,12 +45,12 @@ enum EventStreamMessage {
                 id: cursor,
                 data: StreamData.Done { $0.source = source.description }.json
             )
-        // The connection says when to come back.
+        // The connection sends the time to reconnect.
         case .unavailable: return nil
         }
     }
 
-    /// The connection ends, and a new one is welcome.
+    /// Returns the last message of a connection that the client may replace by a new one.
     static func bye(_ code: CloseCode, reason: String) -> String {
         EventStreamText.message(
             name: "bye",
@@ -62,14 +63,15 @@ enum EventStreamMessage {
     }
 }
 
-/// One message of an event stream, as the HTML standard §9.2 has it.
+/// One message of an event stream (HTML standard §9.2).
 ///
-/// *Shape*: lines `event:`, `id:` and one `data:` for each line of the data, then an empty line. A
-/// CR, LF or NUL in a name or an id would begin a field of its own, or make the browser drop the
-/// id: such a name or id is left out. Line ends inside the data become lines of their own, so
-/// nothing inside it can look like a field.
+/// *Shape*: lines `event:`, `id:` and one `data:` per line of the data, then an empty line. A CR, LF or NUL in a name
+/// or an id would start another field or make the browser drop the id. Such a name or id is left out. Line ends inside
+/// the data become separate `data:` lines, so the data cannot contain a field.
 enum EventStreamText {
-    /// A message; without a name it is what `onmessage` gets.
+    /// Returns a message.
+    ///
+    /// Without a name the browser delivers it to `onmessage`.
     static func message(name: String? = nil, id: String?, data: String) -> String {
         var text = ""
         text.reserveCapacity(data.utf8.count + (id?.utf8.count ?? 0) + 40)
@@ -78,7 +80,7 @@ enum EventStreamText {
         guard data.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
             return text + "data: " + data + "\n\n"
         }
-        // By scalars: a letter and its accents are one Character with the CR before them.
+        // Iterates over scalars, because a combining accent forms one Character with the CR before it.
         text += "data: "
         var previous: Unicode.Scalar?
         for scalar in data.unicodeScalars {
@@ -92,10 +94,10 @@ enum EventStreamText {
         return text + "\n\n"
     }
 
-    /// Keeps the connection from looking dead.
+    /// A comment that keeps the connection from looking dead.
     static let heartbeat = ":\n\n"
 
-    /// The wait before the browser comes back.
+    /// Returns the field with the wait before the browser reconnects.
     static func retry(ms: Int64) -> String { "retry: \(ms)\n\n" }
 
     private static func isField(_ text: String) -> Bool {

@@ -11,31 +11,33 @@ import SafeNumbers
 /// GET /v1/events/stream?source=a,b&account=&types=a,b&since=&token=
 /// Last-Event-ID: <cursor>
 /// ```
-/// `since` is a cursor, `now` or `snapshot`; `Last-Event-ID`, which browsers send when they come
-/// back, goes before it and before `after_seq`.
+/// `since` is a cursor, `now` or `snapshot`. Browsers send `Last-Event-ID` when they reconnect. It takes precedence
+/// over `since` and `after_seq`.
 struct EventStreamRequest: Hashable, Sendable {
-    /// Longer queries are an attack on our memory: the longest cursor and 100 sources fit.
+    /// The maximum length of a query.
+    ///
+    /// The longest cursor and 100 sources fit, and longer queries could exhaust memory.
     private static let queryBytesMax = 16_384
     private static let parameters: Set<String> = [
         "source", "account", "kind", "types", "since", "after_seq", "token",
     ]
 
-    /// The one source of `/v1/sources/{id}/events`; nil for the stream of many.
+    /// The source of `/v1/sources/{id}/events`, or `nil` for the stream of many sources.
     let source: String?
     let query: [String: String]
     let lastEventID: String?
     let credentials: String?
-    /// Whether a token of the query is what lets it in.
+    /// Whether the request is authorized by a token in the query.
     var hasQueryToken: Bool { credentials == nil && query["token"] != nil }
 
-    /// Whether a path is one of an event stream.
+    /// Whether the path is that of an event stream.
     static func isServed(_ path: Substring) -> Bool {
         path == "/v1/events/stream" || source(in: path) != nil
     }
 
     /// Reads a head.
     ///
-    /// Errors: a ``Refusal`` that says what is wrong with the query.
+    /// *Errors*: a ``Refusal`` that describes the mistake in the query.
     init(_ head: HTTPRequestHead) throws(Refusal) {
         let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         source = Self.source(in: parts.first ?? "")
@@ -44,9 +46,9 @@ struct EventStreamRequest: Hashable, Sendable {
         credentials = BearerToken.text(in: head)
     }
 
-    /// What the query asks for.
+    /// Returns the subscription that the query requests.
     ///
-    /// Errors: ``InvalidInput`` with the parameter's name.
+    /// *Errors*: ``InvalidInput`` with the parameter's name.
     func subscription(
         for principal: Principal,
         limits: GatewayLimits
@@ -58,7 +60,7 @@ struct EventStreamRequest: Hashable, Sendable {
                 throw InvalidInput(field: "after_seq", message: "must be 0 or more")
             }
             from = .seq(seq)
-        // The browser repeats the query when it comes back: its place is newer.
+        // A reconnecting browser repeats the query, so its `Last-Event-ID` is newer.
         case (let text?, let seq):
             guard seq == nil || lastEventID != nil else {
                 throw InvalidInput(field: "after_seq", message: "excludes since; leave one out")
@@ -82,13 +84,13 @@ struct EventStreamRequest: Hashable, Sendable {
         )
     }
 
-    /// The watch of `/v1/sources/{id}/events`, for credentials that are a source's own secret.
+    /// Returns the watch of `/v1/sources/{id}/events`, for credentials that are a source's client secret.
     func watch() throws(InvalidInput) -> WatchKey? {
         guard let source else { return nil }
         return try WatchKey(account: query["account"], source: source, kind: query["kind"])
     }
 
-    /// `{id}` of `/v1/sources/{id}/events`.
+    /// Returns `{id}` of `/v1/sources/{id}/events`.
     private static func source(in path: Substring) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "sources",
@@ -112,7 +114,7 @@ struct EventStreamRequest: Hashable, Sendable {
             guard decoded.count == 2, let name = decoded[0], let value = decoded[1] else {
                 throw invalid("the query must be name=value pairs in UTF-8")
             }
-            // A cache-buster that libraries add is no mistake of the user.
+            // Libraries add this cache-buster, so it is not the user's mistake.
             guard name != "_" else { continue }
             guard parameters.contains(name) else {
                 throw invalid(

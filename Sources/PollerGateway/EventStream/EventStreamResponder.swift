@@ -7,55 +7,58 @@ import PollerIdentity
 import PollerNet
 import PollerQueue
 
-/// Decides what a request for an event stream is answered.
+/// Decides the response to a request for an event stream.
 ///
-/// A browser's EventSource never comes back after a 429 or a 503, and stops at a 204 (HTML standard
-/// §9.2). So what may work later is a 200 that says when to come back, and a 204 says that the source is
-/// settled and the client has been told. A key is no browser's, which could not send it: a service that has
-/// all the connections it may have is told so.
+/// A browser's EventSource never reconnects after a 429 or 503, and stops at a 204 (HTML standard §9.2). So a temporary
+/// problem gives a 200 with the time to reconnect. A 204 means that the source is settled and the client has all its
+/// events. Only services send keys, because browsers cannot. So a key with too many connections gives a 429.
 ///
-/// | request | answer |
+/// | request | response |
 /// |---|---|
-/// | an origin that may not connect (``OriginCheck``); without keys, from elsewhere | 403 |
-/// | `OPTIONS` | 204 with what a page may send |
+/// | an origin that may not connect (``OriginCheck``), or another machine if there are no keys | 403 |
+/// | `OPTIONS` | 204 with the headers that a page may send |
 /// | neither `GET` nor `HEAD` | 405 |
-/// | a query that is wrong | 400, 414 |
-/// | credentials that are missing or not good | 401 |
-/// | a key that has all its connections | 429, `Retry-After` |
-/// | other credentials that have all theirs, or cannot be checked now | 200, `retry` |
-/// | a source that is settled, and the client has its last event | 204 |
+/// | an invalid query | 400, 414 |
+/// | missing or invalid credentials | 401 |
+/// | a key with all its connections open | 429, `Retry-After` |
+/// | other credentials with all connections open, or that cannot be checked now | 200, `retry` |
+/// | a settled source, and the client has its last event | 204 |
 /// | anything else | the stream |
 ///
-/// *Credentials*, in this order: `Authorization` with a key, a stream token, or the source's own
-/// secret; `token` in the query, because EventSource sends no headers, with a stream token alone;
-/// none, on this machine, when there are no keys.
+/// *Credentials*, in this order:
+/// - `Authorization` with a key, a stream token, or the source's client secret.
+/// - `token` in the query, a stream token only, because EventSource sends no headers.
+/// - None, on this machine, if there are no keys.
 ///
-/// *A token in the query* begins one connection, within 30 s of its making, and is good for nothing
-/// else from then on: URLs end in logs. A browser that comes back by itself repeats the URL, and shows
-/// in `Last-Event-ID` a cursor that only this stream's holder was told, in a header that nobody logs:
-/// so it goes on, until the token ends.
+/// *A token in the query* is valid for one connection within 30 s of its creation, and for nothing else after that,
+/// because URLs are logged. A browser that reconnects repeats the URL. It also sends `Last-Event-ID`, a header that is
+/// not logged, with a cursor that only the holder of this stream received. So it may continue until the token expires.
 struct EventStreamResponder: Sendable {
-    /// What a request is answered.
+    /// The response to a request.
     enum Answer: Sendable {
-        /// Held as long as the stream lasts.
+        /// The stream, with a slot that is held as long as it lasts.
         case stream(Subscription, SlotCounter.Slot)
-        /// There is nothing more to come: 204.
+        /// Nothing more will follow: 204.
         case done
-        /// Not now: 200, and when to come back.
+        /// Not possible now: 200 with the time to reconnect.
         case later
-        /// What a browser asks before it sends headers of its own: 204.
+        /// The reply to a browser's preflight request: 204.
         case preflight
         case refused(Refusal)
     }
 
     static let methods = "GET, HEAD, OPTIONS"
-    /// From the look at credentials to a stream; longer only where the store does not answer.
+    /// The longest time from the check of credentials to a stream.
+    ///
+    /// It takes longer only if the store does not answer.
     private static let decisionMax = GatewayLoop.admissionMax / 2
 
     let gateway: GatewayCore
     let origins: OriginCheck
 
-    /// Decides; `address` is the client's.
+    /// Decides the response.
+    ///
+    /// `address` is the client's.
     func answer(_ head: HTTPRequestHead, from address: IPAddress?) async -> Answer {
         do throws(Refusal) {
             if let refusal = origins.refusal(of: head) { throw refusal }
@@ -84,11 +87,11 @@ struct EventStreamResponder: Sendable {
                 throw tooMany
             }
             guard ContinuousClock.now - admitted < Self.decisionMax / 2 else { return .later }
-            // Last, so that who has to come later can.
+            // Done last, so that a client that must reconnect still has a valid token.
             if request.hasQueryToken, head.method == .GET {
                 guard try await spend(principal, request) else { return .later }
             }
-            // A key that was revoked meanwhile is known for so long (``GatewayLoop``).
+            // A key revoked meanwhile is remembered for this long (``GatewayLoop``).
             guard ContinuousClock.now - admitted < Self.decisionMax else { return .later }
             return .stream(subscription, place)
         } catch {
@@ -107,7 +110,7 @@ struct EventStreamResponder: Sendable {
         )
     }
 
-    /// Who asks; nil when that cannot be found out now.
+    /// Returns the principal of the request, or `nil` if it cannot be determined now.
     private func principal(
         _ request: EventStreamRequest,
         _ head: HTTPRequestHead,
@@ -152,7 +155,7 @@ struct EventStreamResponder: Sendable {
         )
     }
 
-    /// URLs end in logs: only a token that will have ended soon may be in one.
+    /// URLs are logged, so only a short-lived token may be in one.
     private func principal(queryToken text: String) async throws(Refusal) -> Principal {
         if let principal = await gateway.authorizer.tokens?.principal(streamToken: text) {
             return principal
@@ -162,8 +165,9 @@ struct EventStreamResponder: Sendable {
         )
     }
 
-    /// Spends a token that stands in a URL, unless its holder comes back; false when nobody can say now
-    /// whether it was spent before.
+    /// Spends a token from a URL, unless its holder reconnects.
+    ///
+    /// Returns `false` if the store cannot be read now.
     private func spend(
         _ principal: Principal,
         _ request: EventStreamRequest
@@ -192,7 +196,7 @@ struct EventStreamResponder: Sendable {
         return true
     }
 
-    /// Whether a client that comes back has been told everything about a settled source.
+    /// Whether a reconnecting client has received every event of a settled source.
     private func isDone(_ subscription: Subscription) async -> Bool {
         guard let watch = subscription.watch else { return false }
         let (seq, digest): (Int, String?)
@@ -208,12 +212,12 @@ struct EventStreamResponder: Sendable {
             (seq, digest) = (mark.seq, mark.digest)
         case .now, .snapshot: return false
         }
-        // A client that cannot be answered now is answered on the stream.
+        // If the store cannot be read now, the stream handles it.
         guard seq > 0, let snapshot = try? await gateway.store.snapshot(of: watch) else {
             return false
         }
         guard snapshot.closed != nil, snapshot.watch.seq == seq else { return false }
-        // Another event that has the number was recorded after what the client has was lost.
+        // Another event with this number was recorded after the store had lost the client's event.
         guard let digest, let newest = snapshot.newestDigest else { return true }
         return digest == newest
     }
@@ -223,15 +227,15 @@ struct EventStreamResponder: Sendable {
     }
 }
 
-/// The heads of what one plain request is answered, and whole answers that are short.
+/// The response heads for one plain request, and complete short responses.
 struct EventStreamResponse: Sendable {
     let request: HTTPRequestHead
     let allowedOrigins: Set<String>
 
-    /// The head of an event stream, or of an answer in its place.
+    /// Returns the head of an event stream or of a response in its place.
     ///
-    /// Nothing between us and the client may keep it or wait for more of it. A stream to a client of HTTP/1.0 is of that
-    /// version, too, because it may have no chunks.
+    /// Intermediaries must neither store nor buffer it. A stream to an HTTP/1.0 client uses that version, because the
+    /// client does not support chunks.
     func head(
         _ status: HTTPResponseStatus,
         type: String = "text/event-stream"
@@ -248,12 +252,12 @@ struct EventStreamResponse: Sendable {
         return HTTPResponseHead(version: version, status: status, headers: headers)
     }
 
-    /// A short answer.
+    /// Returns a short response.
     func parts(_ status: HTTPResponseStatus, body: String = "") -> [HTTPServerResponsePart] {
         parts(head(status), body: body)
     }
 
-    /// Says what a page of an allowed origin may send, and for how long it need not ask again.
+    /// Returns the headers that a page of an allowed origin may send, and the time they may be cached.
     func preflight() -> [HTTPServerResponsePart] {
         var head = head(.noContent)
         head.headers.add(name: "access-control-allow-methods", value: "GET, HEAD")
@@ -266,7 +270,7 @@ struct EventStreamResponse: Sendable {
         return parts(head, body: "")
     }
 
-    /// A problem (RFC 9457).
+    /// Returns a problem (RFC 9457).
     func problem(_ refusal: Refusal) -> [HTTPServerResponsePart] {
         var head = head(refusal.status, type: "application/problem+json")
         switch refusal.status {
@@ -285,7 +289,10 @@ struct EventStreamResponse: Sendable {
         return parts(head, body: refusal.problem)
     }
 
-    /// A whole answer; that to `HEAD` ends with its head, behind which the encoder would write an end of chunks.
+    /// Returns a complete response.
+    ///
+    /// For `HEAD` it ends with the head, because the encoder would otherwise write a last
+    /// chunk.
     private func parts(_ head: HTTPResponseHead, body: String) -> [HTTPServerResponsePart] {
         var head = head
         if head.status != .noContent, !body.isEmpty {
@@ -298,7 +305,7 @@ struct EventStreamResponse: Sendable {
         return [.head(head)] + text + [.end(nil)]
     }
 
-    /// Lets a page of an allowed origin read the answer.
+    /// Lets a page of an allowed origin read the response.
     private func addOrigin(_ headers: inout HTTPHeaders) {
         headers.add(name: "vary", value: "origin")
         guard let origin = request.headers.first(name: "origin"), allowedOrigins.contains(origin)

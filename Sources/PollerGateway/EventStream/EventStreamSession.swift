@@ -1,11 +1,11 @@
-/// The clock of one event stream, without its socket: heartbeats, and the reasons to end it.
+/// The timing of one event stream, without its socket: heartbeats and the reasons to end it.
 ///
-/// Times are spans since the stream began. ``deadline`` says when to call ``tick(now:)`` next.
+/// Times are spans since the stream began. ``deadline`` is the time of the next call of ``tick(now:)``.
 struct EventStreamSession: Sendable {
-    /// What is to be done.
+    /// An action for the caller.
     enum Action: Hashable, Sendable {
         case heartbeat
-        /// Says goodbye and ends.
+        /// Sends a goodbye and ends.
         case end(CloseCode, reason: String)
     }
 
@@ -14,30 +14,33 @@ struct EventStreamSession: Sendable {
     private var end: SessionEnd
     private var isOver = false
 
-    /// A stream that begins at time zero and is rotated at its own moment, so that streams made
-    /// together do not end together.
+    /// Creates a session that begins at time zero.
+    ///
+    /// Each stream has a different time of rotation, so that streams opened together do not end together.
     init(limits: GatewayLimits, rotateAt: Duration, validFor: Duration?) {
         heartbeatEvery = limits.heartbeatInterval
         nextHeartbeat = limits.heartbeatInterval
         end = SessionEnd(expiresAt: validFor, rotateAt: rotateAt)
     }
 
-    /// When to tick next; nil when the stream is over.
+    /// The time of the next tick, or `nil` when the stream is over.
     var deadline: Duration? {
         isOver ? nil : min(nextHeartbeat, end.deadline ?? nextHeartbeat)
     }
 
-    /// The process drains: ends the stream at `instant`, which differs between streams.
+    /// Ends the stream at `instant`, because the process drains.
+    ///
+    /// The instant differs between streams.
     mutating func drain(at instant: Duration) {
         end.drain(at: instant)
     }
 
-    /// Ends the clock.
+    /// Stops the timing.
     mutating func finish() {
         isOver = true
     }
 
-    /// A deadline has passed.
+    /// Handles a deadline that has passed.
     mutating func tick(now: Duration) -> Action? {
         guard !isOver else { return nil }
         if let (code, reason) = end.due(now: now) { return .end(code, reason: reason) }

@@ -2,29 +2,29 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// How a subscription finds its beginning.
+/// The beginning of a subscription.
 ///
-/// | asked for | begins at | says first |
+/// | requested | begins at | first messages |
 /// |---|---|---|
 /// | `now` | the newest entries | `subscribed` |
 /// | `snapshot` | the newest entries | `subscribed`, a snapshot of each source |
-/// | a seq of the one watch | the watch's history behind it | `subscribed`, what the history has |
-/// | a cursor that marks the one watch | the same, with the cursor's seq | the same |
+/// | a seq of the one watch | the watch's log after it | `subscribed`, the events of the log |
+/// | a cursor with a mark of the one watch | the same, with the cursor's seq | the same |
 /// | a cursor without such a mark | the cursor's positions in the outbox | `subscribed` |
-/// | a place that is gone, or a cursor of others | the newest entries | `subscribed` with the reason, snapshots |
+/// | a position that is gone, or a cursor of others | the newest entries | `subscribed` with the reason, snapshots |
 ///
-/// The newest entries are looked up before anything is told, so what is recorded meanwhile lies
-/// beyond every position: it follows from the outbox or the hub.
+/// The newest entries are read before anything is sent. Events recorded meanwhile are after every position, so the
+/// outbox or the hub delivers them.
 extension CatchUp {
-    /// Those of the subscription whose end is told for itself: the one watch, or what credentials are good for.
+    /// The sources with a separate message about their end: the one watch, or those of the credentials.
     private var settling: Set<SourceID> {
         guard subscription.watch != nil || subscription.principal.sources != nil else { return [] }
         return subscription.sources ?? []
     }
 
-    /// Looks which of ``settling`` were closed before anything else was looked at.
+    /// Reads which sources of ``settling`` were closed before anything else was read.
     ///
-    /// For whoever goes on from a place: what is recorded of them is read back.
+    /// It is for subscriptions that resume from a position. Later events of these sources are read back.
     mutating func lookForSettled() async throws(StoreError) {
         for source in settling
         where try await store.snapshot(of: key(of: source))?.closed != nil {
@@ -32,8 +32,9 @@ extension CatchUp {
         }
     }
 
-    /// Takes what a client is told of a source at its beginning: events up to there are passed over, so that what
-    /// they said of its end is known from here.
+    /// Records a source's snapshot.
+    ///
+    /// Events up to it are skipped, so the end of the source must be known from here.
     private mutating func take(
         _ snapshot: WatchSnapshot,
         of source: SourceID,
@@ -48,9 +49,9 @@ extension CatchUp {
         if snapshot.closed == nil { settled.remove(source) } else { settled.insert(source) }
     }
 
-    /// Finds where to begin, says so, and sends snapshots if they are asked for or needed.
+    /// Finds the position to begin at, sends it, and sends snapshots if they are requested or needed.
     ///
-    /// Nil when nobody wants more.
+    /// Returns `nil` if the connection accepts no more messages.
     mutating func begin(_ ends: OutboxEnds) async throws(StoreError) -> SubscriptionState? {
         let newest = ends.newest
         var state = SubscriptionState(positions: newest)
@@ -59,11 +60,11 @@ extension CatchUp {
         switch subscription.from {
         case .snapshot: break
         case .now:
-            // What was recorded before has a seq up to this one, and is passed over.
+            // Events recorded before have a seq up to this one and are skipped.
             for source in settling {
                 let snapshot = try await store.snapshot(of: key(of: source))
-                // Of several sources the cursor has no seq: what is recorded behind the ends is still to be
-                // told, but of one that is closed, whose end is told from here.
+                // With several sources the cursor has no seq, so events recorded after the ends must still be sent. A
+                // closed source is the exception, because its end is sent from here.
                 guard let snapshot, subscription.watch != nil || snapshot.closed != nil else {
                     continue
                 }
@@ -71,7 +72,7 @@ extension CatchUp {
             }
         case .seq(let seq):
             place = (seq, nil)
-            // Until the history has been told a cursor must not promise more than the seq.
+            // Until the log has been sent, a cursor must not promise more than the seq.
             state.positions = newest.map { _ in .start }
         case .cursor(let text):
             let cursor = cursors.decode(
@@ -111,21 +112,24 @@ extension CatchUp {
         return state
     }
 
-    /// What follows a place in a watch's history.
+    /// The events after a position in a watch's log.
     private enum History {
-        /// These events, and how the id of the one at the place begins, where it is known.
+        /// These events, and the digest of the event at the position, if known.
         case goesOn([Event], digest: String?)
-        /// Nobody can go on from there, and why.
+        /// The log cannot be resumed, with the reason.
         case isLost(String)
     }
 
-    /// Reads what follows a seq, whose event the client has by an id that begins so.
+    /// Reads the events after a seq.
+    ///
+    /// `digest` identifies the event at that seq, which the client has.
     private func history(
         of watch: WatchKey,
         after seq: Int,
         _ digest: String?
     ) async throws(StoreError) -> History {
-        // From the place on: another event that stands there was recorded after what was told is lost.
+        // Includes the event at the position. Another event there was recorded after the store had lost the client's
+        // event.
         var events = try await store.events(
             of: watch,
             after: max(seq - 1, 0),
@@ -147,9 +151,11 @@ extension CatchUp {
 
     private static var gone: String { "events after this place are no longer kept" }
 
-    /// Tells a watch's history; what is recorded meanwhile has a seq beyond it, or is in it.
+    /// Sends a watch's log.
     ///
-    /// Until the end the cursor keeps the old positions, for transports that go by them.
+    /// Events recorded meanwhile have a later seq, or are in the log already.
+    ///
+    /// The cursor keeps the old positions until the end, for transports that use them.
     private mutating func replay(
         _ watch: WatchKey,
         _ first: [Event],
@@ -169,7 +175,10 @@ extension CatchUp {
         return state
     }
 
-    /// Positions as they are in this store: at the beginning of what was split from others and has nothing yet.
+    /// Converts positions to those of this store.
+    ///
+    /// A partition that was split off and has no entries begins at the
+    /// start.
     private func reachable(
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
@@ -179,7 +188,7 @@ extension CatchUp {
         }
     }
 
-    /// Why nobody can go on from these positions; nil when one can.
+    /// Returns the reason why these positions cannot be resumed, or `nil` if they can.
     private func unreachable(
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
@@ -197,7 +206,7 @@ extension CatchUp {
 }
 
 extension WatchSnapshot {
-    /// How the id of the newest event begins; nil when it is not known.
+    /// The digest of the newest event, or `nil` if it is unknown.
     var newestDigest: String? {
         lastEvent.flatMap { $0.seq == watch.seq ? $0.id.digest : nil }
     }

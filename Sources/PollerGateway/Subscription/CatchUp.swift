@@ -2,24 +2,23 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Reads what a subscription has missed: from where its client is to the end of the outbox.
+/// Reads the events that a subscription has missed, from the client's position to the end of the outbox.
 ///
-/// It runs in a task of its own, beside the event loops, and only as long as there is something to
-/// read: at the beginning of a subscription, and when it has fallen behind. What it finds goes to the
-/// loop in batches, each once the client has taken the one before; what is recorded meanwhile is
-/// kept there (``Following``).
+/// It runs in a separate task outside the event loops, only while there is something to read: at the beginning of a
+/// subscription, and after it has fallen behind. Events go to the loop in batches, each after the client has accepted
+/// the one before. Events recorded meanwhile are kept there (``Following``).
 ///
-/// A subscription to one watch reads that watch's own history by seq instead of the outbox: a herd
-/// that comes back costs one short read each.
+/// A subscription to one watch reads that watch's log by seq instead of the outbox. If many clients reconnect at once,
+/// each costs one short read.
 struct CatchUp: Sendable {
-    /// Entries read from the outbox, or events of a history, at a time.
+    /// The maximum of outbox entries or log events per read.
     static let batch = 64
 
-    /// How a reading ended.
+    /// The result of a catch-up.
     enum Ending: Sendable {
-        /// It has come to the end of the outbox as it was when it began.
+        /// It reached the end of the outbox as of its start.
         case reached
-        /// The connection does not want more.
+        /// The connection accepts no more messages.
         case stopped
         case failed(StoreError)
     }
@@ -27,14 +26,18 @@ struct CatchUp: Sendable {
     let subscription: Subscription
     let store: GatewayStore
     let cursors: GatewayCursor
-    /// Takes messages and the place behind them; false when nobody wants more.
+    /// Sends messages and the position after them.
+    ///
+    /// Returns `false` if the connection accepts no more.
     let deliver: @Sendable ([LiveMessage], SubscriptionState?) async -> Bool
-    /// What is to be delivered next.
+    /// The messages to send next.
     var messages: [LiveMessage] = []
-    /// Sources that are known to have settled, without an event that says so having been told.
+    /// Sources known to be settled without a sent event that says so.
     var settled: Set<SourceID> = []
 
-    /// Reads from a place on; without one, from where the client has asked to begin.
+    /// Reads from a position.
+    ///
+    /// With `nil` it begins where the client has requested.
     mutating func run(from state: SubscriptionState?) async -> Ending {
         do throws(StoreError) {
             if state == nil, subscription.from.isPlace { try await lookForSettled() }
@@ -59,7 +62,7 @@ struct CatchUp: Sendable {
         }
     }
 
-    /// Tells what lies between our position and the end of the outbox, as fast as it is read.
+    /// Sends the events between the subscription's position and the end of the outbox while reading them.
     private mutating func readBack(
         _ state: inout SubscriptionState,
         upTo ends: OutboxEnds
@@ -69,7 +72,7 @@ struct CatchUp: Sendable {
         let base = store.outbox.basePartitions
         var failed: (partitions: [Int], error: StoreError)?
         for (partition, end) in ends.newest.enumerated() {
-            // A payment's earlier events are in the partition that this one was split from.
+            // Earlier events of a payment are in the partition from which this one was split.
             if failed?.partitions.contains(where: { (partition - $0) % base == 0 }) == true {
                 continue
             }
@@ -78,7 +81,7 @@ struct CatchUp: Sendable {
                     return false
                 }
             } catch {
-                // One master that is away does not silence the others.
+                // One unavailable master does not stop the other partitions.
                 failed = ((failed?.partitions ?? []) + [partition], failed?.error ?? error)
             }
         }
@@ -86,7 +89,7 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// The same of one partition.
+    /// Sends the events of one partition in the same way.
     private mutating func readBack(
         _ partition: Int,
         _ state: inout SubscriptionState,
@@ -122,7 +125,7 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Adds the messages that tell an event: none when it has been told already.
+    /// Adds the messages about an event, or none if it was sent before.
     mutating func tell(_ event: Event, _ state: inout SubscriptionState) async throws(StoreError) {
         if state.told.standing(of: event) == .unclear {
             if try await isOnRecord(state.told.run(of: event.key.id), of: event.key) { return }
@@ -133,7 +136,7 @@ struct CatchUp: Sendable {
         if isSettled { messages.append(.settled(event.key.source, cursor: cursor(state))) }
     }
 
-    /// Whether the log of a watch still has what was told last, and so all before it.
+    /// Whether the log of a watch still has the last sent event, and therefore all events before it.
     private func isOnRecord(
         _ run: ToldRun?,
         of watch: WatchKey
@@ -144,7 +147,9 @@ struct CatchUp: Sendable {
         return run.digest(of: run.seq).map { $0 == found.id.digest } ?? true
     }
 
-    /// Hands over what there is to tell; false when nobody wants more.
+    /// Sends the pending messages.
+    ///
+    /// Returns `false` if the connection accepts no more.
     mutating func send(_ state: SubscriptionState) async -> Bool {
         defer { messages = [] }
         return await deliver(messages, state)
@@ -165,18 +170,18 @@ struct CatchUp: Sendable {
     }
 }
 
-/// What a subscription has to say, before a transport puts it into its own words.
+/// A message of a subscription, before a transport formats it.
 enum LiveMessage: Sendable {
-    /// It begins here; `lost` says why the client's cursor could not be resumed.
+    /// The subscription begins. `lost` is the reason why the client's cursor could not be resumed.
     case subscribed(cursor: String, lost: String?)
     /// The state of a source.
     case snapshot(WatchSnapshot, cursor: String)
-    /// Something was recorded.
+    /// An event was recorded.
     case event(Event, cursor: String)
     /// The client has everything that was recorded before it subscribed.
     case caughtUp(cursor: String)
     /// No further event of this run of the source will follow.
     case settled(SourceID, cursor: String)
-    /// It cannot begin: the store cannot be reached.
+    /// The subscription cannot begin, because the store is unavailable.
     case unavailable
 }

@@ -1,37 +1,38 @@
 import Poller
 
-/// How far one subscription has come, and what an event means for it: without sockets, tasks or a
-/// clock.
+/// The progress of one subscription, and the effect of an event on it, without sockets, tasks or a clock.
 ///
 /// ```
 ///        ┌──────── a catch-up has read to the end ────────┐
 /// reading │                                                ▼
-///    ▲    └─ the buffer overflowed: read again           live ── told at once, one event after another
+///    ▲    └─ the buffer overflowed: read again           live ── each event is sent at once, in order
 ///    │                                                     │
 ///    └── there is room again ── behind ◀── no room, or the feed has lost events
 /// ```
-/// *No gap, no duplicate*: what happens while a catch-up reads the outbox is kept; then what was kept
-/// is told, but for what lies behind the place the reading has come to. What the feed had read before
-/// the reading began was in the outbox before; what is recorded after it, the feed sees. Whoever falls
-/// behind remembers its place and nothing else: the outbox keeps the rest.
+/// *No gap, no duplicate*: events that arrive while a catch-up reads the outbox are kept. Afterwards they are sent,
+/// except those before the position that the catch-up has reached. Events that the feed had read earlier were in the
+/// outbox before the catch-up began. The feed sees all events recorded later. A subscription that falls behind keeps
+/// only its position, because the outbox has the events.
 ///
-/// *Place*: who is live has everything the feed has handed out, so the place is that of the feed, and
-/// no subscription keeps a copy. Its own is kept only as long as it is ahead of the feed anywhere,
-/// which is so for the moment after a catch-up.
+/// *Position*: a live subscription has received everything that the feed has distributed. So it shares the feed's
+/// position and keeps no copy. It keeps a separate position only while it is ahead of the feed in any partition, which
+/// is a moment after a catch-up.
 ///
-/// A subscription to one watch tells its events apart by seq and id (``ToldEvents``).
+/// A subscription to one watch identifies its events by seq and id (``ToldEvents``).
 struct Following: Sendable {
-    /// Events kept while a catch-up reads; more are read again.
+    /// The maximum of events kept during a catch-up.
+    ///
+    /// Beyond it the catch-up reads again.
     static let keptMax = 256
 
-    /// What a subscription does with an event.
+    /// The handling of events.
     private enum Phase: Sendable {
         case reading(kept: [LiveEvent], hasOverflowed: Bool)
         case live
         case behind
     }
 
-    /// What is to be told about an event, in this order.
+    /// The messages about an event, in this order.
     enum Telling: Sendable {
         case event(LiveEvent)
         case settled(LiveEvent)
@@ -39,36 +40,36 @@ struct Following: Sendable {
 
     let subscription: Subscription
     private var phase = Phase.reading(kept: [], hasOverflowed: false)
-    /// What it has read, when that is not what the feed has handed out.
+    /// The subscription's position, if it differs from the feed's.
     private var own: [OutboxPosition]?
     private var told = ToldEvents()
-    /// Whether the client has been told a place that it can come back with.
+    /// Whether the client has received a cursor with which it can reconnect.
     private(set) var hasPlace = false
 
-    /// A subscription that begins with a catch-up.
+    /// Creates a subscription that begins with a catch-up.
     init(_ subscription: Subscription) {
         self.subscription = subscription
     }
 
-    /// Whether it waits to read what it could not be told.
+    /// Whether it waits to read events that could not be sent.
     var isBehind: Bool {
         if case .behind = phase { true } else { false }
     }
 
-    /// Whether it is told events as they come.
+    /// Whether events are sent as they arrive.
     var isLive: Bool {
         if case .live = phase { true } else { false }
     }
 
-    /// Whether an event is to be told now.
+    /// Whether an event must be sent now.
     ///
-    /// What comes during a catch-up is kept.
+    /// Events during a catch-up are kept for later.
     mutating func isNews(_ event: LiveEvent) -> Bool {
         switch phase {
         case .behind: return false
         case .reading(var kept, var hasOverflowed):
             guard subscription.interest.hears(event.event) else { return false }
-            // Held by nobody else while it grows.
+            // Releases the phase's reference, so that the array is not copied.
             phase = .behind
             if kept.count < Self.keptMax { kept.append(event) } else { hasOverflowed = true }
             phase = .reading(kept: kept, hasOverflowed: hasOverflowed)
@@ -79,26 +80,31 @@ struct Following: Sendable {
         }
     }
 
-    /// Whether it can be said of an event here whether it was told; else the store is to be asked.
+    /// Whether it is known here if an event was sent.
+    ///
+    /// Otherwise the store must be read.
     func isClear(_ event: LiveEvent) -> Bool {
         told.standing(of: event.event) != .unclear
     }
 
-    /// Takes an event in: nothing is to be told when it has been told already, or is not wanted.
+    /// Records an event and returns the messages about it.
+    ///
+    /// There are none if it was sent before or is not requested.
     mutating func tell(_ live: LiveEvent) -> [Telling] {
         own?[live.partition] = live.position
         let (isTold, isSettled) = told.take(live.event, subscription)
         return (isTold ? [.event(live)] : []) + (isSettled ? [.settled(live)] : [])
     }
 
-    /// Whether the place behind an event is that of the feed.
+    /// Whether the position after an event is the feed's.
     mutating func isShared(_ event: LiveEvent) -> Bool {
         settlePlace(event.positions)
         return own == nil
     }
 
-    /// The client cannot be told an event, or the feed has lost some: `shared` is how far everything
-    /// was told or handed out before.
+    /// Marks the subscription as behind, because an event cannot be sent or the feed has lost some.
+    ///
+    /// `shared` is the position up to which everything was sent or distributed before.
     mutating func fallBehind(at shared: [OutboxPosition]) {
         switch phase {
         case .behind: return
@@ -109,36 +115,41 @@ struct Following: Sendable {
         }
     }
 
-    /// A catch-up begins: what happens from now on is kept.
+    /// Begins a catch-up.
     ///
-    /// Returns where it goes on; nil at first.
+    /// From now on events are kept.
+    ///
+    /// Returns the position to continue from, or `nil` the first time.
     mutating func beginReading() -> SubscriptionState? {
         phase = .reading(kept: [], hasOverflowed: false)
         return own.map { SubscriptionState(positions: $0, told: told) }
     }
 
-    /// The catch-up has told so much that the client may come back with that place.
+    /// Records the progress of the catch-up, from which the client may resume.
     mutating func reached(_ state: SubscriptionState) {
         own = state.positions
         told = state.told
         hasPlace = true
     }
 
-    /// The catch-up has read to the end: returns what was kept meanwhile, to be told now; nil when
-    /// not everything was kept, and it must read again.
+    /// Ends the catch-up and returns the events kept meanwhile, to be sent now.
+    ///
+    /// Returns `nil` if not all events were kept, and the catch-up must read again.
     mutating func goLive() -> [LiveEvent]? {
         guard case .reading(let kept, let hasOverflowed) = phase else { return [] }
         phase = hasOverflowed ? .behind : .live
         return hasOverflowed ? nil : kept
     }
 
-    /// Gives its own place up once the feed has passed it everywhere.
+    /// Drops the separate position once the feed has passed it in every partition.
     mutating func settlePlace(_ shared: [OutboxPosition]) {
         guard let own, isLive, zip(own, shared).allSatisfy({ $0 <= $1 }) else { return }
         self.own = nil
     }
 
-    /// What it has been told up to now; `shared` is how far the feed has handed events out.
+    /// Returns the cursor for everything sent so far.
+    ///
+    /// `shared` is the feed's position.
     func place(_ shared: [OutboxPosition]) -> LiveCursor {
         let mark = told.mark(subscription)
         if isLive { return LiveCursor(positions: merged(with: shared), mark: mark) }
@@ -151,9 +162,9 @@ struct Following: Sendable {
     }
 }
 
-/// How far a catch-up has come.
+/// The progress of a catch-up.
 struct SubscriptionState: Sendable {
-    /// Read up to here, in every partition of the outbox.
+    /// The position that was read, in every partition of the outbox.
     var positions: [OutboxPosition]
     var told = ToldEvents()
 }

@@ -4,36 +4,39 @@ package import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-/// Turns how far a client has been told into the text it keeps, and back: the same text on every
-/// transport.
+/// Encodes a client's position as text and decodes it.
 ///
-/// *Shape*: base64url of version (1) and, sealed with AES-GCM for the accounts and the scope it is good
-/// for: number of partitions, the greatest ms, for each partition the distance of its ms from that
-/// plus 1 and its n (0 alone for the start), the mark of a watch and the watch's 12 characters (0 alone
-/// for none), numbers as varints. About 145 characters for 16 partitions. A client cannot make one, use
-/// one made for others, or read in it when others were told something.
+/// The text is the same on every transport.
 ///
-/// *The mark* is the seq plus 1 in its 24 lowest bits, and above them, plus 1, the 36 bits of the id that the
-/// event of that seq begins with (``EventID/digest``), or 0.
+/// *Shape*: base64url of the version (1) and a payload sealed with AES-GCM for the cursor's scope. The payload has the
+/// number of partitions, the greatest ms, and an entry per partition. An entry is the distance of its ms from the
+/// greatest, plus 1, and its n, or a single 0 for the start. Then follow the mark of a watch and the watch's 12
+/// characters, or a single 0 for none. Numbers are varints. A cursor for 16 partitions has about 145 characters. A
+/// client cannot create a cursor, use one made for others, or read in it when others received events.
+///
+/// *The mark* has the seq plus 1 in its 24 lowest bits. Above them are the 36 bits of the event id's prefix
+/// (``EventID/digest``) plus 1, or 0.
 package struct GatewayCursor: EventCursors {
-    /// Longer texts are not looked at: 1,024 partitions of six bytes, of which some are of last month, in base64.
+    /// The maximum length.
+    ///
+    /// 1,024 partitions of six bytes fit in base64, even if some positions are a month old.
     private static let textMax = 12_288
-    /// An ``ItemID``'s length.
+    /// The length of an ``ItemID``.
     private static let watchBytes = 12
     private static let version: UInt8 = 1
 
     private let keys: RootKeys
 
-    /// The cursors of one cluster.
+    /// Creates the cursors of a cluster.
     ///
     /// - Parameters:
     ///   - roots: the same in every gateway of a cluster.
-    ///   - span: how long a cursor names something that is still there.
+    ///   - span: the time for which the entries of a cursor are kept.
     package init(roots: RootRing, span: Duration) {
         keys = RootKeys("poller gateway cursor", from: roots, span: span)
     }
 
-    /// The cursor of a reader of the API: one that may see whole accounts, or all.
+    /// Returns the cursor of an API client that may read whole accounts or all accounts.
     package func text(after positions: [OutboxPosition], accounts: AccountSet) -> String {
         encode(LiveCursor(positions: positions), for: Principal(name: "", accounts: accounts))
     }
@@ -47,7 +50,7 @@ package struct GatewayCursor: EventCursors {
         return decode(text, partitions: partitions, for: reader)?.positions
     }
 
-    /// The cursor of a client that has been told so far.
+    /// Encodes the cursor of a client.
     func encode(_ cursor: LiveCursor, for principal: Principal) -> String {
         var bytes: [UInt8] = []
         Self.append(UInt64(clamping: cursor.positions.count), to: &bytes)
@@ -69,11 +72,11 @@ package struct GatewayCursor: EventCursors {
             using: keys.making,
             authenticating: Array(principal.scope.utf8)
         )
-        // Neither the key nor the nonce can be of a wrong size.
+        // Sealing cannot fail, because the sizes of key and nonce are fixed.
         return Base64URL.encode([Self.version] + (box?.combined.map(Array.init) ?? []))
     }
 
-    /// What a cursor of ours says; nil for any other text.
+    /// Decodes a cursor of this cluster, or returns `nil` for any other text.
     func decode(
         _ text: String,
         partitions: Int,
@@ -104,7 +107,7 @@ package struct GatewayCursor: EventCursors {
         return LiveCursor(positions: positions, mark: mark)
     }
 
-    /// What is inside a cursor of somebody; nil for what is none, or was made for others.
+    /// Decrypts a cursor, or returns `nil` for an invalid one or one made for others.
     private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
         guard bytes.first == Self.version,
             let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst())
@@ -137,22 +140,20 @@ package struct GatewayCursor: EventCursors {
     }
 }
 
-/// How far a client has been told: a position in every partition of the outbox, and for a
-/// subscription to one watch the seq of its last event.
+/// A client's position: one in every partition of the outbox and, for a single watch, the seq of its last event.
 ///
-/// With the seq a client goes on from the watch's own history, which is one short read and is
-/// kept longer than the outbox; without it, or for another watch, the positions count. Where the history
-/// has another event of that seq, the store has lost what the client was told.
+/// With the seq a client resumes from the watch's log. That is one short read, and the log is kept longer than the
+/// outbox. Without the seq, or for another watch, the positions apply. If the log has another event with that seq, the
+/// store has lost the event that the client received.
 struct LiveCursor: Hashable, Sendable {
-    /// The place in the history of one watch.
+    /// A position in the log of one watch.
     struct Mark: Hashable, Sendable {
         let watch: ItemID
-        /// Everything up to this has been told.
+        /// The seq up to which everything was sent.
         let seq: Int
-        /// How the id of its event begins; nil where that is not known.
+        /// The digest of the event with that seq, or `nil` if unknown.
         let digest: String?
 
-        /// Names a place.
         init(watch: ItemID, seq: Int, digest: String? = nil) {
             (self.watch, self.seq, self.digest) = (watch, seq, digest)
         }
@@ -161,22 +162,25 @@ struct LiveCursor: Hashable, Sendable {
     let positions: [OutboxPosition]
     let mark: Mark?
 
-    /// Puts a cursor together.
     init(positions: [OutboxPosition], mark: Mark? = nil) {
         self.positions = positions
         self.mark = mark
     }
 }
 
-/// A mark as the number that stands in a cursor: see ``GatewayCursor``.
+/// A mark as the number in a cursor, see ``GatewayCursor``.
 extension LiveCursor.Mark {
-    /// Those that hold the seq: a watch keeps its last hundred events, and few have ever more.
+    /// The bits for the seq.
+    ///
+    /// A watch keeps its last hundred events, and few watches ever have more.
     private static let seqBits = 24
-    /// An ``EventID/digest``'s length, of six bits each; with two before it they are whole bytes.
+    /// The length of an ``EventID/digest``, six bits per character.
+    ///
+    /// With two characters of padding the result is whole bytes.
     private static let digestLength = 6
     private static let padding = "AA"
 
-    /// Nil for a seq that finds no place in it.
+    /// The number, or `nil` for a seq that does not fit.
     fileprivate var number: UInt64? {
         guard seq >= 0, seq < 1 << Self.seqBits - 1 else { return nil }
         return Self.bits(of: digest) << Self.seqBits | UInt64(clamping: seq + 1)
@@ -191,7 +195,7 @@ extension LiveCursor.Mark {
         )
     }
 
-    /// The bits of a digest plus 1; 0 for none.
+    /// Returns the bits of a digest plus 1, or 0 for none.
     private static func bits(of digest: String?) -> UInt64 {
         guard let digest, digest.utf8.count == digestLength,
             let bytes = Base64URL.decode(padding + digest)

@@ -2,35 +2,36 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What readings read: the outbox, the watches, and where the outbox ends.
+/// The store that catch-ups read: the outbox, the watches, and the ends of the outbox.
 ///
-/// Each of its questions waits for its turn (``ReadingTurns``), but for the ends, which all who begin together ask as one.
+/// Each read waits for its turn (``ReadingTurns``). Reads of the ends are shared by all subscriptions that begin
+/// together.
 struct GatewayStore: Sendable {
     let outbox: any Outbox
     let watches: any WatchStore
-    /// Where the outbox ends, for all subscriptions together.
+    /// The ends of the outbox, read for all subscriptions together.
     let ends: OutboxEndsReader
     private let turns = ReadingTurns()
     private var end: SubscriptionEnd?
 
-    /// A store that `hub` is told the events of.
+    /// Creates a store for the events that `hub` distributes.
     init(outbox: any Outbox, watches: any WatchStore, hub: LiveHub) {
         self.outbox = outbox
         self.watches = watches
         ends = OutboxEndsReader(outbox) { hub.reached }
     }
 
-    /// The same for a subscription: it asks nothing more once that has ended.
+    /// Returns the same store for a subscription, without further reads once that has ended.
     func asked(until end: SubscriptionEnd) -> GatewayStore {
         var asked = self
         asked.end = end
         return asked
     }
 
-    /// Keeps turns moving (``ReadingTurns/run()``), until cancelled.
+    /// Ends turns that take too long (``ReadingTurns/run()``), until cancelled.
     func run() async { await turns.run() }
 
-    /// What a partition has recorded behind a position, at most `limit`.
+    /// Returns the entries of a partition after a position, at most `limit`.
     func references(
         partition: Int,
         after position: OutboxPosition,
@@ -45,21 +46,21 @@ struct GatewayStore: Sendable {
         }
     }
 
-    /// The events of references, each nil when it is gone.
+    /// Returns the events of references, with `nil` for those that are gone.
     func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
         try await turns.ask(unless: end) { () async throws(StoreError) in
             try await outbox.events(of: references)
         }
     }
 
-    /// A watch as it stands; nil when there is none.
+    /// Returns the state of a watch, or `nil` if there is none.
     func snapshot(of watch: WatchKey) async throws(StoreError) -> WatchSnapshot? {
         try await turns.ask(unless: end) { () async throws(StoreError) in
             try await watches.snapshot(of: watch)
         }
     }
 
-    /// What follows a seq in a watch's history, at most `limit`, as it may be told.
+    /// Returns the events after a seq in a watch's log that may be delivered, at most `limit`.
     func events(
         of watch: WatchKey,
         after seq: Int,

@@ -2,27 +2,29 @@ import NIOCore
 import Poller
 import Synchronization
 
-/// One recorded event on its way to everybody in this process who wants it.
+/// One recorded event on its way to all its subscribers in this process.
 ///
-/// *Problem*: an event may go to thousands of connections, and what each is told differs in nothing
-/// but what its credentials may see and what its cursor is good for.
-/// *Approach*: the bytes of a message are made once for each ``Wording`` and shared by all frames
-/// that say it, on every event loop. A cursor stands for everything the feed has read up to this
-/// event, so it is the same for all who are up to date.
-/// A class, because all share what has been made.
+/// *Problem*: an event may go to thousands of connections. Their messages differ only by the view of the credentials
+/// and the scope of the cursor.
+///
+/// *Approach*: the bytes of a message are made once per ``Wording``, and all equal frames share them, on every event
+/// loop. A cursor covers everything the feed has read up to this event, so it is the same for all up-to-date
+/// subscriptions.
+///
+/// It is a class because all of them share the bytes.
 final class LiveEvent: Sendable {
-    /// What one message about an event may differ in from another.
+    /// The parts in which two messages about an event may differ.
     struct Wording: Hashable, Sendable {
-        /// The name of the subscription, on transports that tell it.
+        /// The name of the subscription, on transports that send it.
         let sub: String?
-        /// What the cursor is good for.
+        /// The scope of the cursor.
         let scope: String
         let view: EventView
-        /// Whether the cursor marks the place in the watch's own history.
+        /// Whether the cursor marks the position in the watch's log.
         let isMarked: Bool
     }
 
-    /// What the cursor of a message hangs on.
+    /// The parts that determine the cursor of a message.
     private struct CursorUse: Hashable {
         let scope: String
         let isMarked: Bool
@@ -30,11 +32,11 @@ final class LiveEvent: Sendable {
 
     let event: Poller.Event
     let partition: Int
-    /// Where it stands in its partition.
+    /// The position in its partition.
     let position: OutboxPosition
-    /// How far the feed has read with it, in every partition.
+    /// The feed's position after this event, in every partition.
     let positions: [OutboxPosition]
-    /// The same before it.
+    /// The feed's position before this event.
     var before: [OutboxPosition] {
         var before = positions
         before[partition] = previous
@@ -44,7 +46,7 @@ final class LiveEvent: Sendable {
     private let made = Mutex<[Wording: ByteBuffer]>([:])
     private let cursors = Mutex<[CursorUse: String]>([:])
 
-    /// An event that the feed has read; `positions` are how far it has come, and move on to it.
+    /// Creates an event that the feed has read, and advances `positions` to it.
     init(
         _ found: FeedEvent,
         at position: OutboxPosition,
@@ -58,7 +60,7 @@ final class LiveEvent: Sendable {
         self.positions = positions
     }
 
-    /// The bytes of a message, made by the first who asks for them.
+    /// Returns the bytes of a message, made at the first request.
     func data(_ wording: Wording, make: () -> String) -> ByteBuffer {
         made.withLock { made in
             if let known = made[wording] { return known }
@@ -68,7 +70,9 @@ final class LiveEvent: Sendable {
         }
     }
 
-    /// The cursor of a message: sealed once, and the same whatever else its wording is.
+    /// Returns the cursor of a message.
+    ///
+    /// It is sealed once, for all wordings with the same scope and mark.
     func cursor(_ wording: Wording, make: () -> String) -> String {
         let use = CursorUse(scope: wording.scope, isMarked: wording.isMarked)
         return cursors.withLock { cursors in

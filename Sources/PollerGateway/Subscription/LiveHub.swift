@@ -3,25 +3,27 @@ import NIOPosix
 import Poller
 import Synchronization
 
-/// Hands what happens to the event loops whose connections hear it, once for each loop and batch.
+/// Distributes events to the event loops with subscribers, once per loop and batch.
 ///
-/// It follows the feed in the feed's own task, so it never waits: what a batch has for somebody is posted to
-/// their loops with the numbers of those who hear it (``LiveListeners``). A loop that is so busy that
-/// ``LoopBacklog/eventsMax`` are under way is posted nothing more until it has taken them; then its
-/// subscriptions read what they have missed from the outbox, each from its own place.
-/// A class, because the feed and the connections share it.
+/// It follows the feed in the feed's task, so it never waits. Events are posted to their loops with the numbers of the
+/// subscriptions (``LiveListeners``). A busy loop with ``LoopBacklog/eventsMax`` pending events gets nothing more until
+/// it has processed them. Then its subscriptions read the missed events from the outbox, each from its position.
+///
+/// It is a class because the feed and the connections share it.
 final class LiveHub: FeedFollower, Sendable {
-    /// Events posted together; one more batch of a partition may come on top.
+    /// The number of events posted together.
+    ///
+    /// One more batch of a partition may be added.
     private static let postedAtOnce = 256
 
     private let inboxes: [LoopInbox]
     private let byLoop: [ObjectIdentifier: LoopInbox]
-    /// How far the feed has read.
+    /// The feed's position.
     private let positions: Mutex<[OutboxPosition]>
     private let hasBegun = Atomic(false)
     let listeners: LiveListeners
 
-    /// A hub of every event loop of a group.
+    /// Creates a hub for every event loop of a group.
     init(_ group: any EventLoopGroup, partitions: Int) {
         let start = [OutboxPosition](repeating: .start, count: partitions)
         let listeners = LiveListeners()
@@ -36,12 +38,14 @@ final class LiveHub: FeedFollower, Sendable {
         positions = Mutex(start)
     }
 
-    /// How far the feed has read: all up to there was handed out; nil before it has begun.
+    /// The feed's position, up to which all events were distributed, or `nil` before it has begun.
     var reached: [OutboxPosition]? {
         hasBegun.load(ordering: .acquiring) ? positions.withLock(\.self) : nil
     }
 
-    /// The connections of an event loop; called in it.
+    /// Returns the connections of an event loop.
+    ///
+    /// Call it in that loop.
     func loop(of eventLoop: any EventLoop) -> GatewayLoop {
         guard let inbox = byLoop[ObjectIdentifier(eventLoop)] else {
             preconditionFailure("the server accepts on the loops of its own group")
@@ -64,7 +68,7 @@ final class LiveHub: FeedFollower, Sendable {
     func read(_ batches: [FeedBatch]) {
         var rest = batches[...]
         while !rest.isEmpty {
-            // As many as make one posting: each connection concerned is flushed once for all of them.
+            // Joins batches into one posting, so that each connection concerned is flushed once.
             var (count, together) = (0, rest.startIndex)
             repeat {
                 count += rest[together].events.count
@@ -98,17 +102,17 @@ final class LiveHub: FeedFollower, Sendable {
 
     func ended() { drain() }
 
-    /// Has every connection say goodbye, each at its own moment, and those to come too.
+    /// Drains every connection, each at a different moment, including later ones.
     func drain() {
         for inbox in inboxes { inbox.perform { $0.drain() } }
     }
 
-    /// Ends the connections of a key that is not good any more.
+    /// Ends the connections of a revoked key.
     func revoke(_ name: String) {
         for inbox in inboxes { inbox.perform { $0.revoke(name) } }
     }
 
-    /// Cuts every connection.
+    /// Closes every connection at once.
     func cut() {
         for inbox in inboxes { inbox.perform { $0.cut() } }
     }
@@ -121,7 +125,7 @@ struct LiveNews: Sendable {
     let listeners: [Int]
 }
 
-/// Where one event loop is posted what its connections hear.
+/// The inbox of one event loop for its subscriptions' events.
 private struct LoopInbox: Sendable {
     let eventLoop: any EventLoop
     let loop: NIOLoopBoundBox<GatewayLoop>
@@ -142,18 +146,20 @@ private struct LoopInbox: Sendable {
         )
     }
 
-    /// Does something with the loop's connections.
+    /// Runs an action on the loop's connections.
     func perform(_ body: @escaping @Sendable (GatewayLoop) -> Void) {
         eventLoop.execute { body(self.loop.value) }
     }
 
-    /// Tells the loop where the feed begins.
+    /// Sets the positions at which the feed begins.
     func begin(at positions: [OutboxPosition]) {
         backlog.begins(at: positions)
         perform { $0.began(at: positions) }
     }
 
-    /// Posts what a batch has for this loop, unless too much is under way; `end` is how far the feed has read.
+    /// Posts the events for this loop, unless too many are pending.
+    ///
+    /// `end` is the feed's position.
     func post(_ news: [LiveNews], readTo end: [OutboxPosition]) {
         let hearers = news.reduce(0) { $0 + $1.listeners.count }
         guard backlog.post(news.count, hearers: hearers, readTo: end) else { return }

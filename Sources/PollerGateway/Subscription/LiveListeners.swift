@@ -1,12 +1,12 @@
 import Poller
 import Synchronization
 
-/// The subscriptions of all event loops, by what they hear.
+/// The subscriptions of all event loops, indexed by interest.
 ///
-/// One table for all loops: the feed asks it once for an entry and learns which loops to wake; a loop that
-/// nobody hears an event on does not run for it. A class, because the hub and the loops share it.
+/// One table serves all loops. The feed looks up an entry once and learns which loops to wake. A loop without a
+/// subscriber for the event does not run. It is a class because the hub and the loops share it.
 final class LiveListeners: Sendable {
-    /// Where a subscription is: its loop, and its number there.
+    /// The location of a subscription: its loop, and its number there.
     struct Seat: Hashable, Sendable {
         let loop: Int
         let number: Int
@@ -14,9 +14,9 @@ final class LiveListeners: Sendable {
 
     private let table = Mutex(InterestTable<Seat>())
 
-    /// Lets a subscription hear this.
+    /// Adds a subscription with its interest.
     func add(_ seat: Seat, hearing interest: Interest) {
-        // A hundred sources are some hundred digests: not while the feed waits.
+        // Computed before the lock, because a hundred sources take some hundred digests and the feed would wait.
         let routes = interest.routes
         table.withLock { $0.insert(seat, hearing: interest, on: routes) }
     }
@@ -25,17 +25,17 @@ final class LiveListeners: Sendable {
         table.withLock { $0.remove(seat) }
     }
 
-    /// Which of these somebody may hear.
+    /// Returns which of the references may have a subscriber.
     func mayHear(_ references: [OutboxReference]) -> [Bool] {
         table.withLock { table in references.map { table.mayHear($0) } }
     }
 
-    /// The numbers of those who hear an event, by loop.
+    /// Returns the numbers of an event's subscriptions, by loop.
     func hearing(_ event: FeedEvent) -> [Int: [Int]] {
         table.withLock { $0.listeners(of: event) }
             .reduce(into: [:]) { $0[$1.loop, default: []].append($1.number) }
     }
 
-    /// What is kept to find those who listen.
+    /// The number of index entries.
     var routeCount: Int { table.withLock { $0.routeCount } }
 }

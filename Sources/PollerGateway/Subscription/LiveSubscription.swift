@@ -3,30 +3,32 @@ import NIOCore
 import Poller
 import PollerIdentity
 
-/// One subscription of a live connection, in its event loop: tells events as they come, and has a
-/// ``CatchUp`` read what it has missed.
+/// One subscription of a live connection, in its event loop.
 ///
-/// ``Following`` decides; this carries it out. There is a task only while a catch-up runs.
-/// A class, because the loop's index, the connection and a catch-up share it.
+/// It sends events as they arrive and runs a ``CatchUp`` for missed ones. ``Following`` decides, and this class carries
+/// the decision out. A task exists only while a catch-up runs. It is a class because the loop's index, the connection
+/// and a catch-up share it.
 final class LiveSubscription {
-    /// The span after which a reading that failed is tried again.
+    /// The wait before a failed read is retried.
     private static let retryAfter = Duration.seconds(1)
 
     let connection: LiveConnection
     let subscription: Subscription
     var following: Following
-    /// When to read again after a failure.
+    /// The time of the next read after a failure.
     private(set) var retryAt: Duration?
     private var number: Int?
     private let end = SubscriptionEnd()
     private var isReading = false
     private var hasBegun = false
-    /// What a catch-up has found and the client has no room for, and who waits for that.
+    /// Messages of a catch-up for which the client has no room, and the continuation that waits for it.
     private var backlog: ArraySlice<LiveMessage> = []
     private var reached: SubscriptionState?
     private var delivered: CheckedContinuation<Bool, Never>?
 
-    /// A subscription that is told nothing yet: ``read()`` begins it.
+    /// Creates an inactive subscription.
+    ///
+    /// ``read()`` starts it.
     init(_ subscription: Subscription, of connection: LiveConnection) {
         self.connection = connection
         self.subscription = subscription
@@ -34,10 +36,10 @@ final class LiveSubscription {
         number = connection.loop.listen(self)
     }
 
-    /// Whether it waits for the client to take something.
+    /// Whether it waits for the client to accept data.
     var waits: Bool { delivered != nil || (following.isBehind && retryAt == nil && !isReading) }
 
-    /// It is told nothing more.
+    /// Ends the subscription.
     func stop() {
         guard let number else { return }
         self.number = nil
@@ -49,12 +51,14 @@ final class LiveSubscription {
 
     // MARK: What happens
 
-    /// Tells an event, if it is news and there is room; whether anything was sent.
+    /// Sends an event if it is new and there is room.
+    ///
+    /// Returns whether a flush is needed.
     func take(_ event: LiveEvent) -> Bool {
         guard following.isNews(event) else { return false }
         guard connection.hasRoom(), following.isClear(event) else {
             following.fallBehind(at: event.before)
-            // It goes on, or is found to have stalled, with the flush that follows.
+            // The flush that follows lets it continue, or detects the stall.
             return true
         }
         for telling in following.tell(event) {
@@ -69,7 +73,7 @@ final class LiveSubscription {
         return true
     }
 
-    /// Sends what there is to say about an event, with bytes made for all when they are the same.
+    /// Sends the message about an event, with shared bytes where they are equal.
     private func send(_ event: LiveEvent, _ settled: SourceID?) {
         guard let transport = connection.transport else { return }
         let cursor = {
@@ -97,7 +101,7 @@ final class LiveSubscription {
 
     // MARK: Reading back
 
-    /// Reads from where it is to the end of the outbox, beside the loop.
+    /// Reads from its position to the end of the outbox, outside the loop.
     func read() {
         guard number != nil, !isReading else { return }
         isReading = true
@@ -123,11 +127,11 @@ final class LiveSubscription {
         }
     }
 
-    /// Sends what it was waiting to send, as far as there is room; whether anything went.
+    /// Sends pending messages as far as there is room, and returns whether any were sent.
     func goOn() -> Bool {
         if delivered != nil, connection.hasRoom() {
             let hasSent = sendBacklog()
-            // What was sent may have ended the connection, and with it the wait.
+            // A sent message may have ended the connection and with it the wait.
             guard backlog.isEmpty, let delivered = delivered.take() else { return hasSent }
             if let state = reached.take() { following.reached(state) }
             delivered.resume(returning: true)

@@ -2,18 +2,24 @@ import Poller
 import PollerQueue
 import Synchronization
 
-/// Where each partition of the outbox begins and ends, as one read has found it.
+/// The beginning and end of each partition of the outbox, as of one read.
 struct OutboxEnds: Sendable {
-    /// The newest entries ever recorded, one place for each partition.
+    /// The newest entries ever recorded, one position per partition.
     let newest: [OutboxPosition]
-    /// The newest entries ever trimmed away: a place before one of them has lost entries.
+    /// The newest entries ever trimmed.
+    ///
+    /// A position before one of them has lost entries.
     let trimmed: [OutboxPosition]
-    /// The partitions that could not be read, because their master is away: they end where the feed has read to.
+    /// The partitions with an unavailable master.
+    ///
+    /// They end at the feed's position.
     let away: Set<Int>
 
-    /// Reads what the store has answered; `reached` is how far the feed has read, nil before it has begun.
+    /// Interprets the store's reply.
     ///
-    /// Nil where a partition could not be read and nobody has read it before.
+    /// `reached` is the feed's position, or `nil` before it has begun.
+    ///
+    /// Returns `nil` if a partition could not be read and the feed has never read it.
     init?(_ bounds: [OutboxBounds?], reached: [OutboxPosition]?) {
         away = Set(bounds.indices.filter { bounds[$0] == nil })
         guard away.isEmpty || reached != nil else { return nil }
@@ -24,44 +30,49 @@ struct OutboxEnds: Sendable {
     }
 }
 
-/// Reads the ends of the outbox once for all who ask together.
+/// Reads the ends of the outbox once for all concurrent requests.
 ///
-/// *Problem*: each subscription that begins needs them, and they are some commands for each partition. When a gateway
-/// starts anew, all its clients come in the same seconds, and the store is asked the same thing by each.
-/// *Approach*: one read at a time (single flight). Who asks while one is under way waits for the next, which begins
-/// when that one is over and is for all who have asked by then. A crowd of whatever size costs one read after the
-/// other, and nobody waits for more than two.
-/// *Order*: nobody is answered by a read that began before they asked, although it would be sooner. A subscription is
-/// listened for before it asks. So each entry is on one side: the feed hands it out after that, and it is kept for the
-/// subscription, or the feed had handed it out before; then it stood in the outbox before the subscription asked, and
-/// a read that begins later finds it. An earlier read may have looked before it was recorded: it lies behind the ends,
-/// where nobody reads back to, and was handed out when nobody listened. It would be lost. A cursor that was made
-/// meanwhile would lie behind the ends, too, as if the store had lost what the client has.
-/// *Errors*: a read that fails has failed for all it was for; whoever asks next begins another.
-/// *A master that is away*: its partitions end where the feed has read to, by a look after the read. All up to there
-/// was handed out, and what is behind it the feed will read when the master is back: whoever has no gap before it
-/// loses nothing. Whoever has one must read it, and cannot begin; nor can anybody before the feed has begun.
+/// *Problem*: each subscription needs the ends at its start, and they take some commands per partition. After a restart
+/// of a gateway all its clients connect within seconds, and each would send the same query.
 ///
-/// The read is made by one of those who wait for it, so there is no task of its own to be ended. A class, because all
+/// *Approach*: one read at a time (single flight). A request during a read waits for the next one, which starts when
+/// the current one ends and serves all requests made by then. Any number of requests costs one read after the other,
+/// and each waits for at most two.
+///
+/// *Order*: a read that began before a request never serves it, although that would be faster. A subscription is
+/// registered before its request. So each entry is covered. If the feed distributes it after the registration, it is
+/// kept for the subscription. If the feed distributed it before, it was in the outbox before the request, and a later
+/// read finds it. An earlier read may have run before the entry was recorded. The entry would then be after the ends,
+/// where no catch-up reads, and it would have been distributed before the registration. It would be lost. A cursor made
+/// meanwhile would also be after the ends, as if the store had lost the client's events.
+///
+/// *Errors*: a failed read fails all requests it serves. The next request starts another.
+///
+/// *An unavailable master*: its partitions end at the feed's position, taken after the read. Everything up to there was
+/// distributed, and the feed reads later entries when the master is available again. A subscription without a gap
+/// before that position loses nothing. A subscription with a gap must read it and cannot begin. Before the feed has
+/// begun, no subscription can.
+///
+/// One of the waiting tasks performs the read, so there is no separate task to end. It is a class because all
 /// subscriptions of a gateway share it.
 final class OutboxEndsReader: Sendable {
     private typealias Outcome = Result<OutboxEnds, StoreError>
     private typealias Waiter = CheckedContinuation<Turn, Never>
 
-    /// What somebody who has asked gets.
+    /// The result of a request.
     private enum Turn: Sendable {
         case answered(Outcome)
-        /// It is theirs to read, for these besides.
+        /// The caller performs the read, also for these waiters.
         case reads(for: [Waiter])
     }
 
-    /// What the lock guards.
+    /// The state behind the lock.
     private struct State: Sendable {
         var isReading = false
-        /// Those who have asked since the read under way was begun.
+        /// The requests made since the current read began.
         var waiting: [Waiter] = []
 
-        /// Whoever reads next, and for whom besides; nil when nobody has asked meanwhile.
+        /// Returns the next reader and the waiters it serves, or `nil` without waiting requests.
         mutating func next() -> (reader: Waiter, others: [Waiter])? {
             guard let reader = waiting.popLast() else {
                 isReading = false
@@ -76,16 +87,18 @@ final class OutboxEndsReader: Sendable {
     private let reached: @Sendable () -> [OutboxPosition]?
     private let state = Mutex(State())
 
-    /// A reader that has not read yet; `reached` says how far the feed has read.
+    /// Creates a reader.
+    ///
+    /// `reached` returns the feed's position.
     init(_ outbox: any Outbox, reached: @escaping @Sendable () -> [OutboxPosition]?) {
         self.outbox = outbox
         self.reached = reached
     }
 
-    /// How many wait for the read that follows the one under way.
+    /// The number of requests that wait for the next read.
     var waitingCount: Int { state.withLock(\.waiting.count) }
 
-    /// The ends, as a read finds them that begins now or later.
+    /// Returns the ends, from a read that begins now or later.
     func ends() async throws(StoreError) -> OutboxEnds {
         let turn = await withCheckedContinuation { (waiter: Waiter) in
             let isFree = state.withLock { state in

@@ -3,51 +3,59 @@ import Poller
 import PollerQueue
 import Synchronization
 
-/// Lets so many readings of a gateway ask the store at a time; the others wait in a queue.
+/// Limits the concurrent store reads of a gateway's catch-ups and queues the rest.
 ///
-/// *Problem*: after a restart all clients of a gateway come in the same seconds. A hundred thousand readings that ask
-/// together overrun the bound of commands that a connection to Redis has, and each that does is told `unavailable`: it
-/// comes again, and so does the crowd.
-/// *Approach*: a turn is for one question and not for a whole reading. Between its questions a reading waits for its
-/// client, for as long as that takes, and a client that does not read must not keep others from beginning.
-/// *Order*: first come, first served. Each waits for those before it, some microseconds of the store each; a reading
-/// whose client has gone meanwhile passes its turn on.
-/// *A question that is not answered*, because its master is away, has its turn for ``held`` and no longer (``run()``): it
-/// waits on beside the others, whose masters are well. So there are a few thousand such at most.
-/// *Bound*: what waits is one entry for each subscription that reads (``GatewayWork``), or has read and ended while
+/// *Problem*: after a restart all clients of a gateway connect within seconds. A hundred thousand concurrent reads
+/// exceed the command limit of a Redis connection. Each excess read would fail as `unavailable`, and its client would
+/// reconnect, along with all others.
+///
+/// *Approach*: a turn covers a single query, not a whole catch-up. Between its queries a catch-up waits for its client
+/// for as long as that takes, and a client that does not read must not keep others from starting.
+///
+/// *Order*: first come, first served. Each query waits for those before it, some microseconds of the store each. A
+/// catch-up with a closed connection passes its turn on.
+///
+/// *A query without a reply*, because its master is unavailable, holds its turn for ``held`` and no longer (``run()``).
+/// It then waits without a turn, and queries to other masters continue. So there are a few thousand such queries at
+/// most.
+///
+/// *Limits*: the queue has one entry per subscription that reads (``GatewayWork``), or that has read and ended while
 /// the store did not answer.
 ///
-/// A class, because all readings of a gateway share it.
+/// It is a class because all catch-ups of a gateway share it.
 final class ReadingTurns: Sendable {
-    /// Questions at the store at a time.
+    /// The maximum of concurrent queries to the store.
     ///
-    /// Some more than keep it busy, and a small part of what a connection takes
-    /// (`RedisConfiguration.inFlightMax`): the feed asks by the same.
+    /// It is slightly more than the store needs to stay busy, and a small part of a connection's limit
+    /// (`RedisConfiguration.inFlightMax`). The feed uses the same connection.
     static let askingMax = 64
 
-    /// For so long a question has its turn: far longer than an answer takes.
+    /// The longest time that a query holds its turn, far longer than a reply takes.
     static let held = Duration.milliseconds(100)
 
     private typealias Waiter = CheckedContinuation<Int, Never>
 
-    /// What the lock guards.
+    /// The state behind the lock.
     private struct State: Sendable {
         var free: Int
         var waiting = Deque<Waiter>()
-        /// The turns that are taken, by their numbers, and since when.
+        /// The turns in use, by number, with their start.
         var taken: [Int: ContinuousClock.Instant] = [:]
         private var last = 0
 
         init(free: Int) { self.free = free }
 
-        /// Takes a turn; its number.
+        /// Starts a turn and returns its number.
         mutating func take() -> Int {
             last += 1
             taken[last] = .now
             return last
         }
 
-        /// A turn is over: who has it next, under which number; nil when nobody waits, or it was over before.
+        /// Ends a turn and returns the next waiter with its turn.
+        ///
+        /// Returns `nil` if none waits or the turn had ended
+        /// before.
         mutating func end(_ turn: Int) -> (waiter: Waiter, turn: Int)? {
             guard taken.removeValue(forKey: turn) != nil else { return nil }
             guard let waiter = waiting.popFirst() else {
@@ -59,24 +67,24 @@ final class ReadingTurns: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Tells ``run()`` that somebody waits.
+    /// Signals ``run()`` that a query waits.
     private let news: AsyncStream<Void>
     private let announce: AsyncStream<Void>.Continuation
 
-    /// Turns for so many at a time.
+    /// Creates the turns for this number of concurrent queries.
     init(_ askingMax: Int = ReadingTurns.askingMax) {
         state = Mutex(State(free: askingMax))
         (news, announce) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How many wait for a turn.
+    /// The number of queries that wait for a turn.
     var waitingCount: Int { state.withLock(\.waiting.count) }
 
-    /// Ends turns that take too long, as long as somebody waits for one; until cancelled.
+    /// Ends turns that take too long while others wait, until cancelled.
     func run() async {
         for await _ in news {
             while waitingCount > 0 {
-                // Cancelled: what is asked ends by itself, and turns with it.
+                // Cancelled: pending queries end on their own, and their turns with them.
                 do { try await Task.sleep(for: Self.held) } catch { return }
                 let end = ContinuousClock.now - Self.held
                 let late = state.withLock { state in
@@ -87,14 +95,15 @@ final class ReadingTurns: Sendable {
         }
     }
 
-    /// Asks when it is its turn.
+    /// Runs a query when it is its turn.
     ///
-    /// A reading whose gateway ends waits on: those before it are cancelled at the store, and it is by its turn then.
+    /// A catch-up of a gateway that ends keeps waiting. The queries before it are cancelled at the store, and then it
+    /// gets its turn.
     /// - Parameters:
-    ///   - end: says whether it is still to be asked then; nil for always.
-    ///   - question: what asks the store.
-    /// - Returns: the answer.
-    /// - Throws: what the question does; `unavailable` where nobody wants to know any more.
+    ///   - end: the end of the subscription, after which the query is skipped, or `nil` to always run it.
+    ///   - question: the query to the store.
+    /// - Returns: the reply.
+    /// - Throws: the error of the query, or `unavailable` if the subscription has ended.
     func ask<Answer>(
         unless end: SubscriptionEnd? = nil,
         _ question: () async throws(StoreError) -> Answer
@@ -121,15 +130,15 @@ final class ReadingTurns: Sendable {
     }
 }
 
-/// Whether a subscription has ended, for its reading, which is beside the event loop.
+/// Whether a subscription has ended, for its catch-up outside the event loop.
 ///
-/// A class, because both share it.
+/// It is a class because both share it.
 final class SubscriptionEnd: Sendable {
     private let flag = Atomic(false)
 
-    /// Whether it has ended.
+    /// Whether the subscription has ended.
     var hasCome: Bool { flag.load(ordering: .relaxed) }
 
-    /// It ends.
+    /// Marks the subscription as ended.
     func come() { flag.store(true, ordering: .relaxed) }
 }

@@ -2,31 +2,31 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// What a client wants to hear, checked.
+/// A validated subscription of a client.
 ///
-/// | named | is about |
+/// | named | covers |
 /// |---|---|
-/// | nothing | every source that the credentials may see |
-/// | sources without an account | those of the credentials' own account, else of the default one |
-/// | one source of one account | that watch: its own history is read instead of the outbox |
-/// | types | only their events are told; the end of a source that was named is told all the same |
-/// | types `operator.…` | the cluster itself; nobody else hears of that |
+/// | nothing | every source that the credentials may read |
+/// | sources without an account | those of the credentials' account, otherwise of the default account |
+/// | one source of one account | that watch, with its log read instead of the outbox |
+/// | types | only events of these types, and the end of a named source in any case |
+/// | types `operator.…` | the cluster itself, which no other subscription covers |
 ///
-/// What credentials may not see cannot be asked for: an account or a source of others is refused
-/// rather than left out, because silence would look like a source at which nothing happens.
+/// A subscription to an account or source of another tenant is rejected, not silently reduced. Silence would look like
+/// a source without changes.
 struct Subscription: Hashable, Sendable {
-    /// Where to begin.
+    /// The position to begin at.
     enum From: Hashable, Sendable {
-        /// With what is recorded from now on.
+        /// With events recorded from now on.
         case now
-        /// With the state of each named source, and then what changes.
+        /// With the state of each named source, then its changes.
         case snapshot
-        /// After what the client has already.
+        /// After the events that the client has.
         case cursor(String)
         /// After an event of the one watch.
         case seq(Int)
 
-        /// Whether it is a place that the client was told of before.
+        /// Whether it is a position that the client received before.
         var isPlace: Bool {
             switch self {
             case .now, .snapshot: false
@@ -35,39 +35,41 @@ struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// Our name for it, such as `s1`.
+    /// The subscription's name, chosen by the gateway, such as `s1`.
     let id: String
-    /// The client's own number for the request.
+    /// The client's number for the request.
     let ref: Int?
-    /// The accounts it is about.
+    /// The accounts it covers.
     let accounts: AccountSet
-    /// Nil when it is about several.
+    /// The only account, or `nil` if it covers several.
     let account: AccountID?
-    /// Nil for every source of the account.
+    /// The named sources, or `nil` for every source of the account.
     let sources: Set<SourceID>?
-    /// Exact types, or prefixes ending in `.*`; nil for every type.
+    /// Exact types, or prefixes that end in `.*`.
+    ///
+    /// `nil` means every type.
     let types: [String]?
     let from: From
     let principal: Principal
-    /// The one watch it is about; nil when it is about several, or of any account.
+    /// The only watch, or `nil` if it covers several sources or any account.
     let watch: WatchKey?
 
-    /// What it hears of all that happens.
+    /// The events that it must examine.
     ///
-    /// Types narrow it only where no source is named: the end of one that was named is told all the same.
+    /// Types narrow it only if no source is named, because the end of a named source is sent in any case.
     var interest: Interest {
         if let watch { return Interest(in: .watch(watch)) }
         if let sources { return Interest(in: .sources(sources, of: accounts)) }
         return Interest(in: .accounts(accounts), types: types)
     }
 
-    /// Whether an event is of a type that was asked for and may be told.
+    /// Whether an event has a requested type that the credentials may read.
     func wants(_ event: Poller.Event) -> Bool {
         EventSubject.matches(event.type, types)
             && EventSubject.matches(event.type, principal.types)
     }
 
-    /// Checks a request to subscribe.
+    /// Validates a request to subscribe.
     static func parse(
         _ message: ClientMessage,
         id: String,
@@ -83,7 +85,7 @@ struct Subscription: Hashable, Sendable {
         case ("snapshot", nil): from = .snapshot
         case (let cursor?, nil): from = .cursor(cursor)
         }
-        // As everywhere in the API: a source without an account is one of the default account.
+        // As in the whole API, a source without an account belongs to the default account.
         let isMeant = message.account == nil && message.sources != nil
         return try Subscription(
             id: id,
@@ -97,9 +99,9 @@ struct Subscription: Hashable, Sendable {
         )
     }
 
-    /// Checks what somebody wants to hear.
+    /// Validates a subscription.
     ///
-    /// `kind` is that of a single source, when its id does not tell it.
+    /// `kind` is that of a single source, if its id does not imply it.
     init(
         id: String,
         ref: Int? = nil,
@@ -167,7 +169,7 @@ struct Subscription: Hashable, Sendable {
         self.principal = principal
     }
 
-    /// The named sources, or those the credentials are good for.
+    /// Returns the named sources, or those of the credentials.
     private static func sources(
         _ names: [String]?,
         _ principal: Principal,

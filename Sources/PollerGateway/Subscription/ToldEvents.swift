@@ -2,50 +2,52 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What a subscription has told, as far as that decides about what comes next.
+/// The events that a subscription has sent, as far as they matter for later ones.
 ///
-/// *Problem*: what was read back and what the feed hands out overlap, and an event must not be told twice; but a
-/// number alone does not say whether it was told. After a failover that has lost an event, another one has its number.
-/// *Approach*: the beginnings of ids stand beside the numbers (``EventID/digest``). Where one was not kept, the log of
-/// the watch decides (``CatchUp``): it still has what was told last, or it is another line of events.
+/// *Problem*: the catch-up and the feed overlap, and an event must not be sent twice. The number alone does not
+/// identify an event. After a failover that has lost an event, another event has its number.
+///
+/// *Approach*: the prefixes of ids are kept with the numbers (``EventID/digest``). If a prefix was not kept, the log of
+/// the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of events.
 struct ToldEvents: Sendable {
-    /// How an event stands to what was told.
+    /// The relation of an event to the sent ones.
     enum Standing: Hashable, Sendable {
         case news
         case told
-        /// Its number was told, and not kept of which event.
+        /// An event with its number was sent, but its id was not kept.
         case unclear
     }
 
-    /// What a snapshot or a history has already told, by watch.
+    /// The events covered by a snapshot or a log, by watch.
     private var runs: [ItemID: ToldRun] = [:]
-    /// Told to be settled.
+    /// The sources reported as settled.
     private(set) var settled: Set<SourceID> = []
 
-    /// What was told of a watch; nil when that is nothing.
+    /// Returns the sent events of a watch, or `nil` if there are none.
     func run(of watch: ItemID) -> ToldRun? { runs[watch] }
 
-    /// Takes what was told of a watch otherwise: all up to a number, of which the last is this event where that is
-    /// known.
+    /// Records that all events of a watch up to a number were sent.
+    ///
+    /// `digest` identifies the last one, if known.
     mutating func know(_ watch: ItemID, upTo seq: Int, digest: String?) {
         runs[watch] = ToldRun(seq: seq, digest: digest)
     }
 
-    /// What was told of a watch is no longer what is on record.
+    /// Forgets the sent events of a watch, because the log no longer has them.
     mutating func forget(_ watch: ItemID) {
         runs[watch] = nil
     }
 
-    /// Whether an event was told.
+    /// Returns whether an event was sent.
     func standing(of event: Poller.Event) -> Standing {
         guard let run = runs[event.key.id], event.seq <= run.seq else { return .news }
         guard let digest = run.digest(of: event.seq) else { return .unclear }
         return digest == event.id.digest ? .told : .news
     }
 
-    /// Takes an event in: whether it is to be told, and whether its source is settled with it.
+    /// Records an event, and returns whether to send it and whether its source is now settled.
     ///
-    /// Neither when it has been told already.
+    /// Both are `false` if it was sent before.
     mutating func take(
         _ event: Poller.Event,
         _ subscription: Subscription
@@ -62,7 +64,7 @@ struct ToldEvents: Sendable {
         return (isWanted, true)
     }
 
-    /// The place in the history of the one watch.
+    /// Returns the position in the log of the one watch.
     func mark(_ subscription: Subscription) -> LiveCursor.Mark? {
         subscription.watch.flatMap { watch in
             runs[watch.id].map { run in
@@ -76,34 +78,38 @@ struct ToldEvents: Sendable {
         if isKept {
             runs[watch, default: ToldRun(seq: 0, digest: nil)].append(event)
         } else if let run = runs[watch], event.seq <= run.seq {
-            // What a snapshot said of another line of events says nothing of this one.
+            // A snapshot of another sequence of events does not cover this event.
             runs[watch] = nil
         }
     }
 }
 
-/// What was told of one watch: everything up to a number, and of the last ones which they were.
+/// The sent events of one watch: all up to a number, with the ids of the last ones.
 struct ToldRun: Hashable, Sendable {
-    /// More than a payment has events: of those before nothing is kept.
+    /// The maximum of kept digests.
+    ///
+    /// Few payments have more events.
     private static let digestsMax = 16
 
     private(set) var seq: Int
-    /// Of the last ones, newest last; empty where nothing is known of the newest.
+    /// The digests of the last events, newest last.
+    ///
+    /// Empty if the newest is unknown.
     private var digests: [String]
 
-    /// Everything up to a number, whose event begins so.
+    /// Creates a run up to a number, with the digest of that event.
     init(seq: Int, digest: String?) {
         self.seq = seq
         digests = digest.map { [$0] } ?? []
     }
 
-    /// How the id of the event of a number begins; nil where that is not known.
+    /// Returns the digest of the event with a number, or `nil` if unknown.
     func digest(of number: Int) -> String? {
         let index = digests.count - 1 - (seq - number)
         return digests.indices.contains(index) ? digests[index] : nil
     }
 
-    /// An event was told: the next one, or one that is the beginning of another line.
+    /// Records the next event, or the first one of another sequence.
     mutating func append(_ event: Poller.Event) {
         let isNext = event.seq == seq + 1
         digests = (isNext ? Array(digests.suffix(Self.digestsMax - 1)) : []) + [event.id.digest]

@@ -4,21 +4,21 @@ import NIOHTTP1
 import PollerHTTP
 import PollerNet
 
-/// The opening handshake of a WebSocket, as a client must send it (RFC 6455 §4.2.1).
+/// The opening handshake of a WebSocket (RFC 6455 §4.2.1).
 ///
-/// NIO's upgrader drops the head of a request whose handshake it does not accept, and then no answer
-/// is sent. So it gets only handshakes that pass this check.
+/// NIO's upgrader drops the head of a request with an unacceptable handshake, and then no response is sent. So it gets
+/// only handshakes that pass this check.
 enum Handshake {
     /// Whether a request asks for a WebSocket.
     ///
-    /// Another protocol in `Upgrade`, such as curl's `h2c`, is ignored: the request is answered in
-    /// HTTP/1.1 (RFC 9110 §7.8). So is the header in HTTP/1.0.
+    /// Another protocol in `Upgrade`, such as curl's `h2c`, is ignored, and the response uses HTTP/1.1 (RFC 9110 §7.8).
+    /// The header is also ignored in HTTP/1.0.
     static func isRequested(by head: HTTPRequestHead) -> Bool {
         !HostField.isOld(head)
             && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
     }
 
-    /// Why a handshake is refused; `nil` when it is valid.
+    /// Returns the reason why a handshake is rejected, or `nil` if it is valid.
     static func refusal(of head: HTTPRequestHead) -> Refusal? {
         let headers = head.headers
         guard head.method == .GET else { return malformed("a handshake is a GET") }
@@ -47,7 +47,7 @@ enum Handshake {
         return nil
     }
 
-    /// For a handshake that passes the checks here and is still not accepted.
+    /// The rejection of a handshake that passes the checks here but not NIO's.
     static let notAccepted = malformed("this is no opening handshake of a WebSocket")
 
     private static func malformed(_ detail: String) -> Refusal {
@@ -57,18 +57,17 @@ enum Handshake {
 
 /// Checks the first request of a connection before NIO's upgrader sees it.
 ///
-/// The head reaches the upgrader with `Upgrade` only when the handshake is valid. Every other request
-/// goes to the handler of plain requests, which answers it. This handler is removed after the head,
-/// because a WebSocket has no further requests.
+/// The upgrader gets a head with `Upgrade` only if the handshake is valid. The handler of plain requests responds to
+/// every other request. This handler is removed after the head, because a WebSocket has no further requests.
 final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
-    /// After an error of the decoder, which has been answered with 400.
+    /// The delay before closing after a decoder error, which was answered with 400.
     private static let errorLinger = TimeAmount.seconds(1)
 
     private let arrival: Arrival
-    /// Why a request gets no WebSocket, whatever its handshake.
+    /// Returns the reason why a request gets no WebSocket, regardless of its handshake.
     private let refusal: (HTTPRequestHead) -> Refusal?
 
     init(_ arrival: Arrival, refusal: @escaping (HTTPRequestHead) -> Refusal?) {
@@ -106,18 +105,18 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// A connection until its request is answered: its deadline, and its place in the connection gate.
+/// A connection until its request is answered: its deadline and its slot in the connection gate.
 ///
-/// Used in the event loop of the connection alone.
+/// It is used in the connection's event loop only.
 final class Arrival {
-    /// From connecting to a complete head.
+    /// The time from connecting to a complete head.
     static let requestMax = TimeAmount.seconds(10)
-    /// From the head to the first bytes of a stream, or to the end of a short answer.
+    /// The time from the head to the first bytes of a stream, or to the end of a short response.
     ///
-    /// Credentials and cursors are read from the store meanwhile, within its time limits.
+    /// Meanwhile credentials and cursors are read from the store, within its time limits.
     static let answerMax = TimeAmount.seconds(30)
 
-    /// The request and the reason, when it is refused without reading more of it.
+    /// The request and the reason, if it is rejected without reading more of it.
     var refused: (head: HTTPRequestHead, refusal: Refusal)?
     private let channel: any Channel
     private var place: SlotCounter.Slot?
@@ -137,7 +136,7 @@ final class Arrival {
         }
     }
 
-    /// The connection has become a stream, or is closed.
+    /// Ends the arrival, because the connection has become a stream or is closed.
     func end() {
         deadline?.cancel()
         (deadline, place) = (nil, nil)

@@ -1,25 +1,25 @@
 import NIOCore
 import NIOWebSocket
 
-/// What a frame from a client means, once its fragments are together.
+/// The meaning of a client's frame, after its fragments were joined.
 ///
-/// | who checks | what |
+/// | checked by | subject |
 /// |---|---|
 /// | NIO's decoder | lengths, control frames that are whole and at most 125 bytes |
 /// | `FrameRules` | masks, reserved bits, opcodes (RFC 6455 §5.1, §5.2) |
-/// | NIO's aggregator, `FrameFaults` | the order of fragments, their number and sum |
+/// | NIO's aggregator, `FrameFaults` | the order, number and total size of fragments |
 /// | this | UTF-8, close codes (§5.5.1, §7.4, §8.1) |
 ///
-/// The Autobahn test suite tries all of it.
+/// The Autobahn test suite covers all of it.
 enum ClientFrame: Hashable, Sendable {
     case text(String)
     case binary(ByteBuffer)
-    /// To be answered with its own bytes.
+    /// A ping, to be answered with its bytes.
     case ping(ByteBuffer)
     case pong
-    /// To be answered with these bytes.
+    /// A close frame, to be answered with these bytes.
     case close(ByteBuffer)
-    /// It breaks RFC 6455; the connection ends with this code.
+    /// A violation of RFC 6455. The connection ends with this code.
     case violation(CloseCode, String)
 
     /// Reads a frame.
@@ -40,7 +40,7 @@ enum ClientFrame: Hashable, Sendable {
         }
     }
 
-    /// A close frame is empty, or a code and a reason in UTF-8 (RFC 6455 §5.5.1, §7.4).
+    /// Reads a close frame: empty, or a code and a reason in UTF-8 (RFC 6455 §5.5.1, §7.4).
     private static func closing(_ data: ByteBuffer) -> ClientFrame {
         var rest = data
         guard rest.readableBytes > 0 else { return .close(data) }
@@ -59,7 +59,7 @@ enum ClientFrame: Hashable, Sendable {
 }
 
 extension OutboundFrame {
-    /// The frame as a server sends it: whole, and without a mask.
+    /// Returns the frame as a server sends it: whole and unmasked.
     func webSocket(_ allocator: ByteBufferAllocator) -> WebSocketFrame {
         switch self {
         case .text(let data): return WebSocketFrame(fin: true, opcode: .text, data: data)
@@ -75,15 +75,16 @@ extension OutboundFrame {
     }
 }
 
-/// The handlers between a socket's frames and its messages: what RFC 6455 leaves to us after
-/// NIO's decoder.
+/// The handlers between frames and messages: checks of RFC 6455 that NIO's decoder does not make.
 enum WebSocketPipeline {
-    /// Fragments of one message; more is an attack on our bookkeeping.
+    /// The maximum of fragments per message.
+    ///
+    /// More would burden the bookkeeping.
     static let fragmentsMax = 64
 
-    /// Adds them to a channel that has just become a WebSocket.
+    /// Adds the handlers to a channel that has just become a WebSocket.
     ///
-    /// - `share`: how many frames the client may send; nil for any number.
+    /// - `share`: limits the client's frames, or `nil` for no limit.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
@@ -103,22 +104,23 @@ enum WebSocketPipeline {
     }
 }
 
-/// How many frames a client may send, whatever they are: each costs the same to take apart, and pings,
-/// pongs, fragments and empty messages are no less work than others.
+/// Counts a client's frames of any type against its limits.
+///
+/// Each frame costs the same to parse, including pings, pongs, fragments and empty messages.
 struct FrameCount: Hashable, Sendable {
     private let limits: GatewayLimits
     private var secondBegan = Duration.zero
     private var inSecond = 0
     private var beforeAuth = 0
-    /// Whether it is known whose connection this is.
+    /// Whether the client is authenticated.
     var isAdmitted = false
 
-    /// Counts for a connection that begins at time zero.
+    /// Creates a count for a connection that begins at time zero.
     init(limits: GatewayLimits) {
         self.limits = limits
     }
 
-    /// Why a frame that has come now is one too many; nil when it is not.
+    /// Counts a frame and returns the reason if it exceeds a limit.
     mutating func took(at now: Duration) -> String? {
         if !isAdmitted {
             beforeAuth += 1
@@ -135,23 +137,22 @@ struct FrameCount: Hashable, Sendable {
     }
 }
 
-/// The count of one connection, in its event loop.
+/// The frame count of one connection, in its event loop.
 ///
-/// A class, because the handler that counts and the one that knows when the client is admitted share it.
+/// It is a class because the counting handler and the handler that authenticates the client share it.
 final class FrameShare {
     var count: FrameCount
 
-    /// Counts for a new connection.
+    /// Creates the count of a new connection.
     init(limits: GatewayLimits) {
         count = FrameCount(limits: limits)
     }
 }
 
-/// Refuses frames that only an extension could explain, or a client that is none: reserved bits
-/// and opcodes, and frames without a mask (RFC 6455 §5.1, §5.2); and those of a client that has sent
-/// more than its share.
+/// Rejects unmasked frames, reserved bits and opcodes (RFC 6455 §5.1, §5.2), and frames beyond the limit.
 ///
-/// Whoever is refused is read no more: what it still sends stays in its socket.
+/// Only an extension, or a faulty client, would send such bits. After a rejection nothing more is read, and further
+/// data stays in the socket.
 private final class FrameRules: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -193,7 +194,7 @@ private final class FrameRules: ChannelInboundHandler {
     }
 }
 
-/// Ends a connection whose fragments do not fit together or are too many.
+/// Ends a connection with mismatched or too many fragments.
 private final class FrameFaults: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -204,19 +205,19 @@ private final class FrameFaults: ChannelInboundHandler {
         case .accumulatedFrameSizeIsTooLarge, .tooManyFragments:
             Self.end(context, .messageTooLarge)
         case .some: Self.end(context, .protocolError)
-        // The decoder's own errors are answered by NIO's handler.
+        // NIO's handler answers errors of the decoder.
         case nil: break
         }
         context.fireErrorCaught(error)
     }
 
-    /// Sends the close frame and cuts: a peer that breaks the rules is not waited for.
+    /// Sends the close frame and closes the socket without waiting, because the peer breaks the rules.
     static func end(
         _ context: ChannelHandlerContext,
         _ code: WebSocketErrorCode,
         _ reason: String = ""
     ) {
-        // A channel that is closed already has nothing to read.
+        // Fails if the channel is closed already, which needs no action.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         var data = context.channel.allocator.buffer(capacity: 2 + reason.utf8.count)
         data.write(webSocketErrorCode: code)

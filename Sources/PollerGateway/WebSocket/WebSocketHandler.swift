@@ -9,16 +9,15 @@ import PollerQueue
 
 /// One WebSocket connection: a ``WebSocketSession`` with its socket.
 ///
-/// The session decides, ``LiveConnection`` keeps what waits to be sent and what the client is told
-/// about, and this is the channel's handler between them and the frames: it has no task, and works in
-/// its event loop alone. Credentials are the only thing that takes time; what the client sends
-/// meanwhile is held, and nothing more is read.
+/// The session decides. ``LiveConnection`` holds the send queue and the subscriptions. This channel handler connects
+/// them to the frames. It has no task and works in its event loop only. Checking credentials is the only step that
+/// takes time. Frames that arrive meanwhile are kept, and reading pauses.
 ///
-/// | comes | goes to |
+/// | input | handling |
 /// |---|---|
-/// | a frame | the session, whose actions are carried out at once |
-/// | the client's close frame, or its end | answered unless theirs is the answer, then the socket is closed |
-/// | room in the socket | the queue, and whoever waits for room |
+/// | a frame | the session, and its actions are carried out at once |
+/// | the client's close frame or end of stream | answered unless it is the answer, then the socket is closed |
+/// | room in the socket | the queue, and subscriptions that wait for room |
 /// | a deadline, an event, a drain | the session and the subscriptions, by ``GatewayLoop`` |
 final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     typealias InboundIn = WebSocketFrame
@@ -27,23 +26,23 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     private let gateway: GatewayCore
     private let share: FrameShare
     private var session: WebSocketSession
-    /// The key or token in the handshake, until it has been looked up.
+    /// The key or token in the handshake, until it was checked.
     private var token: String?
-    /// Who this is without credentials; nil for nobody.
+    /// The principal without credentials, or `nil` if they are required.
     private var known: Principal?
     private var context: ChannelHandlerContext?
     private var connection: LiveConnection?
-    /// When the session's time began, by the loop's.
+    /// The loop's time at which the session began.
     private var began = Duration.zero
-    /// Held as long as the connection lasts: one of those its credentials may have.
+    /// The connection slot of the credentials, held as long as the connection lasts.
     private var place: SlotCounter.Slot?
     private var isAuthenticating = false
-    /// What has come while credentials are looked up.
+    /// The frames received while credentials are checked.
     private var held: [ClientFrame] = []
 
-    /// A connection whose handshake is done.
+    /// Creates a handler for a completed handshake.
     ///
-    /// - `share`: is told when it is known whose it is.
+    /// - `share`: is updated once the client is authenticated.
     init(
         _ gateway: GatewayCore,
         _ head: HTTPRequestHead,
@@ -96,7 +95,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The client has ended its side without a close frame: there is nobody to say goodbye to.
+        // The client has ended its side without a close frame, so a goodbye is useless.
         if let event = event as? ChannelEvent, event == .inputClosed { cut() }
         context.fireUserInboundEventTriggered(event)
     }
@@ -106,7 +105,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         guard error is NIOWebSocketError || error is NIOWebSocketFrameAggregator.Error else {
             return cut()
         }
-        // A close frame that says what is wrong is on its way, and the socket is closed behind it.
+        // NIO's handler sends a close frame with the reason, and the socket is closed after it.
         session.closeReceived()
         connection?.finish(with: [], discarding: true)
         connection?.cut(after: gateway.limits.closeTimeout)
@@ -124,7 +123,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         connection?.deadlineChanged()
     }
 
-    /// The client's close frame is answered once with our own, unless it is the answer.
+    /// Answers the client's close frame once, unless it is the answer to ours.
     private func closed(_ data: ByteBuffer) {
         guard let context, let connection else { return }
         let isAnswer = session.isEnding
@@ -191,7 +190,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         connection.flush()
     }
 
-    /// Takes one of a client's places; refused when there is none.
+    /// Takes a connection slot of the client, or rejects it if there is none.
     private func take(_ admission: Authorizer.Admission) -> Authorizer.Admission {
         guard case .admitted(let principal) = admission else { return admission }
         if connection?.loop.isRevoked(principal) ?? false {
@@ -206,9 +205,9 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         )
     }
 
-    /// Has the channel read, or not.
+    /// Resumes or pauses reading.
     private func read(_ isOn: Bool) {
-        // A channel that is closed already has nothing to read.
+        // Fails if the channel is closed already, which needs no action.
         try? context?.channel.syncOptions?.setOption(.autoRead, value: isOn)
     }
 
@@ -257,7 +256,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
 
     func tick() { apply(session.tick(now: now)) }
 
-    /// The client answers our close frame, or is cut: the session says when.
+    /// The client answers the close frame, or the session's deadline closes the socket.
     func finished() {}
 
     func cut() { context?.close(promise: nil) }

@@ -4,16 +4,16 @@ import PollerIdentity
 import PollerWire
 
 extension ClientMessage {
-    /// Reads a message, or nil when it is none.
+    /// Reads a message, or returns `nil` for an invalid one.
     init?(_ text: String) {
-        // Why it is none is of no use: the connection is closed with one code for all of it.
+        // The reason is not needed, because any invalid message closes the connection with the same code.
         guard let json = RawJSON(text), let message = try? Self(reading: json) else {
             return nil
         }
         self = message
     }
 
-    /// What an `auth` shows; nil when it shows nothing.
+    /// Returns the credentials of an `auth` message, or `nil` if it has none.
     func credentials() throws(InvalidInput) -> Authorizer.Credentials? {
         if let token { return .token(token) }
         guard let source, let clientSecret else { return nil }
@@ -23,7 +23,9 @@ extension ClientMessage {
 }
 
 extension WatchKey {
-    /// Names a watch by texts from outside; the kind is inferred when it is not given.
+    /// Creates a key from external texts.
+    ///
+    /// A missing kind is inferred from the id.
     init(account: String?, source: String, kind: String?) throws(InvalidInput) {
         let id = try SourceID(source)
         let given = kind.map { SourceKind(rawValue: $0) }
@@ -38,8 +40,9 @@ extension WatchKey {
     }
 }
 
-/// Messages to clients of the WebSocket, as JSON texts; events are embedded as the bytes that
-/// were recorded.
+/// The JSON messages to WebSocket clients.
+///
+/// Events are embedded as the recorded bytes.
 ///
 /// ```
 /// {"op":"hello","ping_ms":25000,"limits":{"frame_bytes":…,"subscriptions":…,"sources":…,"types":…,
@@ -54,14 +57,15 @@ extension WatchKey {
 /// {"op":"error","ref":1,"code":"bad_request","message":"…"}
 /// {"op":"bye","code":4101,"reason":"…","retry_ms":[500,8000],"cursor":"…"}
 /// ```
-/// `ref` is the client's own number for the message that is answered; a `cursor` stands for everything
-/// told before it on this connection. One event goes to thousands of connections: its bytes are copied
-/// into each frame, never parsed.
+/// `ref` is the client's number of the answered message. A `cursor` covers everything sent before it on this
+/// connection. One event goes to thousands of connections. Its bytes are copied into each frame and never parsed.
 enum ServerMessage {
-    /// What a frame has beside its event, rounded up: the cursor is nearly all of it.
+    /// The size of a frame without its event, rounded up.
+    ///
+    /// The cursor is nearly all of it.
     private static let frameBytes = 320
 
-    /// The first message after the credentials were accepted.
+    /// Returns the first message after the credentials were accepted.
     static func hello(_ limits: GatewayLimits) -> String {
         ServerFrame.Hello {
             $0.pingMs = Int(clamping: limits.pingInterval.ms)
@@ -73,7 +77,7 @@ enum ServerMessage {
         }.json
     }
 
-    /// What a subscription has to say.
+    /// Returns a message of a subscription.
     static func text(_ message: LiveMessage, _ subscription: Subscription) -> String {
         let sub = subscription.id
         switch message {
@@ -98,7 +102,7 @@ enum ServerMessage {
                 $0.cursor = cursor
                 $0.event = RawJSON(unchecked: json)
             }
-            // Written once for each connection: into bytes that need not grow.
+            // Written once per connection, into a buffer that need not grow.
             var writer = JSONWriter(capacity: json.utf8.count + frameBytes)
             frame.write(to: &writer)
             return writer.text
@@ -121,7 +125,7 @@ enum ServerMessage {
         }
     }
 
-    /// The state of a source, as a client with such a view may see it.
+    /// Returns the state of a source for a client with this view.
     static func state(of snapshot: WatchSnapshot, _ view: EventView) -> SourceState {
         let watch = snapshot.watch
         let object = snapshot.lastEvent?.object ?? "null"
@@ -151,10 +155,10 @@ enum ServerMessage {
         }.json
     }
 
-    /// The last message before the close frame.
+    /// Returns the last message before the close frame.
     ///
-    /// Everything before `cursor` has been sent on this connection; without one the client must
-    /// come back with the last one it has read.
+    /// Everything before `cursor` has been sent on this connection. Without it the client must reconnect with the last
+    /// cursor it has read.
     static func bye(_ code: CloseCode, reason: String, cursor: String?) -> String {
         ServerFrame.Bye {
             $0.code = code.rawValue
@@ -166,7 +170,7 @@ enum ServerMessage {
 }
 
 extension Poller.Event {
-    /// The event as this client may see it.
+    /// Returns the event for a client with this view.
     func json(for view: EventView) -> String {
         view == .full ? json : PublicView.json(of: self)
     }

@@ -2,39 +2,40 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// One live connection's protocol, without its socket: what comes in, what is to be done.
+/// The protocol of one live connection, without its socket: input and the resulting actions.
 ///
 /// ```
 /// authenticating ──auth──▶ open ──close──▶ closing ──their close frame, or 3 s──▶ closed
 ///        └── 5 s, or a bad key ──────────────▲
 /// ```
-/// Times are spans since the connection began. ``deadline`` says when to call ``tick(now:)`` next.
+/// Times are spans since the connection began. ``deadline`` is the time of the next call of ``tick(now:)``.
 ///
-/// *Rejections*: what a client may mend is answered with an `error` and goes on (a subscription that
-/// cannot be, an operation that does not exist). What says that it does not speak the protocol, or
-/// takes more than its share, closes the connection, because whoever does it once does it again.
-/// *Pings*: one is out at a time. A pong that is late cuts the connection without a goodbye: nobody
-/// would read it.
+/// *Rejections*: a mistake that the client can correct is answered with an `error`, and the connection continues.
+/// Examples are an impossible subscription and an unknown operation. A message outside the protocol, or beyond the
+/// limits, closes the connection, because such a client will repeat it.
+///
+/// *Pings*: one is pending at a time. A late pong cuts the connection without a goodbye, because the client would not
+/// read it.
 struct WebSocketSession: Sendable {
-    /// What the session wants done.
+    /// An action for the caller.
     enum Action: Hashable, Sendable {
         /// Sends a text message.
         case send(String)
-        /// Finds out whose credentials these are and reports it with `authenticated`.
+        /// Checks the credentials and reports the result with `authenticated`.
         case authenticate(Authorizer.Credentials)
-        /// Starts sending what a subscription asks for.
+        /// Starts a subscription.
         case subscribe(Subscription)
         /// Stops a subscription.
         case unsubscribe(String)
         /// Sends a ping frame.
         case ping
-        /// Says goodbye, sends the close frame and sends nothing more.
+        /// Sends a goodbye and the close frame, and nothing after them.
         case close(CloseCode, reason: String)
-        /// Cuts the connection.
+        /// Closes the socket.
         case cut
     }
 
-    /// How far the connection has come.
+    /// The phase of the connection.
     private enum Phase: Hashable, Sendable {
         case authenticating(until: Duration)
         case open(Principal)
@@ -46,21 +47,21 @@ struct WebSocketSession: Sendable {
     private let pingEvery: Duration
     private var phase: Phase
     private var nextPing: Duration
-    /// Until when the pong of the last ping must have come; nil when none is out.
+    /// The deadline for the pong of the last ping, or `nil` if none is pending.
     private var pongUntil: Duration?
     private var end = SessionEnd()
-    /// Of credentials good for some sources only: those that are not settled.
+    /// The unsettled sources, for credentials limited to some sources.
     private var unsettled: Set<SourceID>?
     private var subscriptions: Set<String> = []
-    /// Counts on, so that a name is never given twice: what comes late for an old one is known as such.
+    /// Never decreases, so that a name is not reused and a late message for an old one is recognized.
     private var subscriptionsMade = 0
     private var secondBegan = Duration.zero
     private var messagesInSecond = 0
 
-    /// A session that begins at time zero.
+    /// Creates a session that begins at time zero.
     ///
-    /// `pingEvery` is this connection's own interval, jittered so that connections made together
-    /// are not pinged together.
+    /// `pingEvery` is this connection's ping interval, jittered so that connections opened together are not pinged
+    /// together.
     init(limits: GatewayLimits, pingEvery: Duration) {
         self.limits = limits
         self.pingEvery = pingEvery
@@ -68,7 +69,9 @@ struct WebSocketSession: Sendable {
         nextPing = pingEvery
     }
 
-    /// Who has authenticated; nil before, kept for the goodbye.
+    /// The authenticated principal, or `nil` before authentication.
+    ///
+    /// It is kept for the goodbye.
     private(set) var principal: Principal?
 
     /// Whether the close frame has been sent.
@@ -79,7 +82,7 @@ struct WebSocketSession: Sendable {
         }
     }
 
-    /// When to tick next; nil when the session is over.
+    /// The time of the next tick, or `nil` when the session is over.
     var deadline: Duration? {
         switch phase {
         case .authenticating(let until): min(until, end.deadline ?? until)
@@ -89,13 +92,13 @@ struct WebSocketSession: Sendable {
         }
     }
 
-    /// The connection is there, perhaps with a key in its request, or a name that needs none.
+    /// Handles a new connection, possibly with a key in its request or a principal that needs none.
     mutating func open(token: String?, known: Principal?) -> [Action] {
         if let token { return [.authenticate(.token(token))] }
         return known.map { authenticated(.admitted($0), now: .zero) } ?? []
     }
 
-    /// Credentials have been looked up.
+    /// Handles the result of a credentials check.
     mutating func authenticated(
         _ admission: Authorizer.Admission,
         now: Duration
@@ -112,16 +115,16 @@ struct WebSocketSession: Sendable {
         }
     }
 
-    /// A source has settled, and the client has been told.
+    /// Handles a settled source after the message about it was sent.
     ///
-    /// With credentials that are good for settled sources only there is nothing more to come.
+    /// If the credentials cover settled sources only, nothing more will follow.
     mutating func settled(_ source: SourceID, now: Duration) -> [Action] {
         unsettled?.remove(source)
         guard unsettled?.isEmpty ?? false else { return [] }
         return close(.settled, "every source is settled", now: now)
     }
 
-    /// A text message has come.
+    /// Handles a text message.
     mutating func receive(_ text: String, now: Duration) -> [Action] {
         guard !isEnding else { return [] }
         if now - secondBegan >= .seconds(1) { (secondBegan, messagesInSecond) = (now, 0) }
@@ -145,19 +148,19 @@ struct WebSocketSession: Sendable {
         }
     }
 
-    /// A pong has come.
+    /// Handles a pong.
     mutating func pongReceived(now: Duration) {
         guard pongUntil != nil else { return }
         pongUntil = nil
         nextPing = now + pingEvery
     }
 
-    /// The peer's close frame has come, or its end of the stream.
+    /// Handles the peer's close frame or end of stream.
     mutating func closeReceived() {
         phase = .closed
     }
 
-    /// A deadline has passed.
+    /// Handles a deadline that has passed.
     mutating func tick(now: Duration) -> [Action] {
         if !isEnding, let (code, reason) = end.due(now: now) {
             return close(code, reason, now: now)
@@ -178,26 +181,28 @@ struct WebSocketSession: Sendable {
         }
     }
 
-    /// The process drains: ends the session at `instant`, which differs between connections.
+    /// Ends the session at `instant`, because the process drains.
+    ///
+    /// The instant differs between connections.
     mutating func drain(at instant: Duration) {
         guard !isEnding else { return }
         end.drain(at: instant)
     }
 
-    /// Ends the session for a reason of its surroundings.
+    /// Ends the session for an external reason.
     mutating func close(
         _ code: CloseCode,
         _ reason: String,
         now: Duration
     ) -> [Action] {
         guard !isEnding else { return [] }
-        // A client that has not kept up needs a moment to get to the close frame.
+        // A client that has fallen behind needs more time to reach the close frame.
         let span = code == .slowConsumer ? limits.pongTimeout : limits.closeTimeout
         phase = .closing(until: now + span)
         return [.close(code, reason: reason)]
     }
 
-    /// A subscription could not be started or has ended by itself.
+    /// Removes a subscription that could not be started or has ended.
     mutating func ended(sub: String) {
         subscriptions.remove(sub)
     }
