@@ -8,15 +8,17 @@ public import Foundation
 #endif
 
 extension PollerClient {
-    /// A page of who changed what, newest first; it may be empty and yet have a next one.
+    /// Returns a page of recorded changes with their authors, newest first.
+    ///
+    /// It may be empty and still have a next page.
     ///
     /// - `by`: only by this key, by its name or id.
     /// - `action`: only of this operation, such as `pauseLane`.
     /// - `target`: only of the watch, endpoint, lane, key … with this id.
     /// - `account`: only of this account.
-    /// - `since`, `until`: only from the one on, and before the other.
+    /// - `since`, `until`: only from `since` on, and before `until`.
     /// - `limit`: 1–500.
-    /// - `cursor`: ``Page/next`` of the page before.
+    /// - `cursor`: ``Page/next`` of the previous page.
     public func changes(
         by key: String? = nil,
         action: String? = nil,

@@ -8,13 +8,13 @@ public import Foundation
 #endif
 
 extension PollerClient {
-    /// A page of deliveries.
+    /// Returns a page of deliveries.
     ///
     /// - `endpoint`: only those to this endpoint.
-    /// - `source`: only those about this source.
+    /// - `source`: only those of this source.
     /// - `state`: `waiting`, `in_flight`, `failing`, `dead` or `done`.
     /// - `limit`: 1–500.
-    /// - `cursor`: ``Page/next`` of the page before.
+    /// - `cursor`: ``Page/next`` of the previous page.
     public func deliveries(
         endpoint: String? = nil,
         source: WatchName? = nil,
@@ -36,31 +36,33 @@ extension PollerClient {
         try await send(.GET, Self.path(ofDelivery: id)).received("a delivery")
     }
 
-    /// The newest attempts of a delivery, the oldest of them first.
+    /// Returns the newest attempts of a delivery, in chronological order.
     public func attempts(of id: String) async throws -> [Received<DeliveryAttempt>] {
         let answer = try await send(.GET, Self.path(ofDelivery: id) + "/attempts")
         return try Page(answer).items
     }
 
-    /// Tries a delivery now, and sends what was given up again under the same event ids.
+    /// Attempts a delivery now, and sends its dead letters again with the same event ids.
     @discardableResult
     public func retry(delivery id: String) async throws -> Received<Delivery> {
         try await send(.POST, Self.path(ofDelivery: id) + "/retry").received("a delivery")
     }
 
-    /// Lets rest what a delivery has given up: it is no longer among the dead, and no retry sends it.
+    /// Dismisses the dead letters of a delivery.
+    ///
+    /// It is no longer listed as dead, and a retry does not send them.
     @discardableResult
     public func dismiss(delivery id: String) async throws -> Received<Delivery> {
         try await send(.POST, Self.path(ofDelivery: id) + "/dismiss").received("a delivery")
     }
 
-    /// Begins to send an endpoint again what it did not get, or everything.
+    /// Starts a replay of an endpoint's dead letters or of all its events.
     ///
-    /// - `choice`: what is sent; ``Replay/Choice/all`` needs `since`.
+    /// - `choice`: the events to send. ``Replay/Choice/all`` needs `since`.
     /// - `since`: only events recorded since.
-    /// - `rate`: deliveries a second, 1–10,000; nil for the server's own.
+    /// - `rate`: deliveries a second, 1–10,000, or `nil` for the server's default.
     /// - `isDryRun`: only count.
-    /// - `idempotencyKey`: of any number of calls with the same one, one begins a replay.
+    /// - `idempotencyKey`: any number of calls with the same key start one replay.
     @discardableResult
     public func replay(
         endpoint id: String,
@@ -83,7 +85,7 @@ extension PollerClient {
         ).received("a replay")
     }
 
-    /// How the last replay of an endpoint stands.
+    /// Returns the progress of the last replay of an endpoint.
     public func replay(endpoint id: String) async throws -> Received<Replay> {
         try await send(.GET, Self.path(ofReplay: id)).received("a replay")
     }
@@ -98,9 +100,10 @@ extension PollerClient {
 }
 
 extension Received<Delivery> {
-    /// Whether the endpoint as a whole is tried: `closed` as it should be, `open` not at all, `probing`
-    /// by one attempt at a time; nil where the server did not say.
+    /// The state of the endpoint's circuit, or `nil` if the server did not send it.
+    ///
+    /// `closed` is normal operation, `open` allows no attempts, and `probing` allows one attempt at a time.
     public var circuit: String? { value.endpointHealth?.circuit.rawValue }
-    /// The endpoint is left alone until then.
+    /// The time until which the endpoint gets no attempts.
     public var heldUntil: Date? { value.endpointHealth?.heldUntil?.date }
 }

@@ -8,9 +8,11 @@ public import Foundation
 #endif
 
 extension PollerClient {
-    /// Registers an endpoint; its secret is in the answer and never shown again.
+    /// Registers an endpoint.
     ///
-    /// - `idempotencyKey`: of any number of calls with the same one, one creates.
+    /// Its secret is in the response and never shown again.
+    ///
+    /// - `idempotencyKey`: any number of calls with the same key create one endpoint.
     public func createEndpoint(
         _ update: EndpointUpdate,
         idempotencyKey: String? = nil
@@ -23,11 +25,11 @@ extension PollerClient {
         ).received("an endpoint")
     }
 
-    /// A page of endpoints, the newest first.
+    /// Returns a page of endpoints, the newest first.
     ///
-    /// - `account`: nil for all.
+    /// - `account`: `nil` for all.
     /// - `limit`: 1–500.
-    /// - `cursor`: ``Page/next`` of the page before.
+    /// - `cursor`: ``Page/next`` of the previous page.
     public func endpoints(
         account: String? = nil,
         limit: Int = 100,
@@ -44,7 +46,7 @@ extension PollerClient {
         try await send(.GET, Self.path(ofEndpoint: id)).received("an endpoint")
     }
 
-    /// Changes what the update names, and nothing else.
+    /// Changes only the fields that the update sets.
     public func changeEndpoint(
         _ id: String,
         _ update: EndpointUpdate
@@ -52,13 +54,17 @@ extension PollerClient {
         try await send(.PATCH, Self.path(ofEndpoint: id), body: update.json).received("an endpoint")
     }
 
-    /// Removes an endpoint; what waits for it is not delivered any more.
+    /// Removes an endpoint.
+    ///
+    /// Its pending events are not delivered.
     @discardableResult
     public func removeEndpoint(_ id: String) async throws -> Received<Endpoint> {
         try await send(.DELETE, Self.path(ofEndpoint: id)).received("an endpoint")
     }
 
-    /// Sends a signed test event at once and tells what the receiver did; takes up to 30 s.
+    /// Sends a signed test event at once and returns the recipient's response.
+    ///
+    /// It takes up to 30 s.
     public func testEndpoint(_ id: String) async throws -> Received<EndpointTest> {
         let answer = try await send(
             .POST,
@@ -68,9 +74,11 @@ extension PollerClient {
         return try answer.received("the result of a test")
     }
 
-    /// Makes a new secret, which is in the answer; the old ones go on signing for `overlap`.
+    /// Creates a new secret, which is in the response.
     ///
-    /// - `overlap`: 0 to 7 days; nil is the server's choice, a day.
+    /// The old secrets keep signing for `overlap`.
+    ///
+    /// - `overlap`: 0 to 7 days, or `nil` for the server's default of a day.
     public func rotateEndpoint(
         _ id: String,
         overlap: Duration? = nil,
@@ -84,13 +92,17 @@ extension PollerClient {
         ).received("an endpoint")
     }
 
-    /// Tells an endpoint again; what waited for it comes first.
+    /// Resumes delivery to an endpoint.
+    ///
+    /// Pending events come first.
     @discardableResult
     public func enableEndpoint(_ id: String) async throws -> Received<Endpoint> {
         try await send(.POST, Self.path(ofEndpoint: id, "/enable")).received("an endpoint")
     }
 
-    /// Tells an endpoint nothing more; what is recorded for a day from now on waits for it.
+    /// Stops delivery to an endpoint.
+    ///
+    /// Events recorded within the next day are kept for it.
     @discardableResult
     public func disableEndpoint(
         _ id: String,
@@ -102,9 +114,9 @@ extension PollerClient {
         )
     }
 
-    /// What signs the webhooks of inline `notify` URLs of an account.
+    /// Returns the secret that signs the webhooks of an account's inline `notify` URLs.
     ///
-    /// - `account`: nil for the default account, or that of the key.
+    /// - `account`: `nil` for the default account, or that of the key.
     public func inlineSecret(account: String? = nil) async throws -> String {
         let answer = try await send(
             .GET,
@@ -121,82 +133,101 @@ extension PollerClient {
 }
 
 extension Received<Endpoint> {
-    /// `default`, `fast` or `none`, or the waits after each failure: `5s, 1m`.
+    /// The retry schedule: `default`, `fast`, `none`, or the waits after each failure, such as `5s, 1m`.
     public var retry: String { value.retry.description }
-    /// For one attempt, as `10s`; nil for the server's own.
+    /// The timeout of one attempt, such as `10s`, or `nil` for the server's default.
     public var timeout: String? { value.timeout?.description }
-    /// The names of the headers it asked for; the server never tells their values.
+    /// The names of the configured headers.
+    ///
+    /// The server never returns their values.
     public var headerNames: [String] { value.headers.dictionary.keys.sorted() }
-    /// `whpk_…` of those that sign right now, newest first; empty where a shared secret signs.
+    /// The public keys (`whpk_…`) that sign now, newest first.
+    ///
+    /// It is empty if a shared secret signs.
     public var publicKeys: [String] { value.secrets.compactMap(\.publicKey) }
-    /// How many secrets sign right now, of which all but the newest end by themselves.
+    /// The number of secrets that sign now.
+    ///
+    /// All but the newest expire automatically.
     public var secretCount: Int { value.secrets.count }
-    /// When it began to fail; nil when it accepts what it is sent, or was not read alone.
+    /// The time at which it began to fail, or `nil` if it accepts events or was read as part of a list.
     public var failingSince: Date? { value.health?.failingSince?.date }
-    /// Nothing goes out before: it asked for that, or has failed too often in a row.
+    /// The time before which nothing is sent, after repeated failures or at the endpoint's request.
     public var heldUntil: Date? { value.health?.heldUntil?.date }
 }
 
-/// What an endpoint is to be: of a new one all that is not standard, of an existing one what is
-/// to change.
+/// The settings of a new endpoint that differ from the defaults, or the changes of an existing one.
 public struct EndpointUpdate: Hashable, Sendable {
-    /// Whose events; only of a new one, nil is the default account.
+    /// The account of the events, for a new endpoint only.
+    ///
+    /// `nil` means the default account.
     public var account: String?
-    /// How webhooks are signed; only of a new one, nil is a shared secret.
+    /// The method of signing webhooks, for a new endpoint only.
+    ///
+    /// `nil` means a shared secret.
     public var signing: Endpoint.Signing?
-    /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
+    /// The address, required for a new endpoint: `https://…`, `mailto:…` or `redis+stream:NAME`.
     public var url: String?
-    /// The endpoint's name, unique within the account; `""` removes the name.
+    /// The name of the endpoint, unique within the account.
+    ///
+    /// An empty string removes the name.
     public var name: String?
-    /// Event types such as `source.chargeable` or `source.*`; empty for all.
+    /// Event types such as `source.chargeable` or `source.*`.
+    ///
+    /// An empty list means all.
     public var types: [String]?
-    /// Sources; empty for all of the account.
+    /// Sources.
+    ///
+    /// Empty means all of the account.
     public var sources: [String]?
-    /// What the watch's metadata must hold, all of it.
+    /// The metadata that a watch must have, all of it.
     public var metadata: [String: String]?
-    /// Tell only how watches end.
+    /// Whether only the last event of each watch is delivered.
     public var finalOnly: Bool?
-    /// After a failure tell only the newest of what waits, and the end.
+    /// Whether only the newest pending event, and the last one, are delivered after a failure.
     public var coalesces: Bool?
-    /// `default`, `fast`, `none`, or waits such as `5s`, `1m`.
+    /// The retry schedule: `default`, `fast`, `none`, or waits such as `5s`, `1m`.
     public var retry: [String]?
-    /// The span for one attempt, 1 s to 30 s.
+    /// The timeout of one attempt, 1 s to 30 s.
     public var timeout: Duration?
-    /// Deliveries a second; 0 is no limit.
+    /// Deliveries a second.
+    ///
+    /// 0 means no limit.
     public var rate: Double?
-    /// Deliveries that may follow each other at once.
+    /// The size of a burst of deliveries.
     public var burst: Int?
-    /// Deliveries in flight at once.
+    /// The maximum of concurrent deliveries.
     public var concurrency: Int?
-    /// Headers of every request.
+    /// The headers of every request.
     public var headers: [String: String]?
     /// `full` or `thin`.
     public var payload: String?
-    /// Tell `fallback` instead of waiting longer than `within`.
+    /// The fallback for events that are not accepted in time.
     public var notifyBy: NotifyBy?
 
-    /// The span within which an event must be accepted, and who is told otherwise.
+    /// The time within which an event must be accepted, and the fallback otherwise.
     public struct NotifyBy: Hashable, Sendable {
         /// 1 s to 7 days.
         public var within: Duration
         /// The id of the other endpoint.
         public var fallback: String
 
-        /// Puts both together.
+        /// Creates a fallback.
         public init(within: Duration, fallback: String) {
             self.within = within
             self.fallback = fallback
         }
     }
 
-    /// A new endpoint at a URL, or nothing to change.
+    /// Creates the settings of a new endpoint at a URL, or an empty update.
     public init(url: String? = nil, account: String? = nil, types: [String]? = nil) {
         self.url = url
         self.account = account
         self.types = types
     }
 
-    /// The update on the wire: what is nil is left out, and stays as it is.
+    /// The JSON of the update.
+    ///
+    /// A `nil` field is left out and stays unchanged.
     var json: String {
         var change = EndpointChange()
         change.url = url
@@ -225,12 +256,12 @@ public struct EndpointUpdate: Hashable, Sendable {
 }
 
 extension Change {
-    /// What is nil stays as it is.
+    /// Maps `nil` to no change.
     fileprivate init(_ value: Value?) { self = value.map(Change.set) ?? .keep }
 }
 
 extension EndpointRetry {
-    /// One word that is no span is a name.
+    /// A single word that is not a span is a name.
     fileprivate init(words: [String]) {
         if let word = words.first, words.count == 1, word.first?.isNumber == false {
             self = .named(word)
@@ -240,6 +271,6 @@ extension EndpointRetry {
     }
 }
 
-/// The name of ``EndpointUpdate`` until it got this one.
+/// The former name of ``EndpointUpdate``.
 @available(*, deprecated, renamed: "EndpointUpdate")
 public typealias EndpointWish = EndpointUpdate

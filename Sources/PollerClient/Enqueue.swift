@@ -9,17 +9,16 @@ import Foundation
 #endif
 
 extension WatchRequest {
-    /// Describes what to watch.
+    /// Creates a request to watch a source.
     ///
-    /// - `policy`: `interactive`, `standard` or `patient`; nil is the server's choice.
-    /// - `until`: how far to follow, `left_pending`, `settled` or `final`; nil is `settled`.
-    /// - `timeout`: the span to the deadline, 1 s to 90 days; nil is what its kind lives for.
-    /// - `notify`: where to tell, `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
-    /// - `clientSecret`: the source's own secret, where the server polls with a publishable key.
-    /// - `metadata`: your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
-    /// - `charge`: what to charge, exactly once, when the source becomes chargeable; nil charges nothing.
-    /// - `order`: the order that is paid by it, as you call it: 1–255 printable characters, no space at either
-    ///   end.
+    /// - `policy`: `interactive`, `standard` or `patient`. `nil` means the server's default.
+    /// - `until`: the goal, `left_pending`, `settled` or `final`. `nil` means `settled`.
+    /// - `timeout`: the span to the deadline, 1 s to 90 days. `nil` means the usual lifetime of its kind.
+    /// - `notify`: URLs of recipients, `https://…`, `mailto:…`, `redis+stream:NAME`, at most 16.
+    /// - `clientSecret`: the source's client secret, if the server polls with a publishable key.
+    /// - `metadata`: your names and values, returned with the watch, at most 4,096 bytes as JSON.
+    /// - `charge`: the charge to make, exactly once, when the source becomes chargeable. `nil` means no charge.
+    /// - `order`: your id of the order that this source pays: 1–255 printable characters, no space at either end.
     public init(
         _ name: WatchName,
         policy: String? = nil,
@@ -45,30 +44,34 @@ extension WatchRequest {
         self.order = order
     }
 
-    /// Describes what to watch under the default account.
+    /// Creates a request to watch a source under the default account.
     public init(source: String, policy: String? = nil, timeout: Duration? = nil) {
         self.init(WatchName(source), policy: policy, timeout: timeout)
     }
 }
 
 extension PollerClient {
-    /// Items and bytes of one request: far below the server's 10,000 and 8 MiB, so that progress
-    /// shows and a lost answer costs little.
+    /// The maximum of items and bytes per request.
+    ///
+    /// They are far below the server's 10,000 items and 8 MiB, so that progress is visible and a lost response costs
+    /// little.
     private static let partCountMax = 2000
     private static let partBytesMax = 2_097_152
-    /// Tries of one part before the whole is given up.
+    /// The maximum of attempts per part before the call fails.
     private static let triesMax = 5
 
-    /// Watches many sources, in parts; equal requests count once within a part.
+    /// Watches many sources, in parts.
     ///
-    /// A part with a wrong item enqueues nothing and ends the whole with the server's problem,
-    /// whose items count from the first request given here; parts before it are enqueued then.
-    /// A part without an answer is sent again, which is safe.
+    /// Equal requests within a part count once.
     ///
-    /// - `traceparent`: the trace that the watches belong to (W3C Trace Context), kept with each and
-    ///   carried on by its events; what is none is ignored. Nil where tracing adds one by itself.
-    /// - `progress`: told how many requests have been accepted so far.
-    /// - `retrying`: told why a part is sent again.
+    /// A part with an invalid item enqueues nothing and ends the call with the server's problem. Its item indexes count
+    /// from the first request of the call. Earlier parts are then enqueued. A part without a response is sent again,
+    /// which is safe.
+    ///
+    /// - `traceparent`: the trace of the watches (W3C Trace Context), stored with each and continued by its events. An
+    ///   invalid value is ignored. Use `nil` if your tracing adds the header.
+    /// - `progress`: called with the number of requests accepted so far.
+    /// - `retrying`: called with the reason why a part is sent again.
     public func enqueue(
         _ requests: [WatchRequest],
         traceparent: String? = nil,
@@ -109,7 +112,7 @@ extension PollerClient {
         _ retrying: @Sendable (PollerError) -> Void
     ) async throws -> BatchResult {
         var backoff = Backoff()
-        // One name for all tries: a payment that has ended between two is not watched anew.
+        // One key for all attempts, so that a payment that ends between two of them is not watched again.
         let name = UUID().uuidString
         while true {
             do {
@@ -120,12 +123,12 @@ extension PollerClient {
                     type: "application/x-ndjson",
                     idempotencyKey: name,
                     traceparent: traceparent,
-                    // A part may take longer than a usual answer when the store is busy.
+                    // A part may take longer than a usual response when the store is busy.
                     wait: .seconds(45)
                 )
                 return try answer.value()
             } catch let error as PollerError where error.isTransient {
-                // A server that cannot be reached is reported at once.
+                // If the server is unreachable at the first part, the call fails at once.
                 if case .unreachable = error, isFirst { throw error }
                 guard backoff.failures + 1 < Self.triesMax else { throw error }
                 retrying(error)

@@ -1,19 +1,18 @@
 public import PollerWire
 
-/// Events as they are recorded, one after the other, for as long as somebody asks.
+/// An endless sequence of events in the order in which they are recorded.
 ///
-/// How nothing gets lost: a follower keeps a cursor into the log of all events and reads behind it,
-/// from the gateway's event stream or by long polls. One of named watches takes its cursor *before*
-/// it reads their history, so what is recorded between the two comes twice and is told once, by its
-/// seq. When the server says that the log was cut behind the cursor, the history of the named
-/// watches is read again by seq. Transient failures are waited out for ever; others, and failures
-/// before the first answer, are thrown.
+/// No event is lost. A follower keeps a cursor into the log of all events and reads after it, from the gateway's event
+/// stream or by long polls. For named watches it takes the cursor *before* it reads their history. Events recorded
+/// between the two arrive twice and are returned once, by their seq. If the server reports that the log was trimmed
+/// after the cursor, the history of the named watches is read again by seq. Transient failures are retried without
+/// limit. Other failures, and failures before the first response, are thrown.
 public struct EventFollower: AsyncSequence, Sendable {
-    /// What a follower gives.
+    /// An element of the sequence.
     public enum Element: Hashable, Sendable {
-        /// Something was recorded.
+        /// An event was recorded.
         case event(Received<Event>)
-        /// Some events before the next one are no longer kept: read the watches you care for.
+        /// Some events before the next one are no longer kept. Read the affected watches.
         case gap
     }
 
@@ -41,21 +40,22 @@ public struct EventFollower: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// The same follower, which tells why it waits for the server, and nil when the server is back.
+    /// Returns the same follower with a callback for outages.
     ///
-    /// It goes on by itself; this is for who looks on. Each outage is told once.
+    /// The callback gets the error when an outage begins, and `nil` when the server is available again. It runs once
+    /// for each. The follower retries automatically, so the callback is for information only.
     public func onOutage(_ tell: @escaping @Sendable (PollerError?) -> Void) -> EventFollower {
         var follower = self
         follower.outage = tell
         return follower
     }
 
-    /// Begins to follow.
+    /// Starts to follow.
     public func makeAsyncIterator() -> Iterator {
         Iterator(follower: self, start: start)
     }
 
-    /// One reader's place.
+    /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
         private let follower: EventFollower
         private var start: EventStart
@@ -64,7 +64,7 @@ public struct EventFollower: AsyncSequence, Sendable {
         private var hasAnswered = false
         private var isOut = false
         private var pending: [Element] = []
-        /// Told already, by watch; of named watches alone.
+        /// The last returned seq by watch, for named watches only.
         private var seqs: [WatchName: Int] = [:]
         private var backoff = Backoff()
 
@@ -79,7 +79,7 @@ public struct EventFollower: AsyncSequence, Sendable {
             )
         }
 
-        /// The next event, however long it takes; nil never comes.
+        /// Returns the next event, however long it takes, and never returns `nil`.
         public mutating func next() async throws -> Element? {
             while pending.isEmpty {
                 do {
@@ -102,15 +102,15 @@ public struct EventFollower: AsyncSequence, Sendable {
             follower.outage?(error)
         }
 
-        /// A read waits half a minute for news: whether the server is back is told before.
+        /// Reports the recovery early, because a read waits up to half a minute for events.
         private mutating func lookWhetherBack() async {
             guard follower.outage != nil else { return }
-            // What fails here, fails in the read that follows.
+            // If this fails, the next read fails too.
             guard (try? await follower.client.events(from: .now, limit: 1)) != nil else { return }
             tell(outage: nil)
         }
 
-        /// Takes the cursor first and the history of named watches then.
+        /// Takes the cursor first, then the history of the named watches.
         private mutating func begin() async throws {
             if !follower.names.isEmpty {
                 let page = try await follower.client.events(from: .now, limit: 1)
@@ -126,7 +126,7 @@ public struct EventFollower: AsyncSequence, Sendable {
             do {
                 batch = try await subscription.read(from: start)
             } catch PollerError.problem(let problem) where problem.field == "cursor" {
-                // Another store than before; the history by seq is what is left.
+                // The store has been replaced. Only the history by seq is left.
                 start = names.isEmpty ? .oldest : .now
                 hasBegun = false
                 pending.append(.gap)
@@ -139,14 +139,14 @@ public struct EventFollower: AsyncSequence, Sendable {
                     do {
                         try await readHistory()
                     } catch {
-                        // A stream is past what it has given; a new one begins at our place.
+                        // The stream has moved past these events, so a new stream begins at the cursor.
                         subscription.closeStream()
                         throw error
                     }
                 }
             }
             for event in batch.events { tell(event) }
-            // Only now: what failed before is read again from the old place.
+            // Updated last, so that a failed read is repeated from the old cursor.
             if let next = batch.next { start = .cursor(next) }
         }
 
@@ -182,7 +182,9 @@ public struct EventFollower: AsyncSequence, Sendable {
         }
     }
 
-    /// Whether the types fit: history comes unfiltered.
+    /// Whether an event has a requested type.
+    ///
+    /// The history is unfiltered.
     private func wants(_ event: Received<Event>) -> Bool {
         types.isEmpty
             || types.contains { type in
@@ -195,28 +197,28 @@ public struct EventFollower: AsyncSequence, Sendable {
 ///
 /// ```swift
 /// for try await event in client.events(for: "src_123", after: lastSeq) {
-///     try await save(event)  // with event.seq: that is where to go on after a crash
+///     try await save(event)  // store event.seq: resume there after a crash
 /// }
 /// ```
-/// It ends after the event with a `closedReason`, and at once when that was before
-/// `after`. A source that nobody watches yet is waited for. A `seq` that jumps says that older
-/// events are no longer kept. Leaving the loop, and cancelling its task, closes the connection.
+/// It ends after the event with a `closedReason`, and at once if that was before `after`. If the source is not watched
+/// yet, the sequence waits for it. A jump in `seq` means that older events are no longer kept. Leaving the loop, or
+/// cancelling its task, closes the connection.
 ///
-/// *Errors*: as ``EventFollower``: transient failures after the first answer are waited out.
+/// *Errors*: as for ``EventFollower``, transient failures after the first response are retried.
 public struct WatchEvents: AsyncSequence, Sendable {
-    /// What the sequence gives.
+    /// An element of the sequence.
     public typealias Element = Received<Event>
 
     let client: PollerClient
     let name: WatchName
     let afterSeq: Int
 
-    /// Begins to follow.
+    /// Starts to follow.
     public func makeAsyncIterator() -> Iterator {
         Iterator(events: self)
     }
 
-    /// One reader's place.
+    /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
         private let events: WatchEvents
         private var follower: EventFollower.Iterator
@@ -229,12 +231,12 @@ public struct WatchEvents: AsyncSequence, Sendable {
                 .makeAsyncIterator()
         }
 
-        /// The next event, however long it takes; nil once the watch has ended.
+        /// Returns the next event, however long it takes, or `nil` once the watch has ended.
         public mutating func next() async throws -> Received<Event>? {
             if !hasBegun { isOver = try await hasEndedBefore() }
             hasBegun = true
             while !isOver {
-                // A gap shows in the seq of the next event.
+                // A gap is visible in the seq of the next event.
                 guard case .event(let event)? = try await follower.next() else { continue }
                 isOver = event.closedReason != nil
                 return event
@@ -242,7 +244,7 @@ public struct WatchEvents: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Whether there is nothing behind the place we begin at, nor ever will be.
+        /// Whether the watch ended at or before the starting position.
         private func hasEndedBefore() async throws -> Bool {
             guard events.afterSeq > 0 else { return false }
             do {

@@ -5,10 +5,10 @@ import SafeNumbers
 
 /// An open event stream of the live gateway.
 ///
-/// An actor, so that the wait for bytes can be given up when the server has been silent for too
-/// long. Whoever drops it, or is cancelled while it waits, closes the connection.
+/// It is an actor, so that a wait for bytes can be abandoned when the server is silent for too long. Releasing it, or
+/// cancelling a waiting task, closes the connection.
 actor EventStreamReader {
-    /// Three of the server's heartbeats: a connection that is silent for longer is dead.
+    /// The longest silence, three of the server's heartbeats, before the connection counts as dead.
     private static let silenceMax = Duration.seconds(45)
 
     private var body: HTTPClientResponse.Body.AsyncIterator?
@@ -20,7 +20,7 @@ actor EventStreamReader {
         self.base = base
     }
 
-    /// Opens the stream of everything behind a cursor; throws when the gateway has none.
+    /// Opens the stream of all events after a cursor, or throws if the gateway rejects it.
     static func open(
         _ client: PollerClient,
         gateway: String,
@@ -47,7 +47,7 @@ actor EventStreamReader {
         guard response.status == .ok,
             response.headers.first(name: "content-type")?.hasPrefix("text/event-stream") ?? false
         else {
-            // A problem is short, and what something between has to say is not needed whole.
+            // A problem is short, and the body of a proxy's response is not needed in full.
             let text = try? await response.body.collect(upTo: 65_536)
             throw PollerError.problem(
                 PollerProblem(
@@ -60,10 +60,10 @@ actor EventStreamReader {
         return EventStreamReader(response.body.makeAsyncIterator(), base: gateway)
     }
 
-    /// What the server wants to be left alone for once the stream has ended.
+    /// The wait before a reconnect that the server requested.
     var retry: Duration? { parser.retry }
 
-    /// The next messages, at least one; nil at the end of the stream.
+    /// Returns the next messages, at least one, or `nil` at the end of the stream.
     func next() async throws -> [EventStreamParser.Message]? {
         while true {
             let bytes: ByteBuffer?
@@ -88,7 +88,7 @@ actor EventStreamReader {
     }
 
     private func read() async throws -> ByteBuffer? {
-        // An iterator that failed is not asked again.
+        // A failed iterator must not be used again.
         guard var body = self.body.take() else { return nil }
         let bytes = try await body.next(isolation: self)
         self.body = body
@@ -96,18 +96,18 @@ actor EventStreamReader {
     }
 }
 
-/// Cuts the bytes of an event stream into messages, as the HTML standard §9.2.6 has it.
+/// Parses the bytes of an event stream into messages (HTML standard §9.2.6).
 struct EventStreamParser {
     /// One message.
     struct Message: Hashable, Sendable {
-        /// `message` when the server named none.
+        /// The name, or `message` if the server sent none.
         let name: String
         /// The last id so far.
         let id: String?
         let data: String
     }
 
-    /// What the server wants to be left alone for once the stream has ended.
+    /// The wait before a reconnect that the server requested.
     private(set) var retry: Duration?
 
     private let messageBytesMax: Int
@@ -118,14 +118,14 @@ struct EventStreamParser {
     private var data: [String] = []
     private var dataBytes = 0
 
-    /// A parser at the beginning of a stream.
+    /// Creates a parser at the beginning of a stream.
     ///
-    /// A message holds one event, whose object has at most 64 KiB: anything beyond 4 MiB is wrong.
+    /// A message holds one event, and its object has at most 64 KiB. A message beyond 4 MiB is an error.
     init(messageBytesMax: Int = 4 * 1_048_576) {
         self.messageBytesMax = messageBytesMax
     }
 
-    /// The messages that are complete with these bytes.
+    /// Returns the messages that are complete with these bytes.
     mutating func parse(_ bytes: some Collection<UInt8>) throws(PollerError) -> [Message] {
         var messages: [Message] = []
         var rest = bytes[...]

@@ -1,28 +1,29 @@
 import JSONText
 import PollerWire
 
-/// Where an ``EventFollower`` reads behind its cursor: the gateway's event stream when there is one
-/// and it works, long polls of the API otherwise.
+/// The source of events after a cursor for an ``EventFollower``: the gateway's event stream if it works, otherwise long
+/// polls of the API.
 ///
-/// Both go by the same cursor, so it changes from one to the other at any event. A stream that
-/// ends or breaks is replaced by long polls at once, and tried again after the wait the server
-/// asked for: nothing is late meanwhile, and clients of a gateway that restarts do not return as
-/// one.
+/// Both use the same cursor, so it switches between them at any event. A stream that ends or breaks is replaced by long
+/// polls at once. It is tried again after the wait that the server requested. No event is late meanwhile, and clients
+/// of a restarting gateway do not all reconnect together.
 struct EventSubscription {
-    /// What was read.
+    /// The result of a read.
     struct Batch {
         var events: [Received<Event>] = []
-        /// Where to go on behind them.
+        /// The cursor after them.
         var next: String?
-        /// Some events before these are no longer kept.
+        /// Whether some events before these are no longer kept.
         var hasGap = false
     }
 
-    /// A long poll ends below the idle timeouts of usual proxies.
+    /// The duration of a long poll, below the idle timeouts of usual proxies.
     private static let wait = Duration.seconds(30)
-    /// As many as fit a query; with more the filter is applied by the follower.
+    /// The maximum of names in a query.
+    ///
+    /// With more, the follower filters.
     private static let namesAskedMax = 50
-    /// A gateway that refuses us does not change its mind at once.
+    /// The wait after a gateway's rejection, which is unlikely to change soon.
     private static let refusedWait = Duration.seconds(30)
 
     private let client: PollerClient
@@ -33,7 +34,7 @@ struct EventSubscription {
     private var stream: EventStreamReader?
     private var streamAt: ContinuousClock.Instant
 
-    /// Reads what these names, account and types select.
+    /// Creates a reader for the events of these names, account and types.
     init(_ client: PollerClient, names: [WatchName], account: String?, types: [String]) {
         self.client = client
         sources = names.count <= Self.namesAskedMax ? names.map(\.source) : []
@@ -42,12 +43,14 @@ struct EventSubscription {
         streamAt = clock.now
     }
 
-    /// What follows a place; waits for it at most half a minute over long polls.
+    /// Returns the events after a position.
+    ///
+    /// A long poll waits at most half a minute for them.
     mutating func read(from start: EventStart) async throws -> Batch {
         if stream == nil, case .cursor(let cursor) = start { try await open(behind: cursor) }
         if stream != nil { return try await readStream() }
         let now = clock.now
-        // With a gateway the poll ends when the stream may be tried again.
+        // With a gateway, the poll ends when the stream may be tried again.
         let isBack = client.gateway != nil && streamAt > now
         let wait = isBack ? min(Self.wait, max(streamAt - now, .milliseconds(100))) : Self.wait
         let page = try await client.events(
@@ -60,7 +63,7 @@ struct EventSubscription {
         return Batch(events: page.items, next: page.next, hasGap: page.hasGap)
     }
 
-    /// Closes the event stream, if there is one, so that the next read begins where it is told to.
+    /// Closes an open event stream, so that the next read begins at its argument.
     mutating func closeStream() {
         stream = nil
     }
@@ -113,7 +116,7 @@ struct EventSubscription {
             case "reset": batch.hasGap = true
             default: break
             }
-            // Only messages with an id say where we are.
+            // Only messages with an id advance the cursor.
             if let id = message.id { batch.next = id }
         }
         return batch

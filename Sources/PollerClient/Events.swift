@@ -8,7 +8,9 @@ public import Foundation
 #endif
 
 extension PollerClient {
-    /// A page of one watch's events, by seq; the last 100 are kept.
+    /// Returns a page of one watch's events, by seq.
+    ///
+    /// The last 100 are kept.
     ///
     /// `limit`: 1–100.
     public func events(
@@ -21,15 +23,15 @@ extension PollerClient {
         return try Page(answer)
     }
 
-    /// A page of all events.
+    /// Returns a page of all events.
     ///
-    /// Its `next` is always there, for what will be recorded; with a filter it may be empty
-    /// although there is more.
+    /// Its `next` is always set, for events that will be recorded. With a filter the page may be empty although more
+    /// events exist.
     ///
-    /// - `sources`: of these only, at most 50; empty for all.
-    /// - `types`: of these only, such as `source.chargeable` or `source.*`, at most 20.
-    /// - `limit`: 1–500, events looked at.
-    /// - `wait`: how long to wait for the first event, at most a minute.
+    /// - `sources`: only of these, at most 50. Empty means all.
+    /// - `types`: only of these, such as `source.chargeable` or `source.*`, at most 20.
+    /// - `limit`: 1–500 events to examine.
+    /// - `wait`: the longest wait for the first event, at most a minute.
     public func events(
         from start: EventStart,
         sources: [String] = [],
@@ -54,11 +56,10 @@ extension PollerClient {
         return try Page(answer)
     }
 
-    /// The events of some watches: first what is recorded already, then what will be.
+    /// Follows the events of some watches, first the recorded ones, then new ones.
     ///
-    /// Nothing is lost over dropped connections and restarts of the server: the follower goes on
-    /// behind the last event it gave.
-    /// `seq`: begins behind this seq of each; 0 for the whole history that is kept.
+    /// No event is lost over dropped connections and server restarts, because the follower resumes after the last
+    /// event. `seq`: begins after this seq of each watch, or 0 for the whole kept history.
     public func follow(
         _ names: [WatchName],
         after seq: Int = 0,
@@ -67,7 +68,7 @@ extension PollerClient {
         EventFollower(client: self, names: names, afterSeq: seq, types: types, start: .now)
     }
 
-    /// The events of all watches from a place on.
+    /// Follows the events of all watches from a position.
     public func follow(
         from start: EventStart = .now,
         account: String? = nil,
@@ -76,24 +77,24 @@ extension PollerClient {
         EventFollower(client: self, account: account, types: types, start: start)
     }
 
-    /// The events of one watch: first what is recorded already, then what will be, each once, in
-    /// order, until the watch has ended.
+    /// Follows the events of one watch, each once, in order, until the watch has ended.
     ///
-    /// Restarts of either side lose and repeat nothing: keep the last `seq` and begin behind it.
-    /// `seq`: begins behind this seq; 0 for the whole history that is kept, the last 100 events.
+    /// Recorded events come first, then new ones. No event is lost or repeated over restarts of either side if you
+    /// store the last `seq` and resume after it. `seq`: begins after this seq, or 0 for the whole kept history of the
+    /// last 100 events.
     public func events(for name: WatchName, after seq: Int = 0) -> WatchEvents {
         WatchEvents(client: self, name: name, afterSeq: seq)
     }
 }
 
-/// Where a reader of events begins.
+/// The position at which a reader of events begins.
 public enum EventStart: Hashable, Sendable {
     /// At the oldest event that is kept.
     case oldest
-    /// With what is recorded from now on.
+    /// With events recorded from now on.
     case now
-    /// With what was recorded at this time.
+    /// With events recorded from this time on.
     case time(Date)
-    /// Behind a page: its ``Page/next``.
+    /// After a page, given by its ``Page/next``.
     case cursor(String)
 }

@@ -2,14 +2,16 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// Every key of the API that this one may see, the newest first.
+    /// Returns every API key that this key may read, the newest first.
     public func keys() async throws -> Page<AccessKey> {
         try Page(try await send(.GET, "/v1/keys"))
     }
 
-    /// Has a key made; ``AccessKey/reveal`` is told here, and to a repeat under the same name.
+    /// Creates a key.
     ///
-    /// - `idempotencyKey`: of any number of calls with the same one, one makes a key.
+    /// Only this response, and its repeats, contain ``AccessKey/reveal``.
+    ///
+    /// - `idempotencyKey`: any number of calls with the same key create one API key.
     public func createKey(
         _ key: NewAccessKey,
         idempotencyKey: String? = nil
@@ -18,7 +20,7 @@ extension PollerClient {
             .received("a key")
     }
 
-    /// Revokes a key, which opens nothing any more within a second.
+    /// Revokes a key, which becomes invalid within a second.
     @discardableResult
     public func revoke(key id: String) async throws -> Received<AccessKey> {
         try await send(.DELETE, "/v1/keys/\(Self.percentEncoded(id))").received("a key")

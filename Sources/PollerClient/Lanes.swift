@@ -2,10 +2,10 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// A page of lanes, what holds things up first.
+    /// Returns a page of lanes, those with problems first.
     ///
     /// - `limit`: 1–500.
-    /// - `cursor`: ``Page/next`` of the page before.
+    /// - `cursor`: ``Page/next`` of the previous page.
     public func lanes(limit: Int = 100, cursor: String? = nil) async throws -> Page<Lane> {
         let query: [(String, String?)] = [("limit", String(limit)), ("cursor", cursor)]
         return try Page(try await send(.GET, "/v1/lanes", query: query))
@@ -16,24 +16,27 @@ extension PollerClient {
         try await send(.GET, Self.path(ofLane: id)).received("a lane")
     }
 
-    /// Polls nothing more of a lane until it is resumed; what is in flight goes on.
+    /// Pauses the polls of a lane until it is resumed.
+    ///
+    /// Polls in flight finish.
     @discardableResult
     public func pause(lane id: String) async throws -> Received<Lane> {
         try await send(.POST, Self.path(ofLane: id) + "/pause").received("a lane")
     }
 
-    /// Lets a paused lane go on; also ends a hold and closes its circuit.
+    /// Resumes a paused lane, ends a hold and closes its circuit.
     @discardableResult
     public func resume(lane id: String) async throws -> Received<Lane> {
         try await send(.POST, Self.path(ofLane: id) + "/resume").received("a lane")
     }
 
-    /// Gives a lane a limit of its own; what is nil stays as it is.
+    /// Sets a specific limit for a lane.
+    ///
+    /// A `nil` value stays unchanged.
     ///
     /// - `rate`: polls a second, 0 for no limit.
-    /// - `burst`: polls that may follow each other at once; within any second there are at most
-    ///   rate + burst.
-    /// - `concurrency`: polls in flight at once.
+    /// - `burst`: the size of a burst of polls. Any second has at most rate + burst polls.
+    /// - `concurrency`: the maximum of concurrent polls.
     @discardableResult
     public func limit(
         lane id: String,
@@ -44,7 +47,7 @@ extension PollerClient {
         try await change(id, LaneLimitChange(rate: rate, burst: burst, concurrency: concurrency))
     }
 
-    /// Gives a lane the default limit again.
+    /// Restores the default limit of a lane.
     @discardableResult
     public func useDefaultLimit(lane id: String) async throws -> Received<Lane> {
         try await change(id, .useDefault)
@@ -62,6 +65,6 @@ extension PollerClient {
 }
 
 extension Received<Lane> {
-    /// How long the lane's longest overdue watch has been due; zero when none is.
+    /// The time for which the lane's longest overdue watch has been due, or zero if none is.
     public var overdueFor: Duration { .milliseconds(value.overdueMs) }
 }

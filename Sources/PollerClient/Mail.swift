@@ -1,13 +1,14 @@
 import NIOHTTP1
 public import PollerWire
 
-/// Whether mails to a recipient are held back.
+/// Whether emails to a recipient are suppressed.
 public typealias MailSuppression = PollerWire.Suppression
 
 extension PollerClient {
-    /// Whether mails to a recipient are held back, and why.
+    /// Returns whether emails to a recipient are suppressed, and why.
     ///
-    /// - `account`: whose mails; nil is the server's `default`. Who has bounced is told nothing by any.
+    /// - `account`: the sending account, or `nil` for the server's `default`. An address that has bounced gets no email
+    ///   from any account.
     public func suppression(
         of recipient: String,
         account: String? = nil
@@ -17,7 +18,9 @@ extension PollerClient {
             .received("whether mails are held back")
     }
 
-    /// Sends mails to a recipient again; doing it twice is harmless.
+    /// Resumes emails to a recipient.
+    ///
+    /// A second call is harmless.
     @discardableResult
     public func liftSuppression(
         of recipient: String,

@@ -2,20 +2,20 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// Reads what is true of an order, which watches have named.
+    /// Reads the state of an order that watches have named.
     ///
-    /// - `account`: the account at the upstream; nil is the server's `default`.
+    /// - `account`: the account at the upstream, or `nil` for the server's `default`.
     public func order(_ order: String, account: String? = nil) async throws -> Received<Order> {
         let path = "/v1/orders/\(Self.percentEncoded(order))"
         return try await send(.GET, path, query: [("account", account)]).received("an order")
     }
 
-    /// A page of an account's orders, the newest first.
+    /// Returns a page of an account's orders, the newest first.
     ///
-    /// - `state`: only those of which this is true: `paid`, `awaiting_customer`, …
+    /// - `state`: only orders in this payment state: `paid`, `awaiting_customer`, …
     /// - `isPaidTwice`: only orders that several attempts have paid.
     /// - `limit`: 1–100.
-    /// - `cursor`: ``Page/next`` of the page before.
+    /// - `cursor`: ``Page/next`` of the previous page.
     public func orders(
         state: String? = nil,
         account: String? = nil,

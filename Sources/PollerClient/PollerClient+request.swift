@@ -15,13 +15,16 @@ import Foundation
 #endif
 
 extension PollerClient {
-    /// A page of 500 watches with an object of 64 KiB each is 32 MiB; anything beyond is wrong.
+    /// The maximum size of a response.
+    ///
+    /// A page of 500 watches with an object of 64 KiB each is 32 MiB.
     private static let answerBytesMax = 64 * 1_048_576
 
-    /// Sends one request; every status but 2xx and 304 is thrown.
+    /// Sends one request and throws for every status but 2xx and 304.
     ///
-    /// `idempotencyKey`: names a request that may be sent again; `traceparent`: the trace that it
-    /// belongs to; `wait`: what the server may wait before it answers.
+    /// - `idempotencyKey`: identifies a request that may be sent again.
+    /// - `traceparent`: the trace of the request.
+    /// - `wait`: the time that the server may wait before it responds.
     func send(
         _ method: HTTPMethod,
         _ path: String,
@@ -56,7 +59,7 @@ extension PollerClient {
         return Answer(status: status, body: bytes)
     }
 
-    /// Reads the answer of a route, for commands that show it as it is.
+    /// Reads the response of a route, for commands that print it unchanged.
     package func read(
         _ path: String,
         query: [(String, String?)] = []
@@ -64,7 +67,9 @@ extension PollerClient {
         try await send(.GET, path, query: query).json
     }
 
-    /// Reads a page of a list, for commands; `isWhole` as in ``Page``.
+    /// Reads a page of a list, for commands.
+    ///
+    /// `isWhole` is as in ``Page``.
     package func page<Item: WireObject & Hashable>(
         _ path: String,
         query: [(String, String?)] = [],
@@ -73,12 +78,12 @@ extension PollerClient {
         try Page(try await send(.GET, path, query: query), isWhole: isWhole)
     }
 
-    /// Deletes the object at a path; the answer is its last state.
+    /// Deletes the object at a path and returns its last state.
     package func delete(_ path: String) async throws -> RawJSON {
         try await send(.DELETE, path).json
     }
 
-    /// A segment of a path, in percent form.
+    /// Returns a path segment, percent-encoded.
     package static func segment(_ text: String) -> String { percentEncoded(text) }
 
     private func exchange(
@@ -107,7 +112,7 @@ extension PollerClient {
         }
     }
 
-    /// Why a request had no answer, in words for people.
+    /// Describes for people why a request got no response.
     package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
@@ -135,7 +140,7 @@ extension PollerClient {
         }
     }
 
-    /// What is said of a server that is not believed to be itself.
+    /// The description of a server with an untrusted certificate.
     package static let distrusted = "its certificate is not one that is trusted here"
 
     static func encoded(_ query: [(String, String?)]) -> String {
@@ -145,7 +150,7 @@ extension PollerClient {
         return parts.isEmpty ? "" : "?" + parts.joined(separator: "&")
     }
 
-    /// Everything but the unreserved characters of RFC 3986 §2.3 in percent form.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3.
     static func percentEncoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -162,17 +167,18 @@ extension PollerClient {
     }
 }
 
-/// The waits between repeats: doubling from a quarter of a second to ten, with jitter, so that
-/// the clients of a server that restarts do not return as one.
+/// The waits between retries: doubling from a quarter of a second to ten, with jitter.
+///
+/// The jitter keeps the clients of a restarted server from returning together.
 package struct Backoff {
     private(set) var failures = 0
 
-    /// Begins without a failure.
+    /// Creates a backoff without failures.
     package init() {}
 
     /// Sleeps after a failure.
     ///
-    /// `least`: the server's own wish.
+    /// `least`: the wait that the server requested.
     package mutating func sleep(atLeast least: Duration? = nil) async throws {
         let ceiling = min(0.25 * Double(1 << min(failures, 10)), 10)
         failures += 1
@@ -180,7 +186,7 @@ package struct Backoff {
         try await Task.sleep(for: max(wait, least ?? .zero))
     }
 
-    /// Forgets the failures after a success.
+    /// Resets the failures after a success.
     package mutating func reset() {
         failures = 0
     }

@@ -2,7 +2,7 @@ public import AsyncHTTPClient
 import NIOCore
 import NIOSSL
 
-/// Talks to a poller cluster over its HTTP API.
+/// A client of a poller cluster's HTTP API.
 ///
 /// ```swift
 /// let poller = try PollerClient(url: "http://127.0.0.1:8080")
@@ -10,32 +10,32 @@ import NIOSSL
 /// for try await event in poller.events(for: "src_123") { print(event.type) }
 /// ```
 ///
-/// Every call may be repeated: enqueueing joins, cancelling what is cancelled succeeds. A value
-/// that may be shared between tasks; connections belong to the `HTTPClient`.
+/// Every call may be repeated: enqueueing joins an open watch, and cancelling a cancelled watch succeeds. It is a value
+/// that tasks may share. Connections belong to the `HTTPClient`.
 ///
-/// *Errors*: every call throws ``PollerError``, or `CancellationError` when its task is cancelled.
+/// *Errors*: every call throws ``PollerError``, or `CancellationError` if its task is cancelled.
 public struct PollerClient: Sendable {
-    /// Time for an answer, beyond what a long poll waits.
+    /// The timeout of a response, in addition to the wait of a long poll.
     static let timeout = Duration.seconds(15)
 
-    /// The server, without a slash at the end.
+    /// The server's URL, without a trailing slash.
     public var url: String { base }
 
     let base: String
-    /// The live gateway, without a slash at the end; nil when there is none to be used.
+    /// The URL of the live gateway, without a trailing slash, or `nil` to use none.
     let gateway: String?
     let apiKey: String?
     let http: HTTPClient
 
-    /// A client of one server.
+    /// Creates a client of one server.
     ///
-    /// - `url`: `http://host:port` or `https://…`, with a path when a proxy adds one.
-    /// - `gateway`: the live gateway in the same form, for events without the delay of long polls;
-    ///   nil to do without. Followers go on over long polls while it cannot be reached.
-    /// - `apiKey`: one of the server's keys; nil for a server that has none.
-    /// - `http`: makes the connections; the shared one by default, which makes at most eight to
-    ///   one server. Each follower and each wait holds one, so with several of them give a client
-    ///   whose `connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit` is larger.
+    /// - `url`: `http://host:port` or `https://…`, with a path if a proxy adds one.
+    /// - `gateway`: the live gateway in the same form, for events without the delay of long polls, or `nil` to use
+    ///   none. While it is unavailable, followers continue with long polls.
+    /// - `apiKey`: a key of the server, or `nil` for a server without keys.
+    /// - `http`: makes the connections. The default is the shared client, which opens at most eight to one server. Each
+    ///   follower and each wait uses one. For several of them pass a client with a larger
+    ///   `connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit`.
     public init(
         url: String,
         gateway: String? = nil,
@@ -56,7 +56,7 @@ public struct PollerClient: Sendable {
         self.http = http
     }
 
-    /// Checks a URL and takes the slashes off its end.
+    /// Checks a URL and removes trailing slashes.
     private static func checked(_ url: String, what: String) throws(PollerError) -> String {
         let lowered = url.lowercased()
         let hasScheme = lowered.hasPrefix("http://") || lowered.hasPrefix("https://")
@@ -72,22 +72,20 @@ public struct PollerClient: Sendable {
 }
 
 extension PollerClient {
-    /// Runs `body` with a client that makes its own connections and closes them at the end: for
-    /// commands and other short-lived programs.
+    /// Runs `body` with a client that opens separate connections and closes them at the end.
     ///
-    /// A server that refuses connections is reported at once rather than tried again, and
-    /// redirects are not followed: the key is for this server alone.
+    /// It is for commands and other short-lived programs. A server that refuses connections is reported at once,
+    /// without a retry. Redirects are not followed, because the key is for this server only.
     ///
     /// - Parameters:
     ///   - url: the server's address.
-    ///   - gateway: the live gateway's, where it is needed.
-    ///   - apiKey: the key that is shown.
-    ///   - caFile: PEM file with the certificates to trust, instead of this machine's own: for a server
-    ///     whose certificate a private authority has signed.
-    ///   - body: gets the client.
-    /// - Returns: what `body` returns.
-    /// - Throws: ``PollerError`` for what is wrong with the address, the key or the file; and what `body`
-    ///   throws.
+    ///   - gateway: the live gateway's address, if needed.
+    ///   - apiKey: the API key.
+    ///   - caFile: a PEM file with the certificates to trust instead of this machine's. Use it for a server whose
+    ///     certificate a private authority has signed.
+    ///   - body: receives the client.
+    /// - Returns: the result of `body`.
+    /// - Throws: ``PollerError`` for an invalid address, key or file, and any error of `body`.
     public static func withClient<Value>(
         url: String,
         gateway: String? = nil,
@@ -106,7 +104,7 @@ extension PollerClient {
         }
     }
 
-    /// Trusts those in a file alone.
+    /// Trusts only the certificates in a file.
     private static func trusting(_ caFile: String) throws(PollerError) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         do {

@@ -1,33 +1,34 @@
 import JSONText
 import SafeNumbers
 
-/// Why a call to the server failed.
+/// The failure of a call to the server.
 public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The client was given something it cannot work with.
+    /// The client was created or called with an invalid argument.
     case invalidConfiguration(String)
-    /// No answer: refused, unknown host, timeout, cut off. Whether a request took effect is
-    /// unknown; every request may be repeated.
+    /// No response: connection refused, unknown host, timeout, or disconnect.
+    ///
+    /// Whether the request took effect is unknown. Every request may be repeated.
     case unreachable(url: String, reason: String)
-    /// The server answered with a problem.
+    /// The server responded with a problem.
     case problem(PollerProblem)
-    /// Whoever answered is not a poller, or one this client does not understand.
+    /// The response is not from a poller, or this client does not understand it.
     case unintelligible(String)
 
-    /// Whether the same request may work in a moment.
+    /// Whether the same request may succeed soon.
     public var isTransient: Bool {
         switch self {
         case .unreachable: true
         case .problem(let problem):
-            // An account's watches end within minutes, not in a moment.
+            // An account's watches end within minutes, which is not soon.
             problem.code != "too_many_watches"
                 && [408, 429, 502, 503, 504].contains(problem.status)
-                // The server is still at the same request, or was when it ended.
+                // The server is processing the same request, or it stopped while doing so.
                 || problem.code == "idempotency_key_in_use"
         case .invalidConfiguration, .unintelligible: false
         }
     }
 
-    /// What the server wants to be left alone for.
+    /// The wait that the server requested.
     public var retryAfter: Duration? {
         guard case .problem(let problem) = self else { return nil }
         return problem.retryAfter
@@ -44,37 +45,38 @@ public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What the server says about a request it did not fulfil (RFC 9457).
+/// The server's description of a failed request (RFC 9457).
 public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
-    /// Stable name to decide on: `unknown_field`, `watch_not_found`, …; `http_502` and the like
-    /// when something between answered.
+    /// A stable code for programs, such as `unknown_field` or `watch_not_found`.
+    ///
+    /// If a proxy responded, it is `http_502` or the like.
     public let code: String
-    /// The same short sentence for every occurrence.
+    /// A short sentence, the same for every occurrence.
     public let title: String
-    /// What is wrong here and what would be right.
+    /// The mistake in this request and the correction.
     public let detail: String
-    /// Where in the request, when it is one place.
+    /// The wrong field of the request, if there is only one.
     public let field: String?
-    /// What to give an operator who looks into the server's log.
+    /// The id of the request, for an operator who reads the server's log.
     public let requestID: String?
-    /// How long to wait before a repeat.
+    /// The wait before a retry.
     public let retryAfter: Duration?
-    /// What is wrong with single items of a batch; the first 20.
+    /// The first 20 invalid items of a batch.
     public let items: [Item]
-    /// How many items are wrong.
+    /// The number of invalid items.
     public let itemsTotal: Int
 
-    /// What is wrong with one item of a batch.
+    /// An invalid item of a batch.
     public struct Item: Hashable, Sendable {
-        /// The item's place in what was given to enqueue, from 0.
+        /// The index of the item among the enqueued requests, from 0.
         public let index: Int
-        /// As ``PollerProblem/code``.
+        /// The code, as in ``PollerProblem/code``.
         public let code: String
-        /// As ``PollerProblem/field``.
+        /// The field, as in ``PollerProblem/field``.
         public let field: String?
-        /// As ``PollerProblem/detail``.
+        /// The detail, as in ``PollerProblem/detail``.
         public let detail: String
 
         func moved(by offset: Int) -> Item {
@@ -87,10 +89,10 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
         [title, detail].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// The same in other words, of somebody who knows what was meant.
+    /// Returns the problem with another detail, from a caller with more context.
     package func saying(_ detail: String) -> PollerProblem { with(detail: detail, items: items) }
 
-    /// The same with items counted from further on: batches are sent in parts.
+    /// Returns the problem with shifted item indexes, because batches are sent in parts.
     func moved(by offset: Int) -> PollerProblem {
         with(detail: detail, items: items.map { $0.moved(by: offset) })
     }
@@ -111,7 +113,9 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PollerProblem {
-    /// Reads an answer that is no success; a message can be shown, whatever server sent it.
+    /// Reads an unsuccessful response.
+    ///
+    /// The result has a message for any server.
     init(status: Int, retryAfterSeconds: Int?, body: [UInt8]) {
         let json = RawJSON(received: body)
         let items = json?.member("errors")?.elements?.compactMap(Item.init(_:)) ?? []
@@ -122,7 +126,7 @@ extension PollerProblem {
             detail: json?.member("detail")?.string ?? "",
             field: json?.member("field")?.string,
             requestID: json?.member("request_id")?.string,
-            // A server may be wrong about this; an hour is more than anybody waits.
+            // Limited to an hour, in case the server sends a wrong value.
             retryAfter: retryAfterSeconds.map { .seconds(min(max($0, 0), 3600)) },
             items: items,
             itemsTotal: json?.member("errors_total")?.number.flatMap { Int(safe: $0) } ?? 0
@@ -131,7 +135,7 @@ extension PollerProblem {
 }
 
 extension PollerProblem.Item {
-    /// Reads what is wrong with one item; nil when that cannot be told.
+    /// Reads an invalid item, or returns `nil` if the JSON is incomplete.
     fileprivate init?(_ json: RawJSON) {
         guard let index = json.member("index")?.number.flatMap({ Int(safe: $0) }),
             let code = json.member("code")?.string, let detail = json.member("detail")?.string

@@ -1,7 +1,6 @@
-// What comes back from the server keeps two things: the shape, from the dictionary that the server
-// writes with, and the text itself. The text is what scripts and signatures work on, so it stays byte
-// for byte as it was sent, with members that a newer server has added; the shape knows what this
-// version knows and passes over the rest.
+// Values from the server keep two things: the shape, parsed by the server's schema, and the text. Scripts and
+// signatures use the text. It stays byte for byte as it was sent, with members that a newer server has added. The shape
+// contains the members that this version knows and ignores the rest.
 
 import JSONText
 public import PollerWire
@@ -13,19 +12,19 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A value as the server sent it: its shape, and its text.
+/// A value from the server: its shape and its text.
 ///
-/// The shape's properties are the value's own, in plain types: an instant is a `Date`, a word of a list
-/// that may grow a `String`, metadata a dictionary.
+/// The shape's properties are available on the value in plain types. A time is a `Date`, a value of an extensible list
+/// is a `String`, and metadata is a dictionary.
 /// ```swift
 /// let watch = try await poller.watch("src_123")
 /// if !watch.isOpen { print(watch.closedReason ?? "?", watch.createdAt, watch.json) }
 /// ```
 @dynamicMemberLookup
 public struct Received<Shape: Hashable & Sendable>: Hashable, Sendable {
-    /// What it says, as far as this version knows it.
+    /// The parsed shape, as far as this version knows it.
     public let value: Shape
-    /// The very text.
+    /// The original text.
     public let json: String
 
     /// A property of the shape.
@@ -33,25 +32,25 @@ public struct Received<Shape: Hashable & Sendable>: Hashable, Sendable {
         value[keyPath: path]
     }
 
-    /// An instant.
+    /// A time.
     public subscript(dynamicMember path: KeyPath<Shape, Time>) -> Date { value[keyPath: path].date }
 
-    /// An instant, if there is one.
+    /// An optional time.
     public subscript(dynamicMember path: KeyPath<Shape, Time?>) -> Date? {
         value[keyPath: path]?.date
     }
 
-    /// A word of a list that may grow.
+    /// A value of an extensible list.
     public subscript<Known>(dynamicMember path: KeyPath<Shape, Open<Known>>) -> String {
         value[keyPath: path].rawValue
     }
 
-    /// A word of a list that may grow, if there is one.
+    /// An optional value of an extensible list.
     public subscript<Known>(dynamicMember path: KeyPath<Shape, Open<Known>?>) -> String? {
         value[keyPath: path]?.rawValue
     }
 
-    /// Words of a list that may grow.
+    /// Values of an extensible list.
     public subscript<Known>(dynamicMember path: KeyPath<Shape, [Open<Known>]>) -> [String] {
         value[keyPath: path].map(\.rawValue)
     }
@@ -63,28 +62,30 @@ public struct Received<Shape: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension Received where Shape: WireObject {
-    /// Reads a value; nil when the text is not one.
+    /// Reads a value, or returns `nil` if the text does not fit.
     init?(_ json: RawJSON) {
-        // Whoever asked knows what it was to be, and says so.
+        // The caller knows the expected type and reports the error.
         guard let value = try? Shape(reading: json) else { return nil }
         self.value = value
         self.json = json.description
     }
 }
 
-/// Some items, and where the next ones are.
+/// A page of items and the cursor of the next page.
 public struct Page<Item: Hashable & Sendable>: Hashable, Sendable {
     /// The items, in order.
     public let items: [Received<Item>]
-    /// Whether there is more right now.
+    /// Whether there are more items now.
     public let hasMore: Bool
-    /// The cursor of the next page; nil when this was the last.
+    /// The cursor of the next page, or `nil` after the last page.
     public let next: String?
-    /// Events before these are no longer kept: read the watches anew.
+    /// Whether events before these are no longer kept.
     ///
-    /// Never for watches.
+    /// Read the watches again in that case.
+    ///
+    /// It is never set for watches.
     public let hasGap: Bool
-    /// How many records were looked at for it; nil where nobody counted.
+    /// The number of examined records, or `nil` if unknown.
     public let looked: Int?
     /// The page as the server sent it.
     public let json: String
@@ -93,7 +94,7 @@ public struct Page<Item: Hashable & Sendable>: Hashable, Sendable {
 extension Page where Item: WireObject {
     /// Reads a page.
     ///
-    /// A list that is always sent as a whole (`isWhole`) does not say whether there is more.
+    /// A list that is always sent as a whole (`isWhole`) does not report whether there is more.
     init(_ answer: PollerClient.Answer, isWhole: Bool = false) throws(PollerError) {
         let json = try answer.json
         let hasMore = json.member("has_more")?.bool ?? (isWhole ? false : nil)
@@ -118,17 +119,17 @@ extension Page where Item: WireObject {
 }
 
 extension RawJSON {
-    /// A text from a server; nil when it is not JSON.
+    /// Parses text from a server, or returns `nil` if it is not JSON.
     ///
-    /// An upstream's object inside it may repeat a name, and may itself be as deep as a poll reads: both are
-    /// passed on, not refused.
+    /// An upstream's object inside it may have duplicate names and the nesting depth that a poll allows. Both are
+    /// accepted.
     init?(received bytes: [UInt8]) { self.init(bytes) }
 }
 
 extension PollerClient {
-    /// What a server answered.
+    /// A response of the server.
     struct Answer {
-        /// Whoever answered is no poller.
+        /// The error for a response that is not from a poller.
         static let isForeign = PollerError.unintelligible(
             "the answer is not one of a poller's: check the URL and the server's version"
         )
@@ -136,7 +137,7 @@ extension PollerClient {
         let status: Int
         let body: [UInt8]
 
-        /// The body, once it is known to be JSON.
+        /// The body as JSON.
         var json: RawJSON {
             get throws(PollerError) {
                 guard let json = RawJSON(received: body) else { throw Self.isForeign }
@@ -144,7 +145,9 @@ extension PollerClient {
             }
         }
 
-        /// The body as a value; `noun` is what was asked for, such as "a watch".
+        /// Returns the body as a value.
+        ///
+        /// `noun` is the requested object, such as "a watch".
         func received<Shape: WireObject>(_ noun: String) throws(PollerError) -> Received<Shape> {
             guard let json = try? self.json, let value = Received<Shape>(json) else {
                 throw .unintelligible(
@@ -154,7 +157,7 @@ extension PollerClient {
             return value
         }
 
-        /// The body as a value of which nobody wants the text.
+        /// Returns the body as a value without its text.
         func value<Shape: WireObject>() throws(PollerError) -> Shape {
             guard let value = try? Shape(reading: self.json) else { throw Self.isForeign }
             return value
@@ -163,53 +166,53 @@ extension PollerClient {
 }
 
 extension Time {
-    /// An instant, cut to whole milliseconds.
+    /// Creates a time, rounded to whole milliseconds.
     public init(_ date: Date) {
         self.init(ms: Int64(saturating: (date.timeIntervalSince1970 * 1000).rounded()))
     }
 
-    /// The instant for Foundation.
+    /// The time for Foundation.
     public var date: Date { Date(timeIntervalSince1970: Double(ms) / 1000) }
 }
 
-// The shapes by their names in the dictionary, for those who import this library alone.
-/// What is known of one followed source.
+// Aliases of the wire types, for programs that import this library only.
+/// The state of one watched source.
 public typealias Watch = PollerWire.Watch
-/// What to follow, how, and who is told.
+/// A request to watch a source.
 public typealias WatchRequest = PollerWire.WatchRequest
-/// What to charge when the source becomes chargeable.
+/// The charge to make when the source becomes chargeable.
 public typealias WatchCharge = PollerWire.WatchCharge
-/// One payment as an archive has it.
+/// One payment in an archive.
 public typealias ArchiveLine = PollerWire.ArchiveLine
-/// What takes the place of an object whose API is deprecated.
+/// The replacement of an object with a deprecated API.
 public typealias Deprecation = PollerWire.Deprecation
-/// What became of a batch of requests.
+/// The result of a batch of requests.
 public typealias BatchResult = PollerWire.BatchResult
 /// One recorded change of one source.
 public typealias WatchEvent = PollerWire.Event
-/// When a watch is polled next, and what it waits for.
+/// The time of a watch's next poll, and the reason.
 public typealias WatchExplanation = PollerWire.WatchExplanation
-/// A registered place that is told about the events of an account.
+/// A registered recipient of an account's events.
 public typealias Endpoint = PollerWire.Endpoint
-/// What came of a test event.
+/// The result of a test event.
 public typealias EndpointTest = PollerWire.EndpointTest
-/// What one endpoint still has to be told about one source.
+/// The pending events of one source for one endpoint.
 public typealias Delivery = PollerWire.Delivery
 /// One attempt of a delivery.
 public typealias DeliveryAttempt = PollerWire.DeliveryAttempt
-/// How a replay of an endpoint stands.
+/// The progress of an endpoint's replay.
 public typealias Replay = PollerWire.Replay
-/// How a lane stands right now.
+/// The current state of a lane.
 public typealias Lane = PollerWire.Lane
-/// How much of what the cluster holds.
+/// The counts of the cluster's objects.
 public typealias Stats = PollerWire.Stats
-/// A process that works on the cluster.
+/// A process of the cluster.
 public typealias Worker = PollerWire.Worker
 /// A process that left the cluster within a day.
 public typealias DepartedWorker = PollerWire.DepartedWorker
-/// What the server depends on, and how it is.
+/// The server's dependencies and their health.
 public typealias HealthReport = PollerWire.HealthReport
 /// A key of the API.
 public typealias AccessKey = PollerWire.AccessKey
-/// A token for the live gateway, and its end.
+/// A token for the live gateway, with its expiry.
 public typealias StreamToken = PollerWire.StreamToken

@@ -3,23 +3,23 @@ public import PollerWire
 import SafeNumbers
 
 extension PollerClient {
-    /// Tries of one part before the whole is given up.
+    /// The maximum of attempts per part before the call fails.
     private static let restoreTriesMax = 5
 
-    /// Reads one payment as an archive has it, signed by the server: for ``restore(_:isTrusted:retrying:)``.
+    /// Reads one payment in archive form, signed by the server, for ``restore(_:isTrusted:retrying:)``.
     public func archived(_ name: WatchName) async throws -> Received<ArchiveLine> {
         try await send(.GET, name.path + "/archive", query: name.query).received("a line")
     }
 
-    /// Puts back watches that have ended, of one part of an archive: lines as `pollerctl export` writes them.
+    /// Restores ended watches from one part of an archive, with lines as `pollerctl export` writes them.
     ///
-    /// A part with a wrong line puts nothing back and ends with the server's problem, whose items count
-    /// from the first line given here. A part without an answer is sent again, which is safe: what is there
-    /// already stays as it is.
+    /// A part with an invalid line restores nothing and ends with the server's problem. Its item indexes count from the
+    /// first line of the call. A part without a response is sent again, which is safe, because existing watches stay
+    /// unchanged.
     ///
     /// - `lines`: at most 1,000, together less than 8 MiB.
-    /// - `isTrusted`: whether lines that the server has not signed are restored, too; needs `watches:trust`.
-    /// - `retrying`: told why a part is sent again.
+    /// - `isTrusted`: whether to restore lines that the server has not signed. It needs `watches:trust`.
+    /// - `retrying`: called with the reason why a part is sent again.
     public func restore(
         _ lines: [String],
         isTrusted: Bool = false,
@@ -35,7 +35,7 @@ extension PollerClient {
                     query: [("trust", isTrusted ? "true" : nil)],
                     body: body,
                     type: "application/x-ndjson",
-                    // A part may take longer than a usual answer when the store is busy.
+                    // A part may take longer than a usual response when the store is busy.
                     wait: .seconds(45)
                 )
                 return try answer.value()
@@ -49,7 +49,7 @@ extension PollerClient {
 }
 
 extension RestoreResult {
-    /// What became of two parts together.
+    /// Adds the results of two parts.
     public static func += (lhs: inout RestoreResult, rhs: RestoreResult) {
         lhs.restored = lhs.restored.addingSaturating(rhs.restored)
         lhs.present = lhs.present.addingSaturating(rhs.present)

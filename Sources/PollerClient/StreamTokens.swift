@@ -2,12 +2,12 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// Has a short-lived token made for the live gateway, to be handed to a customer's browser.
+    /// Creates a short-lived token for the live gateway, to be passed to a customer's browser.
     ///
-    /// - `sources`: of these sources only, at most 20; nil for all of the account.
-    /// - `types`: of these types only, such as `source.*`, at most 20; nil for all.
-    /// - `account`: whose events; nil for the default account.
-    /// - `isFull`: events as they were recorded, for a service; a customer may not see all of it.
+    /// - `sources`: only of these sources, at most 20, or `nil` for all of the account.
+    /// - `types`: only of these types, such as `source.*`, at most 20, or `nil` for all.
+    /// - `account`: the account of the events, or `nil` for the default account.
+    /// - `isFull`: unrestricted events, for a service. A customer may not read all of their data.
     /// - `ttl`: 1 s to 1 h.
     public func streamToken(
         sources: [String]? = nil,

@@ -1,20 +1,21 @@
 public import PollerWire
 
-/// What to wait for.
+/// The goal of a wait.
 public enum WaitGoal: Hashable, Sendable {
     /// A status that cannot change any more.
     case final
-    /// The customer has done what had to be done: any status of a source but `pending`, and of an
-    /// intent `requires_capture` or its end.
-    case leftPending
-    /// This status, whatever its case, now or at some moment of the watch's current run.
-    case status(String)
-    /// This is true of the money, now or at some moment of the watch's current run.
+    /// The customer has completed the required action.
     ///
-    /// Where nobody knows of a payment, as with upstreams of one's own, a status of that name is meant.
+    /// It means any status of a source but `pending`, and for an intent `requires_capture` or a final status.
+    case leftPending
+    /// This status, in any letter case, now or at any time in the watch's current run.
+    case status(String)
+    /// This payment state, now or at any time in the watch's current run.
+    ///
+    /// If the upstream provides no payment, as configured HTTP upstreams may, a status with that name counts.
     case payment(Payment.State)
 
-    /// Whether a watch or an event that says this is what is waited for.
+    /// Whether a watch or an event with these values meets the goal.
     fileprivate func isMet(by status: String?, _ payment: Payment?) -> Bool {
         switch self {
         case .status(let wanted): status?.lowercased() == wanted.lowercased()
@@ -25,20 +26,20 @@ public enum WaitGoal: Hashable, Sendable {
     }
 }
 
-/// How a wait ended.
+/// The result of a wait.
 public enum WaitResult: Hashable, Sendable {
     /// The goal was reached.
     case reached(Received<Watch>)
     /// The watch is closed and the goal can no longer be reached.
     case closed(Received<Watch>)
-    /// The time is up.
+    /// The timeout has expired.
     case timedOut(Received<Watch>)
 }
 
 extension PollerClient {
     /// Waits until a watch reaches a status or can no longer reach it.
     ///
-    /// Transient failures after the first answer are waited out while there is time.
+    /// Transient failures after the first response are retried until the timeout.
     public func wait(
         for name: WatchName,
         until goal: WaitGoal,
@@ -56,7 +57,7 @@ extension PollerClient {
                 if !watch.isOpen { return .closed(watch) }
                 let rest = end - clock.now
                 guard rest > .zero else { return .timedOut(watch) }
-                // Shorter than the idle timeouts of usual proxies, never shorter than a ms.
+                // Shorter than the idle timeouts of usual proxies, and at least 1 ms.
                 let wait = max(min(rest, .seconds(30)), .milliseconds(1))
                 if let news = try await self.watch(name, after: watch.seq, wait: wait) {
                     watch = news
@@ -69,7 +70,7 @@ extension PollerClient {
         }
     }
 
-    /// What came and went between two reads is in the history.
+    /// Checks the history too, because a status may come and go between two reads.
     private func isReached(
         _ goal: WaitGoal,
         _ watch: Received<Watch>,
@@ -97,7 +98,7 @@ extension PollerClient {
 }
 
 extension Watch {
-    /// Whether the last status seen is past what a customer has to do.
+    /// Whether the last observed status is past the customer's action.
     fileprivate var hasLeftPending: Bool {
         switch kind.known {
         case .source, .charge: status != nil && status != "pending"

@@ -2,7 +2,9 @@ import NIOHTTP1
 public import PollerWire
 
 extension PollerClient {
-    /// Watches a source, or joins its open watch; the answer's `outcome` says which.
+    /// Watches a source, or joins its open watch.
+    ///
+    /// The `outcome` of the response distinguishes them.
     @discardableResult
     public func enqueue(_ request: WatchRequest) async throws -> Received<Watch> {
         try await send(.POST, "/v1/watches", body: request.json).received("a watch")
@@ -13,8 +15,9 @@ extension PollerClient {
         try await send(.GET, name.path, query: name.query).received("a watch")
     }
 
-    /// Reads a watch once it has recorded something beyond `seq`; nil when it has not within
-    /// `wait`, at most a minute.
+    /// Reads a watch once it has an event after `seq`.
+    ///
+    /// Returns `nil` if there is none within `wait`, at most a minute.
     public func watch(
         _ name: WatchName,
         after seq: Int,
@@ -28,15 +31,15 @@ extension PollerClient {
         return answer.status == 304 ? nil : try answer.received("a watch")
     }
 
-    /// A page of watches.
+    /// Returns a page of watches.
     ///
-    /// - `state`: `open` or `closed`; nil for both, open ones first.
-    /// - `payment`: what is true of the money, such as `paid`; nil for whatever is.
+    /// - `state`: `open` or `closed`, or `nil` for both, open ones first.
+    /// - `payment`: the payment state, such as `paid`, or `nil` for any.
     /// - `createdAfter`, `createdBefore`: a day, a time or an age, such as `2026-11-23` and `2d`.
-    /// - `words`: what somebody looks for, such as `order=A77 status=failed`; nil for everything.
+    /// - `words`: the search terms, such as `order=A77 status=failed`, or `nil` for everything.
     /// - `limit`: 1–500.
-    /// - `cursor`: ``Page/next`` of the page before.
-    /// - `hasMemory`: whether to add what ``restore(_:isTrusted:retrying:)`` needs besides.
+    /// - `cursor`: ``Page/next`` of the previous page.
+    /// - `hasMemory`: whether to add the data that ``restore(_:isTrusted:retrying:)`` needs.
     public func list(
         state: String? = nil,
         status: String? = nil,
@@ -59,9 +62,10 @@ extension PollerClient {
         return try Page(try await send(.GET, "/v1/watches", query: query))
     }
 
-    /// The number of watches that a filter finds, and the sums of their payments: of the newest 10,000 at most.
+    /// Returns the number of watches that match a filter, and their payment sums, for the newest 10,000 at most.
     ///
-    /// The filters are those of ``list(state:status:payment:account:kind:createdAfter:createdBefore:matching:limit:cursor:hasMemory:)``.
+    /// The filters are those of
+    /// ``list(state:status:payment:account:kind:createdAfter:createdBefore:matching:limit:cursor:hasMemory:)``.
     public func summary(
         state: String? = nil,
         status: String? = nil,
@@ -86,12 +90,12 @@ extension PollerClient {
         try await send(.POST, name.path + "/poll", query: name.query).received("a watch")
     }
 
-    /// Does something with a part of what a search finds, or counts it.
+    /// Applies an action to one part of a search result, or counts it.
     ///
     /// - `action`: `poll`, `cancel`, `redrive` or `dismiss`.
-    /// - `words`: what is looked for, such as `order=A77`.
-    /// - `isDryRun`: count, and do nothing.
-    /// - `cursor`: ``SelectionResult/next`` of the part before.
+    /// - `words`: the search terms, such as `order=A77`.
+    /// - `isDryRun`: only count.
+    /// - `cursor`: ``SelectionResult/next`` of the previous part.
     public func select(
         _ action: String,
         matching words: String,
@@ -115,29 +119,30 @@ extension PollerClient {
     }
 }
 
-/// What names a watch: a source under an account.
+/// The name of a watch: a source under an account.
 public struct WatchName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The upstream's id: `src_…`, `pi_…`.
     public let source: String
-    /// The account at the upstream; nil is the server's `default`.
+    /// The account at the upstream, or `nil` for the server's `default`.
     public let account: String?
-    /// `source`, `payment_intent`, `setup_intent`, `charge` or `http`; needed when the id has none
-    /// of Stripe's prefixes.
+    /// The kind: `source`, `payment_intent`, `setup_intent`, `charge` or `http`.
+    ///
+    /// It is needed if the id has none of Stripe's prefixes.
     public let kind: String?
 
-    /// Names the watch of a source.
+    /// Creates the name of a source's watch.
     public init(_ source: String, account: String? = nil, kind: String? = nil) {
         self.source = source
         self.account = account
         self.kind = kind
     }
 
-    /// Names the watch of a source under the default account.
+    /// Creates the name of a source's watch under the default account.
     public init(stringLiteral source: String) {
         self.init(source)
     }
 
-    /// The source, with its account when that is not the default.
+    /// The source, with its account unless that is the default.
     public var description: String {
         account.map { "\(source) (\($0))" } ?? source
     }
@@ -146,7 +151,7 @@ public struct WatchName: Hashable, Sendable, ExpressibleByStringLiteral, CustomS
 
     var query: [(String, String?)] { [("account", account), ("kind", kind)] }
 
-    /// Whether an event is one of this watch.
+    /// Whether an event belongs to this watch.
     func names(_ event: Received<Event>) -> Bool {
         event.source == source && event.account == (account ?? "default")
     }
