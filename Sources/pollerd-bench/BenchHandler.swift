@@ -6,16 +6,18 @@ import PollerIdentity
 import PollerQueue
 import Synchronization
 
-/// What a measured worker does with a watch: poll it for ever at one pace, and record how late each poll was.
+/// The handler of a measured worker.
 ///
-/// The engine is the real one, from claim to commit; only the decision is not, so that the load stays what was
-/// planned. Latency from commit to somebody who listens is taken by the id of the event: sent here, heard there, both
-/// by the clock of this process.
+/// It polls each watch forever at one pace and records how late each poll was.
+///
+/// The engine is the real one, from claim to commit. Only the decision differs, so that the load stays as planned. The
+/// latency from commit to subscriber is measured by event id: sent here and received here, both by the clock of this
+/// process.
 final class BenchHandler: ItemHandler {
-    /// How long after a poll the next one is due.
+    /// Returns the wait from a poll to the next one.
     typealias Pace = @Sendable (Watch) -> Duration
 
-    /// What was recorded since the last ``restart()``.
+    /// The records since the last ``restart()``.
     struct Tally {
         var polls = 0
         var failures = 0
@@ -25,17 +27,19 @@ final class BenchHandler: ItemHandler {
         var sent: [String: ContinuousClock.Instant] = [:]
     }
 
-    /// The member of an event's object that says when it was made, in ns of the machine's uptime.
+    /// The member of an event's object with its creation time, in ns of the machine's uptime.
     static let stamp = "made_at_ns"
 
     let tally = Mutex(Tally())
     private let upstream: any Upstream
     private let pace: Pace
-    /// Every n-th poll records an event; 0 records none.
+    /// Every n-th poll records an event.
+    ///
+    /// 0 records none.
     private let eventEvery: Int
-    /// Lag and starts are kept only for watches that pass.
+    /// Selects the watches with recorded lag and start times.
     private let isCounted: @Sendable (Watch) -> Bool
-    /// Whether events say themselves when they were made: those who hear them may be another process.
+    /// Whether events contain their creation time, because their subscribers may be in another process.
     private let stamps: Bool
 
     init(
@@ -52,14 +56,16 @@ final class BenchHandler: ItemHandler {
         self.pace = pace
     }
 
-    /// A watch each `span`, the first time at any moment of it: all are enqueued at once, and real ones are spread.
+    /// Returns a pace of one poll per `span`, with a random first wait.
+    ///
+    /// All watches are enqueued at once, while real ones are spread.
     static func spread(over span: Duration) -> Pace {
         { watch in
             watch.state.attempts == 0 ? .milliseconds(Int64.random(in: 0...span.ms)) : span
         }
     }
 
-    /// Somebody has heard of an event that this worker recorded.
+    /// Records that an event of this worker was received.
     func heard(_ event: String) {
         tally.withLock { tally in
             guard let sent = tally.sent.removeValue(forKey: event) else { return }
@@ -67,7 +73,7 @@ final class BenchHandler: ItemHandler {
         }
     }
 
-    /// Forgets what was recorded.
+    /// Clears the records.
     func restart() {
         tally.withLock { tally in
             let sent = tally.sent
@@ -122,9 +128,9 @@ final class BenchHandler: ItemHandler {
     }
 }
 
-/// An upstream that answers at once, and costs nothing.
+/// An upstream that responds at once, without any cost.
 struct NoUpstream: Upstream {
-    /// How long an answer takes.
+    /// The time that a response takes.
     var delay = Duration.zero
 
     func poll(_ watch: Watch, timeout: Duration) async -> PollResult {

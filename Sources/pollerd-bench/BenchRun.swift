@@ -2,7 +2,7 @@ import BenchPlan
 import Logging
 import RedisClient
 
-/// The measurements, one after the other on an empty database.
+/// Runs the measurements, one after the other on an empty database.
 struct BenchRun: Sendable {
     private let redisURL: String
     private let sandboxURL: String
@@ -10,9 +10,11 @@ struct BenchRun: Sendable {
     private let logger: Logger
     private let progress: @Sendable (String) -> Void
 
-    /// Prepares a run; `progress` hears what is measured next.
+    /// Prepares a run.
     ///
-    /// `redisURL` is also that of the processes that are started to be measured.
+    /// `progress` is called with the next measurement.
+    ///
+    /// The measured processes use `redisURL` too.
     init(
         redisURL: String,
         sandboxURL: String,
@@ -27,14 +29,14 @@ struct BenchRun: Sendable {
         self.progress = progress
     }
 
-    /// Measures everything that is planned.
+    /// Runs all planned measurements.
     func measure() async throws -> BenchReport {
         let client = RedisClient(url: try RedisURL(redisURL), logger: logger)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             let store = try await BenchStore(client: client, logger: logger)
             let report: BenchReport
-            // The database is left as it was found, or the next run would be refused.
+            // Leaves the database empty, as it was, because the next run requires that.
             do {
                 report = try await measure(on: store)
             } catch {
@@ -99,7 +101,9 @@ struct BenchRun: Sendable {
     }
 }
 
-/// What a run measured; the member names of its JSON are part of the interface.
+/// The results of a run.
+///
+/// The member names of its JSON are part of the interface.
 struct BenchReport: Sendable {
     /// Percentiles of a latency in milliseconds.
     struct Latency: Sendable {
@@ -108,11 +112,11 @@ struct BenchReport: Sendable {
         let max: Double
     }
 
-    /// A figure as a table shows it and as JSON names it.
+    /// A figure with its forms for the table and for JSON.
     private struct Row: Sendable {
         let title: String
         let text: String
-        /// Its name in the JSON; nil when it is for people alone.
+        /// The member name in the JSON, or `nil` if it is for people only.
         let member: String?
         let json: String
     }
@@ -120,25 +124,25 @@ struct BenchReport: Sendable {
     private var rows: [Row] = []
     private var groups: [(name: String, report: BenchReport)] = []
 
-    /// Its lines, those of its groups after its own.
+    /// All rows, followed by those of the groups.
     private var allRows: [Row] { rows + groups.flatMap(\.report.allRows) }
 
-    /// Adds figures that are an object of their own in the JSON.
+    /// Adds figures as a nested object of the JSON.
     mutating func add(_ name: String, _ group: BenchReport) {
         groups.append((name, group))
     }
 
-    /// Adds a word.
+    /// Adds a text value.
     mutating func add(_ title: String, _ member: String, _ word: String) {
         rows.append(Row(title: title, text: word, member: member, json: "\"\(word)\""))
     }
 
-    /// Says why a figure is missing.
+    /// Adds the reason why a figure is missing.
     mutating func note(_ title: String, _ text: String) {
         rows.append(Row(title: title, text: text, member: nil, json: ""))
     }
 
-    /// Adds a number to the JSON alone: a table for people has it in another place.
+    /// Adds a number to the JSON only, because the table for people shows it elsewhere.
     mutating func keep(_ member: String, _ value: Double) {
         rows.append(Row(title: "", text: "", member: member, json: Self.text(value)))
     }
@@ -163,7 +167,7 @@ struct BenchReport: Sendable {
         )
     }
 
-    /// One object; latencies in ms, CPU in µs.
+    /// One JSON object, with latencies in ms and CPU in µs.
     var json: String {
         let members =
             rows.compactMap { row in row.member.map { "\"\($0)\":\(row.json)" } }
@@ -171,7 +175,7 @@ struct BenchReport: Sendable {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// A line a figure, for people.
+    /// One line per figure, for people.
     var table: String {
         let rows = allRows.filter { !$0.title.isEmpty }
         let width = (rows.map(\.title.count).max() ?? 0) + 2

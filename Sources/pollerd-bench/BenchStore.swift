@@ -8,11 +8,10 @@ import PollerRedis
 import RedisClient
 import Synchronization
 
-/// The database under measurement, and what every measurement does with it.
+/// The database under measurement, with helpers for every measurement.
 ///
-/// A namespace of its own on an empty database: a run may flush it between measurements, and nothing of yours can be
-/// flushed with it. Costs are read from the two processes that bear them, ours and Redis', over a span in which
-/// everything is in its steady state.
+/// It is a separate namespace on an empty database, so a run may flush it between measurements and cannot flush any of
+/// your data. Costs are read from the two processes that bear them, this one and Redis, over a span in steady state.
 struct BenchStore: Sendable {
     static let namespace = "bench"
 
@@ -22,12 +21,14 @@ struct BenchStore: Sendable {
     let owner: OwnerID
     let clock = ContinuousClock()
     let logger: Logger
-    /// Where its data is.
+    /// The layout of its data.
     let layout: StoreLayout
 
-    /// Takes an empty database into use; `partitions` is how many its store is made with.
+    /// Takes an empty database into use.
     ///
-    /// - Throws: ``BenchError`` when it holds anything: a run empties it between measurements.
+    /// `partitions` is the number of partitions of the new store.
+    ///
+    /// - Throws: ``BenchError`` if the database is not empty, because a run flushes it between measurements.
     init(
         client: RedisClient,
         logger: Logger,
@@ -51,7 +52,7 @@ struct BenchStore: Sendable {
         owner = OwnerID(using: &chance)
     }
 
-    /// Forgets all watches.
+    /// Removes all watches.
     func clear() async throws {
         try await Self.flush(client)
         _ = try await StoreLayout.agreed(
@@ -61,7 +62,7 @@ struct BenchStore: Sendable {
         )
     }
 
-    /// Forgets everything, beside other work: millions of keys take longer than an answer may.
+    /// Flushes the database asynchronously, because millions of keys take longer than the timeout of a reply.
     static func flush(_ client: RedisClient) async throws {
         _ = try await client.sendToMasters(RedisCommand("FLUSHDB", ["ASYNC"]))
         let pending = RedisCommand("INFO", ["memory"])
@@ -72,8 +73,7 @@ struct BenchStore: Sendable {
         }
     }
 
-    /// Enqueues eight batches at a time: what a few API processes send together, each as many as
-    /// a request for a batch brings.
+    /// Enqueues eight batches at a time, like a few API processes, each as large as a batch request.
     func fill(_ keys: [WatchKey]) async throws {
         let new = try keys.map { try NewWatch(key: $0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ struct BenchStore: Sendable {
         }
     }
 
-    /// Ids as long as Stripe's, spread over accounts that each are a lane.
+    /// Returns ids as long as Stripe's, spread over accounts that each have one lane.
     func keys(_ count: Int, prefix: String = "x", lanes: Int = 100) throws -> [WatchKey] {
         try (0..<count).map { index in
             let digits = prefix + String(index)
@@ -144,14 +144,14 @@ struct BenchStore: Sendable {
         }
     }
 
-    /// What a span took, and the CPU seconds of both processes in it.
+    /// The duration of a span, and the CPU seconds of both processes in it.
     struct Cost {
         let seconds: Double
         let ownCPU: Double
         let redisCPU: Double
     }
 
-    /// Lets a span pass and tells what it cost.
+    /// Waits for a span and returns its cost.
     func cost(of span: Duration) async throws -> Cost {
         let (own, redis) = (ProcessCPU.seconds, try await cpu())
         let began = clock.now
@@ -163,22 +163,22 @@ struct BenchStore: Sendable {
         )
     }
 
-    /// This machine's clock, for signatures.
+    /// Returns this machine's time, for signatures.
     static func wallClock() -> Timestamp {
         Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    /// Bytes that Redis uses.
+    /// Returns the memory of Redis in bytes.
     func usedMemory() async throws -> Double {
         try await sum("memory", ["used_memory"])
     }
 
-    /// CPU seconds of Redis so far, user and system.
+    /// Returns the CPU seconds of Redis so far, user and system.
     func cpu() async throws -> Double {
         try await sum("cpu", ["used_cpu_user", "used_cpu_sys"])
     }
 
-    /// The sum of some figures of INFO over all masters.
+    /// Returns the sum of some INFO values over all masters.
     private func sum(_ section: String, _ names: Set<Substring>) async throws -> Double {
         let replies = try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
         return replies.reduce(0) { total, node in
@@ -192,18 +192,20 @@ struct BenchStore: Sendable {
     }
 }
 
-/// Why nothing can be measured.
+/// The reason why nothing can be measured.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 
-    /// Says what to do.
+    /// Creates an error.
+    ///
+    /// The description names the remedy.
     init(_ description: String) {
         self.description = description
     }
 }
 
 extension Histogram<UInt64> {
-    /// The percentiles of what was recorded in µs.
+    /// The percentiles of values recorded in µs.
     var latency: BenchReport.Latency {
         func ms(_ percentile: Double) -> Double {
             Double(valueAtPercentile(percentile)) / 1000
@@ -214,7 +216,7 @@ extension Histogram<UInt64> {
 
 /// CPU time of this process, all threads, user and system (getrusage(2)).
 enum ProcessCPU {
-    /// Seconds so far.
+    /// The seconds so far.
     static var seconds: Double {
         var usage = rusage()
         #if canImport(Glibc)

@@ -5,22 +5,22 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 
-/// Who is polled while real processes are measured: nginx, or our stripe-sandbox where that is not installed.
+/// The upstream for measurements of real processes: nginx, or the stripe-sandbox if nginx is not installed.
 enum BenchUpstream: Sendable {
     case nginx(NginxServer)
     case sandbox(String)
 
-    /// Takes nginx where it can be had.
+    /// Starts nginx if it is installed.
     static func start(otherwise sandboxURL: String) async throws -> BenchUpstream {
         try await NginxServer.start().map(BenchUpstream.nginx) ?? .sandbox(sandboxURL)
     }
 
-    /// Ends what was started for it.
+    /// Ends the started server.
     func stop() {
         if case .nginx(let server) = self { server.stop() }
     }
 
-    /// What the report calls it.
+    /// The name in the report.
     var name: String {
         switch self {
         case .nginx: "nginx"
@@ -28,7 +28,7 @@ enum BenchUpstream: Sendable {
         }
     }
 
-    /// Where it is.
+    /// The URL.
     var url: String {
         switch self {
         case .nginx(let server): server.url
@@ -36,17 +36,19 @@ enum BenchUpstream: Sendable {
         }
     }
 
-    /// Where it is over TLS; nil when it cannot be had, or nobody can be made to trust it.
+    /// The URL over TLS with its authority, or `nil` if TLS is unavailable or no process can be made to trust it.
     var secured: (url: String, authority: TrustedAuthority)? {
         if case .nginx(let server) = self { server.secured } else { nil }
     }
 
-    /// Requests it has answered, by its own count; nil when it keeps none.
+    /// Returns the number of requests by the upstream's count, or `nil` if it keeps none.
     func requests() async throws -> Int? {
         if case .nginx(let server) = self { try await server.requests() } else { nil }
     }
 
-    /// Sources that it knows, evenly spread over so many accounts; one account is the main one.
+    /// Returns known sources, evenly spread over accounts.
+    ///
+    /// A single account is the default one.
     func sources(_ count: Int, accounts: Int, store: BenchStore) async throws -> [WatchKey] {
         switch self {
         case .nginx:
@@ -68,7 +70,7 @@ enum BenchUpstream: Sendable {
         }
     }
 
-    /// Makes pending sources in the sandbox; their ids.
+    /// Creates pending sources in the sandbox and returns their ids.
     static func bulk(
         _ count: Int,
         of account: AccountID = .main,
@@ -82,7 +84,6 @@ enum BenchUpstream: Sendable {
         request.body = .bytes(ByteBuffer(string: body))
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
         let answer = try await response.body.collect(upTo: 16 << 20)
-        /// The answer that lists the sources to watch.
         struct Reply: Decodable {
             let ids: [String]
         }

@@ -8,10 +8,10 @@ import PollerHTTP
 import PollerIdentity
 import PollerNet
 
-/// `pollerd-bench client URL`: what a GET costs our own HTTP client, and nothing else of us.
+/// `pollerd-bench client URL`: measures the cost of a GET by the cluster's HTTP client alone.
 ///
-/// The floor of a poll: beside it stand `wrk -c 64` for what the machine can do, and a whole poll for
-/// what is ours.
+/// It is the lower bound for a poll. Compare it with `wrk -c 64` for the machine's capacity and with a whole poll for
+/// the cost of the rest.
 struct ClientBenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "client",
@@ -52,7 +52,7 @@ struct ClientBenchCommand: AsyncParsableCommand {
         print("\(count / seconds) GETs/s, \((us * 10).rounded() / 10) µs of CPU a GET")
     }
 
-    /// GETs within a span, on all connections.
+    /// Counts the GETs within a span, on all connections.
     private func measure(_ getting: Getting, span: Duration) async throws -> Int {
         let end = ContinuousClock.now.advanced(by: span)
         let executors = MultiThreadedEventLoopGroup.singleton.makeIterator().map(LoopExecutor.init)
@@ -66,7 +66,7 @@ struct ClientBenchCommand: AsyncParsableCommand {
     }
 }
 
-/// The same GET, over and over.
+/// Sends the same GET repeatedly.
 private struct Getting: Sendable {
     let client: PooledClient
     let origin: HTTPOrigin
@@ -98,7 +98,7 @@ private struct Getting: Sendable {
     }
 }
 
-/// One event loop as the executor of tasks.
+/// An event loop as a task executor.
 private final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

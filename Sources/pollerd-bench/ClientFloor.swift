@@ -1,28 +1,28 @@
 import BenchPlan
 import ChildPrograms
 
-/// What a GET of the same answer costs clients that do nothing else, ours and those that are installed: the floor of
-/// every poll.
+/// Measures a GET of the same response by clients that do nothing else: the lower bound for every poll.
 ///
-/// Their CPU is the system's count of their process and their requests are nginx's, as for a worker.
+/// The clients are the cluster's and installed ones. Their CPU is the system's count of their process, and their
+/// requests are counted by nginx, as for a worker.
 struct ClientFloor: Sendable {
-    /// A client, by its name in the JSON, with its arguments before the URL.
+    /// A client, with its name in the JSON and its arguments before the URL.
     private struct Client: Sendable {
         let name: String
         let title: String
-        /// Its file; nil when it is not installed.
+        /// The program's file, or `nil` if it is not installed.
         let program: String?
         let arguments: [String]
         var isTLS = false
     }
 
-    /// Connections, each with one request at a time: about what a busy worker keeps open.
+    /// Connections with one request at a time, about as many as a busy worker has.
     private static let connections = "64"
 
     let plan: BenchPlan
     let server: NginxServer
 
-    /// Measures whoever is installed.
+    /// Measures every installed client.
     func measure() async throws -> BenchReport {
         var report = BenchReport()
         for client in clients {
@@ -46,7 +46,7 @@ struct ClientFloor: Sendable {
         let h2load = ["-t", "1", "-c", "1", "-m", Self.connections, "-D", seconds]
         let own = ["client", "--connections", Self.connections, "--seconds", seconds]
         let trust = server.secured.map { ["--trust", $0.authority.file] } ?? []
-        // Beside this very program.
+        // The program is in the same folder as this one.
         let ownProgram = try? Programs.locate("pollerd-bench")
         let (wrkProgram, h2loadProgram) = (Programs.installed("wrk"), Programs.installed("h2load"))
         return [
@@ -81,7 +81,7 @@ struct ClientFloor: Sendable {
         ]
     }
 
-    /// Measures a client in the middle of its run; nil when it sends nothing.
+    /// Measures a client in the middle of its run, or returns `nil` if it sends nothing.
     private func measure(
         _ client: Client,
         _ program: String,

@@ -3,37 +3,42 @@ import Poller
 import PollerIdentity
 import PollerNet
 
-/// Very many listeners on WebSockets, in processes of their own, and what all of them have heard.
+/// A large number of WebSocket subscribers in separate processes, with the totals of their received events.
 ///
-/// A listener is a subscription to one source. They are spread over the sockets by chance, as customers and tabs are:
-/// those who hear one source are at different gateways and have different numbers at their sockets.
-/// A class, because it owns the processes.
+/// A subscriber has a subscription to one source. Subscribers are spread over the sockets at random, as customers and
+/// tabs are. So the subscribers of one source are at different gateways and have different numbers at their sockets. It
+/// is a class because it owns the processes.
 final class Crowd: Sendable {
-    /// Sockets of one process, and of one address: there are some 28,000 ports for each.
+    /// The maximum of sockets per process and address.
+    ///
+    /// Each address has some 28,000 ports.
     private static let socketsMax = 20_000
-    /// Files that a process has open besides.
+    /// Files that a process has open in addition.
     private static let otherFiles = 100
-    /// A process answers between two frames; a busy machine takes its time.
+    /// The timeout of a reply.
+    ///
+    /// A process replies between two frames, which takes time on a busy machine.
     private static let answerTimeout = Duration.seconds(60)
 
     let count: Int
-    /// What each process is told, to begin.
+    /// The first commands of each process.
     private let beginnings: [[String]]
     private let processes: [ChildProcess]
 
-    /// A listener for each of these, some of which may be the same, `perSocket` on each WebSocket, at gateways at
-    /// these ports.
+    /// Creates a subscriber for each of these watches, possibly with duplicates.
+    ///
+    /// Each WebSocket has `perSocket` subscriptions, and the gateways listen on these ports.
     init(_ wanted: [WatchKey], perSocket: Int, ports: [Int]) throws {
         count = wanted.count
         let files = OpenFiles.raiseLimit() - Self.otherFiles
         let most = perSocket * max(1, min(Self.socketsMax, files))
         let mixed = wanted.shuffled()
-        // Ports of connections that are over are free again after a minute: each run has addresses of its own.
+        // Each run uses other addresses, because the ports of closed connections stay blocked for a minute.
         let network = "127.\(Int.random(in: 1...254)).\(Int.random(in: 1...254))"
         let list = ports.map(String.init).joined(separator: ",")
         beginnings = stride(from: 0, to: mixed.count, by: most).enumerated().map { number, start in
             let part = mixed[start..<min(start + most, mixed.count)]
-            // Other loopback addresses are there on Linux alone, and one is enough for few.
+            // Only Linux has the other loopback addresses, and few subscribers need just one.
             let address = mixed.count <= most ? "-" : "\(network).\(1 + number)"
             return ["enter \(perSocket) \(address) \(list) \(part.count)"]
                 + part.map { "\($0.account) \($0.source)" }
@@ -42,14 +47,14 @@ final class Crowd: Sendable {
         processes = try beginnings.map { _ in try ChildProcess(program, ["crowd"]) }
     }
 
-    /// Begins to connect all sockets.
+    /// Starts to connect all sockets.
     func enter() throws {
         for (process, lines) in zip(processes, beginnings) { _ = try ask(process, lines) }
     }
 
-    /// How many are told what happens.
+    /// Returns the number of subscriptions that have caught up.
     ///
-    /// - Throws: ``BenchError`` when a gateway has said what nobody asked for.
+    /// - Throws: ``BenchError`` if a gateway has sent an unexpected message.
     func caughtUp() throws -> Int {
         try processes.reduce(0) { sum, process in
             let answer = try ask(process, ["progress"])
@@ -59,7 +64,7 @@ final class Crowd: Sendable {
         }
     }
 
-    /// What was heard since this was last asked for.
+    /// Returns the events received since the last call.
     func news() throws -> CrowdNews {
         try processes.reduce(into: CrowdNews()) { sum, process in
             guard let news = CrowdNews(line: try ask(process, ["news"])) else {
@@ -69,7 +74,9 @@ final class Crowd: Sendable {
         }
     }
 
-    /// The mistakes, once nothing more happens; `told` is the last `seq` of each source that has events.
+    /// Returns the delivery errors after the load has ended.
+    ///
+    /// `told` is the last `seq` of each source with events.
     func faults(_ told: [SourceID: Int]) throws -> CrowdListeners.Faults {
         let lines = ["faults \(told.count)"] + told.map { "\($0) \($1)" }
         return try processes.reduce(into: CrowdListeners.Faults()) { sum, process in
@@ -83,7 +90,7 @@ final class Crowd: Sendable {
         }
     }
 
-    /// Disconnects everybody.
+    /// Disconnects all subscribers.
     func leave() {
         for process in processes { process.kill() }
     }

@@ -6,28 +6,28 @@ import PollerNet
 import PollerRedis
 import Synchronization
 
-/// What a hundred thousand listeners cost the gateways they share: an event that nobody hears, one that is heard, and
-/// a frame.
+/// Measures the cost of a hundred thousand subscribers for their gateways.
 ///
-/// The gateways are processes of their own. A worker in this one records ``BenchPlan/events`` a second, whatever is heard
-/// of them, so the difference between two loads is the price of what is heard alone:
+/// It gives the cost of an event without subscribers, of one with subscribers, and of a frame. The gateways are
+/// separate processes. A worker in this process records ``BenchPlan/events`` a second under every load. So the
+/// difference between two loads is the cost of delivery alone:
 ///
-/// | load | of the events |
+/// | load | events |
 /// |---|---|
 /// | quiet | there are none |
-/// | unheard | nobody hears any |
-/// | one | a tenth is heard, by one listener each |
-/// | many | a tenth is heard, by as many each as half of all listeners are |
+/// | unheard | none has a subscriber |
+/// | one | a tenth has a subscriber, one each |
+/// | many | a tenth has subscribers, half of all each |
 ///
-/// The listeners are in processes of their own, too (``Crowd``): what they do is no part of what happens here. Each
-/// must be told its own events, each once and in order.
+/// The subscribers are in separate processes too (``Crowd``), so their work is not measured. Each must receive its
+/// events, each once and in order.
 ///
-/// Beside them a `redis-cli` listens to the news of the outbox: a program in C that does nothing but read a line for
-/// each event is what being woken costs.
+/// A `redis-cli` also subscribes to the outbox's notifications. It is a C program that only reads a line per event, so
+/// its CPU is the cost of being woken.
 struct CrowdBench: Sendable {
-    /// Between two events of a watch.
+    /// The interval between two events of a watch.
     private static let interval = Duration.seconds(5)
-    /// A gateway's own connections and files, beside its clients.
+    /// A gateway's connections and files other than its clients.
     private static let otherFiles = 100
     private static let enterTimeout = Duration.seconds(600)
 
@@ -36,29 +36,29 @@ struct CrowdBench: Sendable {
     let redisURL: String
     let gatewayCount: Int
 
-    /// Sources that have events at a time.
+    /// The number of sources that have events at a time.
     private var activeCount: Int { plan.events * Int(Self.interval.components.seconds) }
-    /// Of each kind of source that is heard: a tenth of those with events.
+    /// The number of each kind of source with subscribers, a tenth of those with events.
     private var heardCount: Int { activeCount / 10 }
 
-    /// A gateway process, and where it listens.
+    /// A gateway process and its port.
     private struct Running {
         let port: Int
         let process: PollerdProcess
     }
 
-    /// What was counted over a span.
+    /// The counts of a span.
     private struct Load {
         let seconds: Double
         let events: Double
         let heardEvents: Double
         let frames: Double
-        /// CPU seconds of all gateways, of Redis and of the floor.
+        /// CPU seconds of all gateways, of Redis and of the `redis-cli`.
         let gatewayCPU: Double
         let redisCPU: Double
         let floorCPU: Double?
         let toFrame: BenchReport.Latency
-        /// How late timers were in the processes that listen.
+        /// The delay of timers in the subscribers' processes.
         let late: BenchReport.Latency
     }
 
@@ -75,7 +75,7 @@ struct CrowdBench: Sendable {
             let port = try FreePort.find()
             let options = [
                 "POLLER_GATEWAY_BIND": "127.0.0.1:\(port)",
-                // All listeners are one client here.
+                // All subscribers count as one client here.
                 "POLLER_STREAMS_PER_KEY": "0",
             ]
             let process = try PollerdProcess("gateway", redisURL: redisURL, environment: options)
@@ -139,20 +139,20 @@ struct CrowdBench: Sendable {
         report.add("  told twice, out of order or to others", "frames_wrong", wrong, "")
     }
 
-    /// The last `seq` of each watch that has events.
+    /// Returns the last `seq` of each watch that has events.
     private func told(of keys: [WatchKey]) async throws -> [SourceID: Int] {
         var told: [SourceID: Int] = [:]
         for key in keys { told[key.source] = try await store.watches.snapshot(of: key)?.watch.seq }
         return told
     }
 
-    /// Brings the listeners in, and weighs them.
+    /// Connects the subscribers and measures their memory.
     private func enter(
         _ crowd: Crowd,
         _ gateways: [Running],
         _ report: inout BenchReport
     ) async throws {
-        // The first connections bring what all share: pools, tables, code.
+        // The first connections create shared state: pools, tables, code.
         let first = try Crowd(
             try store.keys(1000, prefix: "w"),
             perSocket: plan.perSocket,
@@ -200,16 +200,16 @@ struct CrowdBench: Sendable {
         try gateways.reduce(0) { $0 + (try $1.process.residentKiB("RssAnon")) }
     }
 
-    /// Somebody who is told of each event and does nothing; nil where there is no redis-cli.
+    /// Starts a program that receives each event and does nothing, or returns `nil` without `redis-cli`.
     private func floorReader() async throws -> ChildProcess? {
         guard let program = Programs.installed("redis-cli") else { return nil }
         let layout = try await StoreLayout.agreed(on: store.client, namespace: BenchStore.namespace)
         let words = [program, "-u", redisURL, "SUBSCRIBE", layout.watchKeys.recordedChannel]
-        // Its own end is that of the shell that it becomes.
+        // The shell replaces itself with the program, so both end together.
         return try ChildProcess("/bin/sh", ["-c", "exec \"$@\" > /dev/null", "sh"] + words)
     }
 
-    /// Measures a span, once the load has settled.
+    /// Measures a span after the load has settled.
     private func load(
         _ settling: Duration,
         _ handler: BenchHandler,
@@ -253,7 +253,7 @@ struct CrowdBench: Sendable {
     ) {
         let idle = quiet.gatewayCPU / quiet.seconds
         let count = Double(gatewayCount)
-        // What a gateway pays for an event before anybody hears it.
+        // The cost of an event for a gateway before any delivery.
         let happened = (unheard.gatewayCPU - idle * unheard.seconds) / unheard.events
         func heard(_ load: Load) -> Double {
             load.gatewayCPU - idle * load.seconds - happened * load.events

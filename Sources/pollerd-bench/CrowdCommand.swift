@@ -3,14 +3,14 @@ import Foundation
 import Poller
 import PollerIdentity
 
-/// `pollerd-bench crowd`: one process of listeners, which does what it reads from standard input.
+/// `pollerd-bench crowd`: a process of subscribers that executes commands from standard input.
 ///
-/// A process has only so many sockets, and what listeners cost must not be in what the measuring program does.
+/// A process has a limited number of sockets, and the subscribers' cost must not be part of the measuring program.
 ///
-/// | reads | answers, a line |
+/// | input | reply, one line |
 /// |---|---|
-/// | `enter PER_SOCKET ADDRESS PORT,PORT COUNT`, then COUNT lines `ACCOUNT SOURCE` | nothing but `entering` |
-/// | `progress` | how many have caught up, and what nobody asked for |
+/// | `enter PER_SOCKET ADDRESS PORT,PORT COUNT`, then COUNT lines `ACCOUNT SOURCE` | `entering` |
+/// | `progress` | the number of caught-up subscriptions, and an unexpected message |
 /// | `news` | ``CrowdNews`` since the last time |
 /// | `faults COUNT`, then COUNT lines `SOURCE SEQ` | foreign, repeated and missing events |
 struct CrowdCommand: AsyncParsableCommand {
@@ -20,7 +20,7 @@ struct CrowdCommand: AsyncParsableCommand {
         shouldDisplay: false
     )
 
-    /// Listeners, and the ports they are to connect to.
+    /// The subscribers with the ports to connect to.
     private struct Entering: Sendable {
         let listeners: CrowdListeners
         let ports: [Int]
@@ -28,13 +28,13 @@ struct CrowdCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (entering, continuation) = AsyncStream.makeStream(of: Entering.self)
-        // Reading waits, and Swift's own threads are as few as cores.
+        // Reading blocks, and Swift's thread pool has only one thread per core.
         Thread.detachNewThread {
             Self.obey { continuation.yield($0) }
             continuation.finish()
         }
         await withDiscardingTaskGroup { group in
-            // Connecting takes as long as the gateways do, and is asked about meanwhile.
+            // Connecting takes as long as the gateways need, and `progress` is requested meanwhile.
             for await crowd in entering {
                 group.addTask { await crowd.listeners.enter(ports: crowd.ports) }
             }
@@ -42,7 +42,7 @@ struct CrowdCommand: AsyncParsableCommand {
         }
     }
 
-    /// Does what it reads, until there is nothing more, or it is not understood.
+    /// Executes commands until the end of input or an unknown command.
     private static func obey(_ enter: (Entering) -> Void) {
         var listeners: CrowdListeners?
         func next(_ count: Int) -> [[Substring]] {
@@ -75,7 +75,7 @@ struct CrowdCommand: AsyncParsableCommand {
         }
     }
 
-    /// A line that names a source; nil for what is none.
+    /// Reads a line with a source, or returns `nil` for any other line.
     private static func watch(_ line: [Substring]) -> WatchKey? {
         guard line.count == 2, let account = try? AccountID(String(line[0])),
             let source = try? SourceID(String(line[1]))

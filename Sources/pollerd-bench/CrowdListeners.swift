@@ -5,41 +5,41 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// The listeners of one process of a ``Crowd``, each a subscription to one source, and what they have heard.
+/// The subscribers of one process of a ``Crowd``, each with a subscription to one source.
 ///
-/// Each event must be told to each of its listeners once and in order: the `seq` of the first that a listener hears is
-/// 1, and that of each other is the next.
+/// Each event must be delivered to each of its subscribers once and in order. The first `seq` of a subscriber is 1, and
+/// each later one is the next.
 final class CrowdListeners: Sendable {
-    /// Mistakes, by how many events were told wrongly.
+    /// The numbers of wrongly delivered events.
     struct Faults: Sendable {
-        /// Of a source that the subscription is not to.
+        /// Events of a source without a subscription.
         var foreign = 0
-        /// Told before, or before one that came earlier.
+        /// Events received before, or before a later one.
         var repeated = 0
-        /// Not told although later ones were, or ones at the end.
+        /// Events that were never received, although a later one was or the load has ended.
         var missing = 0
 
         var total: Int { foreign + repeated + missing }
     }
 
-    /// What the lock guards.
+    /// The state behind the lock.
     private struct State: Sendable {
         var caughtUp = 0
-        /// Frames that tell an event, since they were last asked for.
+        /// Event frames since the last request.
         var frames = 0
-        /// From the decision to record an event to the frame, in µs.
+        /// The time from the decision to record an event to its frame, in µs.
         var toFrameUs = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
-        /// How late this process's own timers are, in µs: as much of the above is its own.
+        /// The delay of this process's timers, in µs, which is part of the time above.
         var lateUs = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
         var unexpected: String?
-        /// The last `seq` that each listener has heard.
+        /// The last `seq` received by each subscriber.
         var heard: [Int]
         var faults = Faults()
     }
 
-    /// Connections that are being made at once: what a gateway's backlog takes.
+    /// The maximum of concurrent connects, which a gateway's backlog allows.
     private static let connecting = 64
-    /// Between two looks at how late a timer is.
+    /// The interval between two checks of the timer delay.
     private static let timer = TimeAmount.milliseconds(10)
 
     private let watches: [WatchKey]
@@ -47,7 +47,7 @@ final class CrowdListeners: Sendable {
     private let address: String?
     private let state: Mutex<State>
 
-    /// A listener for each of these, so many on a socket.
+    /// Creates a subscriber for each watch, with a number of them per socket.
     init(_ watches: [WatchKey], perSocket: Int, address: String?) {
         self.watches = watches
         self.perSocket = perSocket
@@ -58,7 +58,7 @@ final class CrowdListeners: Sendable {
         }
     }
 
-    /// Connects all sockets, by turns to these ports.
+    /// Connects all sockets, with the ports in rotation.
     func enter(ports: [Int]) async {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ final class CrowdListeners: Sendable {
                 for (socket, start) in starts.enumerated() {
                     if socket >= Self.connecting { try await group.next() }
                     let part = Array(watches[start..<min(start + perSocket, watches.count)])
-                    // Connecting waits for the other side; the group's end is that of the last one.
+                    // Connecting waits for the gateway. The group ends with the last connection.
                     group.addTask {
                         _ = try await LiveClient.connect(
                             port: ports[socket % ports.count],
@@ -83,12 +83,12 @@ final class CrowdListeners: Sendable {
         }
     }
 
-    /// How many are told what happens, and the first message that nobody asked for.
+    /// The number of caught-up subscriptions, and the first unexpected message.
     var progress: (caughtUp: Int, unexpected: String?) {
         state.withLock { ($0.caughtUp, $0.unexpected) }
     }
 
-    /// What was heard since this was last asked for.
+    /// Returns the events received since the last call.
     func news() -> CrowdNews {
         state.withLock { state in
             defer {
@@ -104,7 +104,9 @@ final class CrowdListeners: Sendable {
         }
     }
 
-    /// The mistakes, once nothing more happens; `told` is the last `seq` of each source that has events.
+    /// Returns the delivery errors after the load has ended.
+    ///
+    /// `told` is the last `seq` of each source with events.
     func faults(_ told: [String: Int]) -> Faults {
         state.withLock { state in
             var faults = state.faults
@@ -145,7 +147,7 @@ final class CrowdListeners: Sendable {
         }
     }
 
-    /// Looks how late a timer of this loop is, again and again.
+    /// Measures the delay of a timer of this loop, repeatedly.
     private func look(_ eventLoop: any EventLoop) {
         let due = NIODeadline.now() + Self.timer
         eventLoop.scheduleTask(deadline: due) {
@@ -156,27 +158,28 @@ final class CrowdListeners: Sendable {
     }
 }
 
-/// What the listeners of one process have heard over a span, as it goes from there to the measuring program.
+/// The events that one process received in a span, in the form that is sent to the measuring program.
 ///
-/// *Shape*: `17 1200:4,1300:13 90:2`: frames, and how many of them took so many µs; then how late timers were.
+/// *Shape*: `17 1200:4,1300:13 90:2`: the number of frames, then the number of frames per latency in µs, then the timer
+/// delays in the same form.
 struct CrowdNews: Sendable {
     var frames = 0
     var toFrameUs: [UInt64: UInt64] = [:]
     var lateUs: [UInt64: UInt64] = [:]
 
-    /// What a histogram has, by value.
+    /// Returns the counts of a histogram, by value.
     static func counts(_ histogram: Histogram<UInt64>) -> [UInt64: UInt64] {
         histogram.recordedValues().reduce(into: [:]) { $0[$1.value, default: 0] += $1.count }
     }
 
-    /// Adds what another process has heard.
+    /// Adds the counts of another process.
     mutating func add(_ other: CrowdNews) {
         frames += other.frames
         toFrameUs.merge(other.toFrameUs, uniquingKeysWith: +)
         lateUs.merge(other.lateUs, uniquingKeysWith: +)
     }
 
-    /// The percentiles of such counts.
+    /// Returns the percentiles of these counts.
     static func latency(_ counts: [UInt64: UInt64]) -> BenchReport.Latency {
         var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
         for (value, count) in counts { _ = histogram.record(value, count: count) }
@@ -185,7 +188,7 @@ struct CrowdNews: Sendable {
 }
 
 extension CrowdNews {
-    /// The line that says so.
+    /// The counts as a line.
     var line: String {
         func text(_ counts: [UInt64: UInt64]) -> String {
             counts.map { "\($0):\($1)" }.joined(separator: ",")
@@ -193,7 +196,7 @@ extension CrowdNews {
         return "\(frames) \(text(toFrameUs)) \(text(lateUs))"
     }
 
-    /// Reads such a line; nil for any other.
+    /// Reads such a line, or returns `nil` for any other.
     init?(line: String) {
         let parts = line.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 3, let frames = Int(parts[0]) else { return nil }

@@ -12,16 +12,15 @@ import PollerQueue
 import PollerRedis
 import Synchronization
 
-/// How soon a recorded event reaches a webhook's receiver, how many do in a second, and whether a
-/// receiver that never answers slows the others.
+/// Measures the latency and throughput of webhooks, and the effect of a recipient that never responds.
 ///
-/// Worker, notifier and receiver run in this process, which knows when it has recorded what; the CPU of a webhook is
-/// that of a real notifier (``RealDeliverBench``).
+/// Worker, notifier and recipient run in this process, which knows the time of each event. The CPU of a webhook is
+/// measured with a real notifier (``RealDeliverBench``).
 struct DeliverBench: Sendable {
     /// Events a second while latency is measured.
     private static let rate = 200
     private static let endpoints = 20
-    /// Between two events of a watch.
+    /// The interval between two events of a watch.
     private static let interval = Duration.seconds(2)
 
     let store: BenchStore
@@ -34,7 +33,7 @@ struct DeliverBench: Sendable {
         defer { sink.stop() }
         let calm = try await paced(sink, port, hangs: false)
         let beside = try await paced(sink, port, hangs: true)
-        // Before and after, so that what else the machine does weighs on both.
+        // Measured before and after, so that other load on the machine affects both.
         let later = try await paced(sink, port, hangs: false)
         let perSecond = try await backlog(sink, port)
         var own = BenchReport()
@@ -50,7 +49,9 @@ struct DeliverBench: Sendable {
         report.add("deliver", own)
     }
 
-    /// Latency at a pace; with a tenth of the watches at an endpoint that never answers.
+    /// Measures the latency at a fixed rate.
+    ///
+    /// With `hangs`, a tenth of the watches use an endpoint that never responds.
     private func paced(
         _ sink: WebhookSink,
         _ port: Int,
@@ -75,7 +76,7 @@ struct DeliverBench: Sendable {
         }
         let result = try await store.withWorker(handler, concurrency: plan.concurrency) {
             try await store.withNotifier(channel()) {
-                // The rounds that enqueue, spread and connect are not counted.
+                // The first rounds, which enqueue, spread and connect, are not counted.
                 try await store.clock.sleep(for: .seconds(5))
                 latency.withLock { $0.reset() }
                 try await store.clock.sleep(for: max(plan.span, .seconds(5)))
@@ -86,7 +87,7 @@ struct DeliverBench: Sendable {
         return result
     }
 
-    /// Webhooks a second while more wait than can be sent.
+    /// Measures webhooks a second with a full backlog.
     private func backlog(_ sink: WebhookSink, _ port: Int) async throws -> Double {
         let keys = try store.keys(4000, prefix: "late")
         try await enqueue(keys) { "http://127.0.0.1:\(port)/ok/\($0 % Self.endpoints)" }
@@ -158,7 +159,7 @@ extension BenchStore {
                 owner: owner,
                 concurrency: 256,
                 lease: .seconds(45),
-                // What holds for an endpoint unless it has a limit of its own.
+                // The limit of an endpoint without a specific one.
                 lane: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
                 drainTimeout: .seconds(1)
             ),
@@ -179,11 +180,13 @@ extension BenchStore {
     }
 }
 
-/// A receiver of webhooks in this process: it answers 200 at once, or under `/hang` never.
+/// A webhook recipient in this process.
 ///
-/// A class, because its connections share what it counts.
+/// It responds 200 at once, or never under `/hang`.
+///
+/// It is a class because its connections share its counts.
 final class WebhookSink: Sendable {
-    /// Told the id of each event as its request comes in, and the path it came to.
+    /// Called for each request with the event's id and the path.
     typealias Receipt = @Sendable (_ id: String, _ path: String) -> Void
 
     private let receipt: Mutex<Receipt>
@@ -193,12 +196,12 @@ final class WebhookSink: Sendable {
         receipt = Mutex { _, _ in }
     }
 
-    /// Changes who is told from now on.
+    /// Replaces the callback from now on.
     func onReceipt(_ receipt: @escaping Receipt) {
         self.receipt.withLock { $0 = receipt }
     }
 
-    /// Listens on a free loopback port; the port.
+    /// Listens on a free loopback port and returns it.
     func start() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
@@ -227,7 +230,7 @@ final class WebhookSink: Sendable {
     }
 }
 
-/// Answers the requests of one connection.
+/// Responds to the requests of one connection.
 private final class Answering: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

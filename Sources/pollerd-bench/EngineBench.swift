@@ -2,9 +2,9 @@ import BenchPlan
 import Poller
 import Synchronization
 
-/// Polls as fast as it goes.
+/// Measures polls at full speed.
 struct EngineBench: Sendable {
-    /// What a second of polling came to.
+    /// The results per second of polling and per poll.
     struct Throughput: Sendable {
         let pollsPerSecond: Double
         let workerCPUUs: Double
@@ -23,7 +23,7 @@ struct EngineBench: Sendable {
         report.add("  Redis CPU a poll", "engine_redis_cpu_us_per_poll", engine.redisCPUUs, "µs")
     }
 
-    /// Polls what is in the store, again and again.
+    /// Polls the watches in the store repeatedly.
     func saturate(_ upstream: any Upstream, concurrency: Int) async throws -> Throughput {
         let handler = BenchHandler(upstream: upstream) { _ in .zero }
         return try await store.withWorker(handler, concurrency: concurrency) {
@@ -44,7 +44,7 @@ struct EngineBench: Sendable {
     }
 }
 
-/// How fast watches are accepted, and what a waiting one weighs.
+/// Measures the rate of enqueueing and the memory of a waiting watch.
 struct EnqueueBench: Sendable {
     let store: BenchStore
     let plan: BenchPlan

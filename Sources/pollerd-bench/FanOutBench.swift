@@ -3,15 +3,17 @@ import PollerIdentity
 import PollerQueue
 import PollerRedis
 
-/// What it costs to mark events for very many endpoints, by notifiers that are processes of their own: the whole way,
-/// from the record to the acknowledged entry.
+/// Measures the cost of marking events for very many endpoints, from the record to the acknowledged entry.
 ///
-/// The endpoints are those of one account, whose events stand in one partition of the outbox, or of four accounts;
-/// nobody listens at their addresses, and each notifier has one attempt in hand at a time, so that nearly all it does
-/// is marking. The marks are those of its own metrics: more than are needed means that some were made twice.
+/// The notifiers are separate processes. The endpoints belong to one account with its events in one partition of the
+/// outbox, or to four accounts. Nothing listens at their addresses, and each notifier has a single delivery slot, so
+/// nearly all of its work is marking. The marks are counted by its metrics. A count above the need means that some were
+/// made twice.
 struct FanOutBench: Sendable {
     private static let endpoints = 10_000
-    /// Of each account; the first one finds deliveries that are new and lanes that are empty.
+    /// Events per account.
+    ///
+    /// The first one finds new deliveries and empty lanes.
     private static let events = 10
     private static let timeout = Duration.seconds(120)
 
@@ -79,7 +81,7 @@ struct FanOutBench: Sendable {
         try await store.clear()
     }
 
-    /// Registers the endpoints of accounts whose events are in as many partitions; a key of each.
+    /// Registers endpoints of accounts with events in as many partitions, and returns one key per account.
     private func register(_ accounts: Int) async throws -> [WatchKey] {
         let layout = try await StoreLayout.agreed(on: store.client, namespace: BenchStore.namespace)
         let registry = RedisEndpointStore(

@@ -1,12 +1,13 @@
 import BenchPlan
 import Poller
 
-/// How the price of a poll grows: with the pace, the accounts, the workers, and the watches that wait.
+/// Measures the growth of a poll's cost with the rate, the accounts, the workers, and the waiting watches.
 ///
-/// Each series changes one thing and leaves the others at 1,000 polls a second, 100 accounts, one worker and nothing
-/// else waiting; each point is a ``RealBench`` load, real processes and all. *Limits*: at most ``BenchPlan/pending``
-/// watches wait, which is what time and memory allow; a million takes a minute and a half to prepare and 300 MB of
-/// Redis, ten million ten times both.
+/// Each series varies one value. The others stay at 1,000 polls a second, 100 accounts, one worker and no waiting
+/// watches. Each point is a ``RealBench`` load with real processes.
+///
+/// *Limits*: at most ``BenchPlan/pending`` watches wait, as time and memory allow. A million take a minute and a half
+/// to prepare and 300 MB of Redis. Ten million take ten times both.
 struct GrowthBench: Sendable {
     private static let rate = 1000
     private static let accounts = 100
@@ -28,7 +29,7 @@ struct GrowthBench: Sendable {
         report.add("growth", growth)
     }
 
-    /// A load, and the number that is changed in it.
+    /// A load with its varied value.
     private typealias Point = (x: Int, load: RealLoad)
 
     /// The loads of each series.
@@ -39,7 +40,9 @@ struct GrowthBench: Sendable {
         ]
     }
 
-    /// By polls a second; 0 stands for as many as there can be.
+    /// Loads by polls a second.
+    ///
+    /// 0 means the maximum.
     private var rates: [Point] {
         var points: [Point] = []
         for rate in [10, 100, 1000, 4000] {
@@ -50,7 +53,9 @@ struct GrowthBench: Sendable {
         return points
     }
 
-    /// By accounts, each with a watch that waits, so that its lane is there.
+    /// Loads by accounts.
+    ///
+    /// Each has a waiting watch, so that its lane exists.
     private var accounts: [Point] {
         var points: [Point] = []
         for count in [1, 10, 100, 1000, 10_000, 100_000] where count <= bench.plan.watches {
@@ -61,7 +66,7 @@ struct GrowthBench: Sendable {
         return points
     }
 
-    /// By processes that share the load.
+    /// Loads by processes that share them.
     private var workers: [Point] {
         var points: [Point] = []
         for count in [1, 2, 4, 8, 16, 32, 64] {
@@ -72,7 +77,7 @@ struct GrowthBench: Sendable {
         return points
     }
 
-    /// By watches that wait for an hour or more.
+    /// Loads by watches that wait for an hour or more.
     private var pending: [Point] {
         var points: [Point] = []
         for count in [10_000, 100_000, 1_000_000, 10_000_000] where count <= bench.plan.pending {

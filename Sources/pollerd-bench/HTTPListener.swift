@@ -5,38 +5,38 @@ import NIOPosix
 import Poller
 import PollerIdentity
 
-/// A client that hears of one source over plain HTTP: by an event stream of a gateway, or by long polls of the API.
+/// A subscriber to one source over plain HTTP: by an event stream of a gateway, or by long polls of the API.
 ///
-/// Runs on its connection's event loop: many are cheap.
+/// It runs on its connection's event loop, so a large number is cheap.
 final class HTTPListener: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// How it listens.
+    /// The transport.
     enum Way: Sendable {
         /// `GET /v1/sources/{id}/events`, until it is closed.
         case stream
-        /// `GET /v1/watches/{id}?wait=`, asked again after each answer.
+        /// `GET /v1/watches/{id}?wait=`, repeated after each response.
         case poll
     }
 
-    /// What a client has heard.
+    /// A notification of a client.
     enum News: Sendable {
-        /// What follows is what happens from now on; or the first request waits.
+        /// The stream has caught up, or the first long poll is waiting.
         case waits
-        /// The id of an event; nil where the answer does not say it.
+        /// The id of an event, or `nil` if the response does not contain it.
         case event(String?)
-        /// Something else than was asked for.
+        /// An unexpected response.
         case unexpected(String)
     }
 
     private let watch: WatchKey
     private let way: Way
     private let hear: @Sendable (News) -> Void
-    /// The last `seq` heard: what a long poll asks behind.
+    /// The last `seq` received, after which a long poll asks.
     private var seq = 0
     private var isWaiting = false
-    /// What has come of the answer, or of the message that is coming.
+    /// The received part of the response or of the current message.
     private var text = ""
 
     private init(_ watch: WatchKey, _ way: Way, hear: @escaping @Sendable (News) -> Void) {
@@ -45,7 +45,7 @@ final class HTTPListener: ChannelInboundHandler {
         self.hear = hear
     }
 
-    /// Connects and asks.
+    /// Connects and sends the request.
     static func connect(
         port: Int,
         to watch: WatchKey,
@@ -78,7 +78,7 @@ final class HTTPListener: ChannelInboundHandler {
         head.headers.add(name: "host", value: "127.0.0.1")
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        // Who has asked behind the newest event is not answered before the next one.
+        // A request after the newest event is not answered before the next one.
         if way == .poll, seq > 0, !isWaiting {
             isWaiting = true
             hear(.waits)
@@ -106,7 +106,7 @@ final class HTTPListener: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Takes the messages that are whole; each ends with an empty line.
+    /// Processes complete messages, which end with an empty line.
     private func readMessages() {
         while let end = text.range(of: "\n\n") {
             let message = text[..<end.lowerBound]
@@ -123,7 +123,7 @@ final class HTTPListener: ChannelInboundHandler {
         guard let number = text.range(of: "\"seq\":") else { return }
         let newest = Int(text[number.upperBound...].prefix(while: \.isNumber)) ?? seq
         defer { seq = max(seq, newest) }
-        // The first answer is how things stand.
+        // The first response is the current state.
         if newest > seq, isWaiting { hear(.event(nil)) }
     }
 

@@ -6,19 +6,19 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// What a listener over plain HTTP costs: an event stream of a gateway, and a long poll of the API.
+/// Measures the cost of a subscriber over plain HTTP: an event stream of a gateway, and a long poll of the API.
 ///
-/// Each source is heard by four. Events are few and all are heard, so that the CPU is what hearing costs; the few
-/// looks of those who hear nothing are in ``CrowdBench``.
+/// Each source has four subscribers. Events are few and all have subscribers, so the CPU is the cost of delivery.
+/// ``CrowdBench`` measures events without subscribers.
 struct HTTPListenerBench: Sendable {
     private static let sources = 500
     private static let each = 4
-    /// Between two events of a source.
+    /// The interval between two events of a source.
     private static let interval = Duration.seconds(5)
     private static let connecting = 64
     private static let enterTimeout = Duration.seconds(120)
 
-    /// What all of them have heard.
+    /// The totals of all subscribers.
     private struct Heard: Sendable {
         var waiting = 0
         var count = 0
@@ -54,7 +54,7 @@ struct HTTPListenerBench: Sendable {
         let keys = try store.keys(Self.sources, prefix: "l")
         let figures = try await store.withWorker(handler, concurrency: 1024) {
             try await store.fill(keys)
-            // Each has its first event: what a long poll asks behind.
+            // Each watch has its first event by then, after which a long poll asks.
             try await store.clock.sleep(for: .seconds(2))
             let before = try process.residentKiB("RssAnon")
             let channels = try await enter(keys, port, way) { news in
@@ -118,7 +118,7 @@ struct HTTPListenerBench: Sendable {
                 if index >= Self.connecting, let channel = try await group.next() {
                     channels.append(channel)
                 }
-                // Connecting waits for the other side.
+                // Connecting waits for the server.
                 group.addTask {
                     try await HTTPListener.connect(port: port, to: key, by: way, hear: hear)
                 }

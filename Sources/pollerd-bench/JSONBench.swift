@@ -2,19 +2,21 @@ import BenchPlan
 import Foundation
 import StripeAPI
 
-/// How long a signed webhook of each size and shape takes to verify and decode, up to the bound of the route.
+/// Measures verifying and decoding a signed webhook of each size and shape, up to the route's limit.
 ///
-/// The time of a body must grow with its bytes and with nothing else: depth, number of values, escapes and digits are
-/// the sender's choice.
+/// The time must grow with the bytes of the body and nothing else. Depth, number of values, escapes and digits are the
+/// sender's choice.
 struct JSONBench: Sendable {
-    /// Bytes of the bodies; the last is the bound of `POST /v1/stripe/webhook`.
+    /// The sizes of the bodies in bytes.
+    ///
+    /// The last is the limit of `POST /v1/stripe/webhook`.
     private static let sizes = [1024, 8192, 65_536, 262_144]
     private static let secret = "whsec_bench"
 
-    /// Each shape, with the member of `data.object` that fills the body.
+    /// Each shape with the member of `data.object` that fills the body.
     private static let shapes: [(name: String, fill: @Sendable (Int) -> String)] = [
         (
-            // As deep as is accepted below the event's own three levels, again and again.
+            // Repeated arrays of the greatest depth accepted below the event's three levels.
             "nested",
             { bytes in
                 let one = String(repeating: "[", count: 60) + String(repeating: "]", count: 60)
@@ -46,7 +48,7 @@ struct JSONBench: Sendable {
         }
     }
 
-    /// The mean time of one body.
+    /// Returns the mean time of one body.
     private func time(_ body: Data, for span: Duration) throws -> Duration {
         let header = WebhookSignature.header(payload: body, secret: Self.secret, timestamp: 1)
         let clock = ContinuousClock()

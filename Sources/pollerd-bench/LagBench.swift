@@ -5,10 +5,9 @@ import Poller
 import RedisClient
 import Synchronization
 
-/// How late due watches are polled, and how soon listeners hear of a change, while many others
-/// wait for times far away.
+/// Measures the lag of due polls and the latency to subscribers, while many other watches wait for distant times.
 struct LagBench: Sendable {
-    /// Between two polls of a watch: short, so that a few hundred watches make the planned rate.
+    /// The interval between two polls of a watch, short so that a few hundred watches give the planned rate.
     private static let interval = Duration.seconds(2)
 
     let store: BenchStore
@@ -24,7 +23,7 @@ struct LagBench: Sendable {
         let listener = listen(handler)
         defer { listener.cancel() }
         try await store.withWorker(handler, concurrency: plan.concurrency) {
-            // The rounds that enqueue and spread the watches are not counted.
+            // The first rounds, which enqueue and spread the watches, are not counted.
             try await store.clock.sleep(for: .seconds(4))
             handler.restart()
             let cost = try await store.cost(of: plan.span)
@@ -42,7 +41,7 @@ struct LagBench: Sendable {
         try await store.clear()
     }
 
-    /// What waiting watches cost while nothing is due.
+    /// Measures the cost of waiting watches while none is due.
     func measureIdle(_ report: inout BenchReport) async throws {
         try await store.fillFar(plan.pending)
         let handler = BenchHandler { _ in Self.interval }
@@ -61,7 +60,7 @@ struct LagBench: Sendable {
     private func listen(_ handler: BenchHandler) -> Task<Void, Never> {
         let pattern = "\(BenchStore.namespace):events:*"
         let subscription = store.client.subscribe(channels: [], patterns: [pattern])
-        // Hears while the stage runs, which cancels it at its end.
+        // Receives events until the stage ends and cancels it.
         return Task {
             for await event in subscription {
                 guard case .message(_, _, let payload) = event,

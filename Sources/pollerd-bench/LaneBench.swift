@@ -5,15 +5,16 @@ import PollerQueue
 import PollerRedis
 import Synchronization
 
-/// Lanes beside each other, and a lane at its limit.
+/// Measures the fairness between lanes, and a lane at its limit.
 struct LaneBench: Sendable {
     private static let backlog = 100_000
 
     let store: BenchStore
     let plan: BenchPlan
 
-    /// How late a small lane is beside one that is 100,000 watches behind, in one partition, while
-    /// every slot of the worker is taken all the time.
+    /// Measures the lag of a small lane next to one that is 100,000 watches behind.
+    ///
+    /// Both are in one partition, and every slot of the worker is in use all the time.
     func fairness(_ report: inout BenchReport) async throws {
         let large = try store.keys(Self.backlog, lanes: 1)
         let home = store.watches.partition(of: large[0])
@@ -44,7 +45,7 @@ struct LaneBench: Sendable {
         try await store.clear()
     }
 
-    /// What a limit of 100/s lets through.
+    /// Measures the polls under a limit of 100/s.
     func limit(_ report: inout BenchReport) async throws {
         try await store.fill(try store.keys(2000, lanes: 1))
         let handler = BenchHandler(upstream: NoUpstream(delay: .milliseconds(50))) { _ in .zero }
@@ -67,7 +68,7 @@ struct LaneBench: Sendable {
         try await store.clear()
     }
 
-    /// An account whose lane is in a partition.
+    /// Returns an account with its lane in a partition.
     private func neighbour(of partition: Int) throws -> AccountID? {
         for number in 0..<10_000 {
             let account = try AccountID("acct_small\(number)")

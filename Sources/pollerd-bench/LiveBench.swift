@@ -6,10 +6,10 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// What a live connection weighs, how soon it hears of a change, and how soon all clients are back
-/// after the gateway has died.
+/// Measures the memory of a live connection, its latency, and the time until all clients are back after a crash of the
+/// gateway.
 struct LiveBench: Sendable {
-    /// Connections while idle memory is measured: what one key may have.
+    /// Connections while idle memory is measured, the maximum per key.
     static let idle = 10_000
     /// Events a second while latency is measured.
     static let rate = 1000
@@ -26,7 +26,7 @@ struct LiveBench: Sendable {
     }
 
     private func weigh(_ report: inout BenchReport) async throws {
-        // The first connections bring what all share: pools, tables, code.
+        // The first connections create shared state: pools, tables, code.
         let first = LiveAudience(try store.keys(100, prefix: "w")) { _ in }
         try await enter(first)
         let before = try residentKiB()
@@ -39,7 +39,7 @@ struct LiveBench: Sendable {
         try notifier.restart()
     }
 
-    /// Latency at ``rate`` with so many connections, and their way back after a `kill -9`.
+    /// Measures the latency at ``rate`` with a number of connections, and their recovery after a `kill -9`.
     private func follow(_ count: Int, _ report: inout BenchReport) async throws {
         let watches = try store.keys(count, prefix: "l")
         try await store.fill(watches)
@@ -63,7 +63,7 @@ struct LiveBench: Sendable {
             try await enter(audience)
             let back = began.duration(to: store.clock.now) / .milliseconds(1)
             report.add("  all back after kill -9", "resumed_ms_\(count)", back, "ms")
-            // Everybody is told once more, so that what is missing shows.
+            // Every client gets one more event, so that missing events become visible.
             try await store.clock.sleep(for: span + .seconds(1))
         }
         let (lost, unexpected) = audience.faults
@@ -74,7 +74,7 @@ struct LiveBench: Sendable {
         try notifier.restart()
     }
 
-    /// Connects an audience and waits until each has what it missed.
+    /// Connects an audience and waits until all clients have caught up.
     private func enter(_ audience: LiveAudience) async throws {
         try await audience.enter(port: notifier.gatewayPort)
         let end = store.clock.now.advanced(by: .seconds(120))
@@ -86,23 +86,23 @@ struct LiveBench: Sendable {
         }
     }
 
-    /// The notifier's own memory, without the pages of its program.
+    /// Returns the notifier's private memory, without the pages of its program.
     private func residentKiB() throws -> Double {
         guard let process = notifier.process else { throw BenchError("the notifier has ended") }
         return try process.residentKiB("RssAnon")
     }
 }
 
-/// Many live clients, one for each watch, and what they have heard.
+/// A large number of live clients, one per watch, with their received events.
 final class LiveAudience: Sendable {
     private struct Seat: Sendable {
         var cursor = "now"
-        /// The last `seq` heard; nil before the first event.
+        /// The last `seq` received, or `nil` before the first event.
         var seq: Int?
         var isCaughtUp = false
     }
 
-    /// What the lock guards: the seats, and what was missed.
+    /// The state behind the lock.
     private struct State: Sendable {
         var seats: [Seat]
         var channels: [any Channel] = []
@@ -111,33 +111,34 @@ final class LiveAudience: Sendable {
         var unexpected: String?
     }
 
-    /// Connections that are being made at once: what a gateway's backlog takes.
+    /// The maximum of concurrent connects, which a gateway's backlog allows.
     private static let connecting = 64
 
     private let watches: [WatchKey]
     private let state: Mutex<State>
     private let hearEvent: @Sendable (String) -> Void
 
-    /// An audience of one client for each watch; `hearEvent` is told the id of each event.
+    /// Creates an audience of one client per watch.
+    ///
+    /// `hearEvent` is called with the id of each event.
     init(_ watches: [WatchKey], hearEvent: @escaping @Sendable (String) -> Void) {
         self.watches = watches
         self.hearEvent = hearEvent
         state = Mutex(State(seats: Array(repeating: Seat(), count: watches.count)))
     }
 
-    /// How many clients there are.
+    /// The number of clients.
     var count: Int { watches.count }
 
-    /// How many clients have everything that was recorded before they came.
+    /// The number of clients that have everything recorded before they connected.
     var caughtUp: Int { state.withLock(\.caughtUp) }
 
-    /// Events that were not heard although later ones were, and the first message that nobody
-    /// asked for.
+    /// The number of missed events that were followed by later ones, and the first unexpected message.
     var faults: (lost: Int, unexpected: String?) {
         state.withLock { ($0.lost, $0.unexpected) }
     }
 
-    /// Connects everybody, each from where it left; returns when all are connected.
+    /// Connects all clients, each from its last cursor, and returns when all are connected.
     func enter(port: Int) async throws {
         state.withLock { state in
             state.caughtUp = 0
@@ -147,7 +148,7 @@ final class LiveAudience: Sendable {
             for (index, watch) in watches.enumerated() {
                 if index >= Self.connecting { try await group.next() }
                 let from = state.withLock { $0.seats[index].cursor }
-                // Connecting waits for the other side; the group's end is that of the last one.
+                // Connecting waits for the gateway. The group ends with the last connection.
                 group.addTask {
                     let channel = try await LiveClient.connect(
                         port: port,
@@ -161,13 +162,13 @@ final class LiveAudience: Sendable {
         }
     }
 
-    /// Disconnects everybody.
+    /// Disconnects all clients.
     func leave() async {
         let channels = state.withLock { state in
             defer { state.channels = [] }
             return state.channels
         }
-        // One that is closed already is what is wanted.
+        // A closed channel is the goal, so its error is ignored.
         for channel in channels { try? await channel.close() }
     }
 

@@ -6,35 +6,37 @@ import NIOWebSocket
 import Poller
 import PollerIdentity
 
-/// One client of the live gateway: subscribes to sources, each by itself, and tells what it hears.
+/// A client of the live gateway, with one subscription per source, that reports received messages.
 ///
-/// Runs on its connection's event loop: many are cheap.
+/// It runs on its connection's event loop, so a large number is cheap.
 final class LiveClient: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// What a client has heard.
+    /// A notification of a client.
     enum News: Sendable {
-        /// What follows is what happens from now on.
+        /// The subscription has caught up.
         case caughtUp
         /// An event.
         case event(Told)
-        /// Something else than was asked for, a lost place for example.
+        /// An unexpected message, such as a cursor that cannot be resumed.
         case unexpected(String)
     }
 
-    /// A message that tells an event; its members are looked for when they are asked for.
+    /// A message with an event.
+    ///
+    /// Its members are extracted on access.
     struct Told: Sendable {
-        /// The message as it came.
+        /// The message as it was received.
         let text: String
 
         var id: String? { string(after: "\"event\":{\"id\":\"") }
         var cursor: String? { string(after: "\"cursor\":\"") }
         var source: String? { string(after: "\"source\":\"") }
         var seq: Int? { number(after: "\"seq\":").flatMap { Int(exactly: $0) } }
-        /// Which of the client's subscriptions is told, by the order in which it made them, from 0.
+        /// The index of the subscription, in the order in which the client created them, from 0.
         var subscription: Int? { number(after: "\"sub\":\"s").map { Int($0) - 1 } }
-        /// When a handler that stamps its events made it.
+        /// The creation time, if the handler stamps its events.
         var stampNs: UInt64? { number(after: "\"\(BenchHandler.stamp)\":") }
 
         private func string(after name: String) -> String? {
@@ -48,14 +50,15 @@ final class LiveClient: ChannelInboundHandler {
         }
     }
 
-    /// Messages sent at a time, and the span from their answers to the next: a gateway takes 20 in any one second,
-    /// by the time at which it reads them.
+    /// The number of messages sent at once, and the wait from their replies to the next ones.
+    ///
+    /// A gateway accepts 20 in any second, by the time at which it reads them.
     private static let sentAtOnce = 18
     private static let pause = TimeAmount.milliseconds(1100)
 
-    /// Those that are still to be subscribed to.
+    /// The watches without a subscription yet.
     private var watches: ArraySlice<WatchKey>
-    /// Subscriptions that have not caught up yet.
+    /// The number of subscriptions that have not caught up yet.
     private var unanswered = 0
     private let from: String
     private let hear: @Sendable (News) -> Void
@@ -68,7 +71,7 @@ final class LiveClient: ChannelInboundHandler {
 
     /// Connects and subscribes to watches, from `now` or from a cursor.
     ///
-    /// `address`: that of this side, where more connections are made than one has ports for.
+    /// `address`: the local address, for more connections than one address has ports.
     static func connect(
         port: Int,
         by address: String? = nil,
@@ -105,7 +108,7 @@ final class LiveClient: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { subscribe(context) }
 
-    /// Subscribes to as many as may be sent at once, and later to the others.
+    /// Sends as many subscriptions as allowed at once, and the rest later.
     private func subscribe(_ context: ChannelHandlerContext) {
         for watch in watches.prefix(Self.sentAtOnce) {
             send(
@@ -121,7 +124,7 @@ final class LiveClient: ChannelInboundHandler {
         watches = watches.dropFirst(Self.sentAtOnce)
     }
 
-    /// Goes on once all that was sent has been answered.
+    /// Continues after all sent messages were answered.
     private func answered(_ context: ChannelHandlerContext) {
         unanswered -= 1
         guard unanswered == 0, !watches.isEmpty else { return }

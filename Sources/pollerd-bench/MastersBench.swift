@@ -5,12 +5,11 @@ import PollerRedis
 import RedisClient
 import Synchronization
 
-/// How evenly the masters of a Redis Cluster share the work of many lanes.
+/// Measures how evenly the masters of a Redis Cluster share the work of many lanes.
 ///
-/// A worker of this process polls watches of as many lanes as ``lanes``, each once in the time that is measured: one
-/// that is asked for more than it can do gives every partition its turn, and busy ones no more than quiet ones. What
-/// each master executed and used is read before and after. Where partitions are is known before: see
-/// ``PartitionSpread``.
+/// A worker of this process polls watches of ``lanes`` lanes, each once within the measured span. An overloaded worker
+/// would serve every partition in turn, and busy ones no more than quiet ones. Each master's executed commands and CPU
+/// are read before and after. ``PartitionSpread`` computes the expected distribution.
 struct MastersBench: Sendable {
     private static let lanes = 5000
 
@@ -32,7 +31,7 @@ struct MastersBench: Sendable {
             try await store.fill(try store.keys(plan.watches, lanes: Self.lanes))
             let handler = BenchHandler(pace: BenchHandler.spread(over: plan.span))
             let (before, after) = try await store.withWorker(handler, concurrency: 1024) {
-                // All are due at once the first time, and each in its turn from the second on.
+                // The first time all are due at once. From the second time on each is due at a different time.
                 while handler.tally.withLock(\.polls) < plan.watches {
                     try await store.clock.sleep(for: .milliseconds(100))
                 }
@@ -63,12 +62,12 @@ struct MastersBench: Sendable {
         report.add("masters", masters)
     }
 
-    /// The greatest by the mean.
+    /// Returns the maximum divided by the mean.
     private static func hottest(_ values: [Double]) -> Double {
         (values.max() ?? 0) / max(values.reduce(0, +) / Double(max(values.count, 1)), 1e-9)
     }
 
-    /// CPU seconds and executed commands of each master so far, in the order of their addresses.
+    /// Returns CPU seconds and executed commands of each master so far, in order of address.
     private func loads(of store: BenchStore) async throws -> [(cpu: Double, calls: Double)] {
         var loads: [String: (cpu: Double, calls: Double)] = [:]
         for section in ["cpu", "commandstats"] {

@@ -2,32 +2,34 @@ import ChildPrograms
 import Foundation
 import Synchronization
 
-/// An nginx of our own: an upstream and a receiver that is not ours, over HTTP and TLS.
+/// An nginx process for measurements: an independent upstream and webhook recipient, over HTTP and TLS.
 ///
-/// It answers every source with the same 1.4 KB of a pending one under the id that was asked for, and every webhook
-/// with 200; connections stay open. Over TLS it offers HTTP/2 and HTTP/1.1, as Stripe does, with a certificate made for
-/// the run. What it has answered it counts itself (`stub_status`), so the polls that a worker says it made can be held
-/// against the requests that came.
+/// It responds to every source with the same 1.4 KB of a pending source under the requested id, and to every webhook
+/// with 200. Connections stay open. Over TLS it offers HTTP/2 and HTTP/1.1, as Stripe does, with a certificate made for
+/// the run. It counts its requests (`stub_status`), so a worker's poll count can be compared with the received
+/// requests.
 ///
-/// A class, because it owns the process and its temporary folder.
+/// It is a class because it owns the process and its temporary folder.
 final class NginxServer: Sendable {
-    /// Where it is on Debian although a user's `PATH` may not lead there.
+    /// The file on Debian, which a user's `PATH` may not include.
     private static let standardFile = "/usr/sbin/nginx"
-    /// How long it may take to listen.
+    /// The longest time until it listens.
     private static let startTimeout = Duration.seconds(10)
 
-    /// `http://127.0.0.1:port`.
+    /// The URL, `http://127.0.0.1:port`.
     let url: String
-    /// The same answers, which take four seconds each.
+    /// The URL of the same responses, which take four seconds each.
     let slowURL: String
-    /// `https://localhost:port`, and who must be trusted for it; nil without openssl, or where nobody can be made to.
+    /// The URL over TLS, `https://localhost:port`, with its authority.
+    ///
+    /// It is `nil` without openssl, or if no process can be made to trust the certificate.
     let secured: (url: String, authority: TrustedAuthority)?
     private let folder: String
     private let process: ChildProcess
-    /// How often it was asked for its count.
+    /// The number of requests for the count itself.
     private let asked = Mutex(0)
 
-    /// Starts it; nil where nginx is not installed.
+    /// Starts nginx, or returns `nil` if it is not installed.
     static func start() async throws -> NginxServer? {
         let standard = FileManager.default.isExecutableFile(atPath: standardFile)
         guard let program = Programs.installed("nginx") ?? (standard ? standardFile : nil) else {
@@ -66,17 +68,17 @@ final class NginxServer: Sendable {
 
     deinit { stop() }
 
-    /// Ends it and removes its folder.
+    /// Ends nginx and removes its folder.
     func stop() {
         process.kill()
-        // A folder that cannot be removed is the system's to clean: it is in its temporary place.
+        // A folder that cannot be removed stays in the system's temporary folder.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Requests answered so far, without those that ask for this number.
+    /// Returns the number of requests so far, without those for this count.
     func requests() async throws -> Int {
         let text = try await BenchRequest.text("\(url)/status")
-        // "… accepts handled requests", and the numbers of these on the next line.
+        // The line "… accepts handled requests", with the numbers on the next line.
         guard let found = text.firstMatch(of: #/\d+ \d+ (\d+)/#), let all = Int(found.1) else {
             throw BenchError("nginx does not count its requests: \(text)")
         }
@@ -86,11 +88,11 @@ final class NginxServer: Sendable {
         }
     }
 
-    /// Requests that it is answering.
+    /// Returns the number of requests in progress.
     func writing() async throws -> Int {
         let text = try await BenchRequest.text("\(url)/status")
         asked.withLock { $0 += 1 }
-        // The one that asks is among them.
+        // The status request is one of them.
         return max((text.firstMatch(of: #/Writing: (\d+)/#).flatMap { Int($0.1) } ?? 1) - 1, 0)
     }
 
@@ -98,14 +100,14 @@ final class NginxServer: Sendable {
         let end = ContinuousClock.now + Self.startTimeout
         while ContinuousClock.now < end, !process.hasDied {
             if (try? await requests()) != nil { return }
-            // Cancelled: the next request says so.
+            // Cancelled: the next request fails.
             try? await Task.sleep(for: .milliseconds(10))
         }
         let log = try? String(contentsOfFile: "\(folder)/error.log", encoding: .utf8)
         throw BenchError("nginx did not start: \(log ?? "it says nothing")")
     }
 
-    /// Makes a certificate of `localhost` that is its own authority; false without openssl.
+    /// Creates a self-signed certificate for `localhost`, or returns `false` without openssl.
     private static func makeCertificate(_ certificate: String, key: String) throws -> Bool {
         guard let program = Programs.installed("openssl") else { return false }
         let openssl = try ChildProcess(
@@ -121,7 +123,8 @@ final class NginxServer: Sendable {
         return FileManager.default.fileExists(atPath: certificate)
     }
 
-    /// One process: its CPU is that of the other side, and a machine of two cores has no room for more.
+    /// A single process, because its CPU is not part of the measurement and a machine with two cores has no room for
+    /// more.
     private static func configuration(
         _ folder: String,
         _ ports: (plain: Int, slow: Int),
@@ -167,7 +170,9 @@ final class NginxServer: Sendable {
             """
     }
 
-    /// A source as Stripe answers it, 1.4 KB; `$1` becomes the id that was asked for.
+    /// A source as in Stripe's response, 1.4 KB.
+    ///
+    /// nginx replaces `$1` with the requested id.
     private static var pendingSource: String {
         let created = Int(Date().timeIntervalSince1970)
         return """

@@ -1,11 +1,11 @@
 import ChildPrograms
 import Synchronization
 
-/// A `pollerd notifier` in a process of its own, which can die and come back on the same port.
+/// A `pollerd notifier` in a separate process, which can be killed and restarted on the same port.
 ///
-/// A class, because it owns the process and changes it.
+/// It is a class because it owns the process and replaces it.
 final class NotifierProcess: Sendable {
-    /// Where its gateway listens, on the loopback interface; the same after each start.
+    /// The port of its gateway on the loopback interface, the same after each start.
     let gatewayPort: Int
     private let redisURL: String
     private let running: Mutex<PollerdProcess?>
@@ -17,10 +17,10 @@ final class NotifierProcess: Sendable {
         running = Mutex(try Self.start(redisURL, gatewayPort))
     }
 
-    /// Its process now.
+    /// The current process.
     var process: PollerdProcess? { running.withLock { $0 } }
 
-    /// Kills it (`kill -9`) and starts it again; returns when it listens.
+    /// Kills it (`kill -9`), starts it again, and returns when it listens.
     func restart() throws {
         process?.kill()
         let new = try Self.start(redisURL, gatewayPort)
@@ -38,7 +38,7 @@ final class NotifierProcess: Sendable {
             redisURL: redisURL,
             environment: [
                 "POLLER_GATEWAY_BIND": "127.0.0.1:\(port)",
-                // Whom the measurements tell is on this machine.
+                // The recipients of the measurements are on this machine.
                 "POLLER_ALLOW_CIDRS": "127.0.0.0/8",
             ]
         )

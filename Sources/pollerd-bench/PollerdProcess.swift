@@ -4,29 +4,31 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// A `pollerd` of one role in a process of its own, as users run it; it works in the namespace of the measurements.
+/// A `pollerd` of one role in a separate process, as users run it, in the namespace of the measurements.
 ///
-/// What it costs is read from the system and what it did from its own metrics, so nothing of the measuring program is
-/// in either. A class, because it owns the process.
+/// Its cost is read from the system and its work from its metrics, so neither includes the measuring program. It is a
+/// class because it owns the process.
 final class PollerdProcess: Sendable {
-    /// Connecting to Redis, loading scripts and binding take a moment; a busy machine takes its time.
+    /// The timeout of a start: connecting to Redis, loading scripts and binding, on a busy machine.
     private static let startTimeout = Duration.seconds(30)
-    /// Running work is little, and what is left is thrown away with the database.
+    /// The timeout of a stop.
+    ///
+    /// Little work is running, and the rest is discarded with the database.
     private static let stopTimeout = Duration.seconds(10)
 
     let pid: Int32
-    /// The lines it printed while it started.
+    /// The lines printed during the start.
     private let said: String
     private let process: ChildProcess
 
-    /// Starts a role and returns when it says that it is ready.
+    /// Starts a role and returns when it is ready.
     ///
     /// - Parameters:
     ///   - role: `api`, `worker` or `notifier`.
     ///   - redisURL: The database of the measurements.
-    ///   - options: Options beside those that every measured process has.
-    ///   - authority: Starts the process where this is the only certificate the system trusts.
-    /// - Throws: ``ProgramError`` when it does not start.
+    ///   - options: Options in addition to those of every measured process.
+    ///   - authority: The only certificate that the process trusts.
+    /// - Throws: ``ProgramError`` if it does not start.
     init(
         _ role: String,
         redisURL: String,
@@ -61,7 +63,7 @@ final class PollerdProcess: Sendable {
     /// Kills it (`kill -9`).
     func kill() { process.kill() }
 
-    /// What it has counted so far.
+    /// Returns its metrics.
     func metrics() async throws -> ProcessMetrics {
         guard let url = said.firstMatch(of: #/admin listening on (\S+)/#)?.1 else {
             throw BenchError("the measured process has not said where its metrics are")
@@ -69,10 +71,10 @@ final class PollerdProcess: Sendable {
         return ProcessMetrics(try await BenchRequest.text("\(url)/metrics"))
     }
 
-    /// CPU seconds of all its threads so far, user and system.
+    /// Returns the CPU seconds of all its threads so far, user and system.
     func cpuSeconds() throws -> Double { try ProcessCPU.seconds(of: pid) }
 
-    /// A line of `/proc/PID/status`, in KiB: `VmRSS`, or `RssAnon` for its own memory alone.
+    /// Returns a value of `/proc/PID/status` in KiB: `VmRSS`, or `RssAnon` for its private memory.
     func residentKiB(_ name: String = "VmRSS") throws -> Double {
         let path = "/proc/\(pid)/status"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
@@ -86,12 +88,12 @@ final class PollerdProcess: Sendable {
     }
 }
 
-/// A certificate for a process that is to trust it, and nothing else.
+/// A certificate that a process trusts as its only authority.
 ///
-/// A worker believes the authorities of its system, as in production. So it is started in a mount namespace of its own,
-/// where the file of those authorities is ours; the rest of the machine sees nothing of it.
+/// A worker trusts the authorities of its system, as in production. So it is started in a separate mount namespace with
+/// this certificate in place of the system's file. The rest of the machine is unaffected.
 struct TrustedAuthority: Sendable {
-    /// Where Linux distributions keep the authorities (Debian's, Fedora's).
+    /// The authority files of Linux distributions (Debian, Fedora).
     private static let systemFiles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
     ]
@@ -101,7 +103,7 @@ struct TrustedAuthority: Sendable {
     private let unshare: String
     private let systemFile: String
 
-    /// Nil where a process cannot be given authorities of its own.
+    /// Returns `nil` if a process cannot have separate authorities.
     init?(file: String) {
         guard let unshare = Programs.installed("unshare"),
             let systemFile = Self.systemFiles.first(where: FileManager.default.fileExists)
@@ -111,18 +113,20 @@ struct TrustedAuthority: Sendable {
         self.systemFile = systemFile
     }
 
-    /// The same command under this authority; the process keeps its id.
+    /// Returns the command to run with this authority.
+    ///
+    /// The process keeps its id.
     func command(for words: [String]) -> [String] {
-        // Who is not root becomes it in a namespace of users, just for the mount.
+        // Without root, the mount needs a user namespace in which the process is root.
         let flag = getuid() == 0 ? "-m" : "-rm"
         let script = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\""
         return [unshare, flag, "/bin/sh", "-c", script, "sh", file, systemFile] + words
     }
 }
 
-/// A request of the measuring program itself; no measured one.
+/// Requests of the measuring program, which are not measured.
 enum BenchRequest {
-    /// Sends a GET and returns the body of the answer.
+    /// Sends a GET and returns the body of the response.
     static func text(_ url: String) async throws -> String {
         let response = try await HTTPClient.shared.execute(
             HTTPClientRequest(url: url),
@@ -137,10 +141,10 @@ enum BenchRequest {
 }
 
 extension ProcessCPU {
-    /// CPU seconds of another process so far, all threads, those that have ended too.
+    /// Returns the CPU seconds of another process so far, for all threads including ended ones.
     ///
-    /// Its CPU clock (clock_getcpuclockid(3)) is the sum that `/proc/PID/stat` rounds to hundredths of a second, to the
-    /// nanosecond: at 100 polls a second that rounding would be a tenth of the result.
+    /// The CPU clock (clock_getcpuclockid(3)) gives in nanoseconds the sum that `/proc/PID/stat` rounds to hundredths
+    /// of a second. At 100 polls a second that rounding would be a tenth of the result.
     static func seconds(of pid: Int32) throws -> Double {
         #if canImport(Glibc)
         var clock = clockid_t()

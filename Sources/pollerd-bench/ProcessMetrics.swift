@@ -1,15 +1,15 @@
-/// What a process has counted, as its `/metrics` says it (Prometheus text format 0.0.4).
+/// The metrics of a process, read from its `/metrics` (Prometheus text format 0.0.4).
 struct ProcessMetrics: Sendable {
     private struct Series: Sendable {
         let name: Substring
-        /// Without braces: `result="observed"`.
+        /// The labels without braces: `result="observed"`.
         let labels: Substring
         let value: Double
     }
 
     private var series: [Series]
 
-    /// Reads the text; lines that are no series are passed over.
+    /// Reads the text and ignores lines that are no series.
     init(_ text: String) {
         series = text.split(separator: "\n").compactMap { line in
             guard !line.hasPrefix("#"), let space = line.lastIndex(of: " "),
@@ -25,12 +25,12 @@ struct ProcessMetrics: Sendable {
         }
     }
 
-    /// Adds what another process has counted.
+    /// Adds the metrics of another process.
     mutating func add(_ other: ProcessMetrics) {
         series += other.series
     }
 
-    /// The sum of a metric over all labels, or over those that have a pair: `result="observed"`.
+    /// Returns the sum of a metric over all labels, or over those with a pair such as `result="observed"`.
     func total(_ name: String, _ pair: String? = nil) -> Double {
         series.reduce(0) { sum, series in
             guard series.name == name, pair.map({ series.labels.contains($0) }) ?? true else {
@@ -40,9 +40,9 @@ struct ProcessMetrics: Sendable {
         }
     }
 
-    /// Percentiles of what a histogram of seconds has recorded since an earlier look.
+    /// Returns the percentiles of a histogram in seconds since an earlier reading.
     ///
-    /// Between two bounds the values are taken as evenly spread; the greatest is at most the bound that is named.
+    /// Values between two bounds count as evenly spread. The maximum is at most the stated bound.
     func latency(_ name: String, since before: ProcessMetrics) -> BenchReport.Latency {
         let earlier = before.buckets(name)
         let counts = buckets(name).map { bound, count in (bound, count - (earlier[bound] ?? 0)) }
@@ -68,7 +68,7 @@ struct ProcessMetrics: Sendable {
         )
     }
 
-    /// How many values were at most as large as each bound.
+    /// Returns the number of values up to each bound.
     private func buckets(_ name: String) -> [Double: Double] {
         var buckets: [Double: Double] = [:]
         for series in series where series.name == name + "_bucket" {

@@ -2,15 +2,14 @@ import BenchPlan
 import Poller
 import PollerIdentity
 
-/// What a poll costs those who run `pollerd worker`: one process of it, as they start it, against an upstream that is
-/// not ours.
+/// Measures the cost of a poll for a real `pollerd worker` process with an independent upstream.
 ///
-/// Its CPU is the system's count of that process, its polls are those of its own metrics, and nginx's count of requests
-/// must agree with them; Redis has its append-only file. The load is open: each watch is due once, at any moment of the
-/// span, and long after it again, so what is asked for does not depend on how fast it is done. Polls see what the watch
-/// knows already, which is what nearly every poll does.
+/// Its CPU is the system's count of that process, and its polls are counted by its metrics. nginx's count of requests
+/// must agree with them. Redis has its append-only file. The load is open: each watch is due once, at a random time of
+/// the span, and then not for a long time. So the load does not depend on the speed. Polls observe the known status, as
+/// nearly every poll does.
 struct RealBench: Sendable {
-    /// After the span: what is due must not end before the measurement does.
+    /// The time after the span, so that due watches do not run out before the measurement ends.
     private static let reserve = Duration.seconds(1)
     private static let polls = "poller_polls_total"
 
@@ -85,13 +84,13 @@ struct RealBench: Sendable {
         return measured
     }
 
-    /// What a worker weighs while its polls wait for their answers.
+    /// Measures a worker's memory while its polls wait for responses.
     private func weigh(
         _ load: RealLoad,
         _ server: NginxServer,
         _ upstream: BenchUpstream
     ) async throws -> BenchReport {
-        // Enough for three rounds: the first opens the connections.
+        // Enough for three rounds. The first one opens the connections.
         let keys = try await upstream.sources(3 * (load.held ?? 0), accounts: 1, store: store)
         let due = try await arrange(keys, load, over: .zero, upstream)
         let worker = try PollerdProcess(
@@ -115,9 +114,10 @@ struct RealBench: Sendable {
         return report
     }
 
-    /// Enqueues watches that have been polled before and are next due at any moment of a span; its beginning.
+    /// Enqueues watches that have been polled and are next due at random times of a span, and returns the start of the
+    /// span.
     ///
-    /// The worker of this process polls them once, which takes a while, so the span begins in a while.
+    /// The worker of this process polls each once, which takes time, so the span starts later.
     private func arrange(
         _ keys: [WatchKey],
         _ load: RealLoad,
@@ -126,12 +126,12 @@ struct RealBench: Sendable {
     ) async throws -> ContinuousClock.Instant {
         var first: FirstLook?
         if case .nginx(let server) = upstream, let key = keys.first {
-            // An upstream that fails is told by the polls that are measured.
+            // The measured polls report an upstream that fails.
             first = try? await FirstLook(of: key, at: server.url)
         }
         let began = store.clock.now
         try await store.fill(keys)
-        // Polling takes three to four times as long as enqueueing; a worker starts within a part of a second.
+        // Polling takes three to four times as long as enqueueing, and a worker starts within a second.
         let now = store.clock.now
         let preparing = began.duration(to: now) * 8 + .milliseconds(2500 + 500 * load.workers)
         let due = now.advanced(by: preparing)
@@ -152,7 +152,7 @@ struct RealBench: Sendable {
         var environment = [
             "STRIPE_API_KEY": "sk_test_bench",
             "POLLER_STRIPE_API_BASE": url,
-            // Reads that are no polls would be counted as requests.
+            // Other reads would be counted as requests.
             "POLLER_STRIPE_SWEEP": "off",
             "POLLER_WORKER_CONCURRENCY": concurrency,
         ]
@@ -163,7 +163,7 @@ struct RealBench: Sendable {
         return environment
     }
 
-    /// Lets the span pass, or ends it when nine tenths are polled: what follows is not saturation.
+    /// Waits for the span, or until nine tenths are polled, because the rest is no saturation.
     private func passUntilScarce(_ workers: [PollerdProcess], _ count: Int) async throws {
         let end = store.clock.now.advanced(by: plan.span)
         while store.clock.now < end {
@@ -172,10 +172,10 @@ struct RealBench: Sendable {
         }
     }
 
-    /// Refuses what the workers say when the upstream counts other requests than they count polls.
+    /// Rejects the result if the workers' poll count differs from the upstream's request count.
     ///
-    /// At a pace that is kept all is polled soon after the span, and the counts are the same; otherwise what is on its
-    /// way is counted by one side alone.
+    /// At a sustained rate all watches are polled soon after the span, and the counts are equal. Otherwise only one
+    /// side counts the requests in flight.
     private func compare(
         _ load: RealLoad,
         _ before: Int?,
@@ -199,14 +199,14 @@ struct RealBench: Sendable {
         }
     }
 
-    /// Polls so far.
+    /// Returns the number of polls so far.
     private func polls(_ workers: [PollerdProcess]) async throws -> Int {
         var polls = 0.0
         for worker in workers { polls += try await worker.metrics().total(Self.polls) }
         return Int(polls)
     }
 
-    /// All counts at one moment.
+    /// All counts at one time.
     private struct Look: Sendable {
         let at: ContinuousClock.Instant
         let metrics: ProcessMetrics

@@ -4,15 +4,14 @@ import PollerIdentity
 import PollerRedis
 import Synchronization
 
-/// What a webhook costs those who run `pollerd notifier`: one process of it, with a backlog, and a receiver that is
-/// not ours.
+/// Measures the cost of a webhook for a real `pollerd notifier` process with a backlog and an independent recipient.
 ///
-/// The CPU is that of the notifier's process, from reading the outbox to noting that it was delivered, and of Redis; the
-/// webhooks are those of its own metrics, and the receiver's count must agree with them.
+/// The CPU is that of the notifier, from reading the outbox to recording the delivery, and of Redis. The webhooks are
+/// counted by the notifier's metrics, and the recipient's count must agree.
 struct RealDeliverBench: Sendable {
     private static let endpoints = 20
     private static let eventsEach = 3
-    /// Webhooks a second that must wait for it, so that the backlog outlasts the span.
+    /// Pending webhooks per second of the span, so that the backlog outlasts it.
     private static let rateMax = 8000
 
     let store: BenchStore
@@ -45,7 +44,7 @@ struct RealDeliverBench: Sendable {
         try await store.clear()
     }
 
-    /// Records events of many watches, each to be told to one of the endpoints; how many.
+    /// Records events of many watches, each for one of the endpoints, and returns their number.
     private func record(_ receiver: NginxServer) async throws -> Int {
         let count = max(Self.rateMax * Int(plan.span / .seconds(1)) / Self.eventsEach, 100)
         let keys = try store.keys(min(count, plan.watches), prefix: "hook")
@@ -69,7 +68,7 @@ struct RealDeliverBench: Sendable {
         return wanted
     }
 
-    /// All counts at one moment.
+    /// All counts at one time.
     private struct Look: Sendable {
         let at: ContinuousClock.Instant
         let sent: Int
@@ -96,7 +95,7 @@ struct RealDeliverBench: Sendable {
     private func figures(_ first: Look, _ last: Look) throws -> BenchReport {
         let sent = Double(last.sent - first.sent)
         let received = last.received - first.received
-        // What was on its way at either look is counted by one side alone.
+        // Only one side counts the webhooks in flight at either reading.
         guard sent > 0, abs(Double(received) - sent) <= 256 else {
             throw BenchError("the notifier counts \(Int(sent)) webhooks, nginx \(received)")
         }

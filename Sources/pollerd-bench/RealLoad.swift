@@ -6,32 +6,32 @@ import PollerQueue
 import PollerUpstreams
 import Synchronization
 
-/// What is asked of real workers.
+/// A load for real workers.
 ///
 /// | case | accounts | load | limits of an account |
 /// |---|---|---|---|
 /// | `http`, `tls` | 1 | all are overdue | none |
 /// | `paced_100` | 20 | 100 a second | the defaults |
 /// | `paced_1000` | 100 | 1,000 a second | the defaults |
-/// | `paced_4000` | 100 | 4,000 a second | none: it is twice what the defaults allow |
-/// | `in_flight_1000` | 1 | answers that take four seconds; memory alone is read | none |
+/// | `paced_4000` | 100 | 4,000 a second | none: it is twice the defaults |
+/// | `in_flight_1000` | 1 | responses that take four seconds, for memory only | none |
 struct RealLoad: Sendable {
     let name: String
     let title: String
     let accounts: Int
-    /// Polls a second; nil: as many as it can.
+    /// Polls a second, or `nil` for the maximum.
     let rate: Int?
     var isTLS = false
-    /// Under the limits that an account has by default.
+    /// Whether the default limits of an account apply.
     var isLimited = false
-    /// Polls in flight that the upstream's slowness makes; nil: it answers at once.
+    /// Polls in flight due to a slow upstream, or `nil` if it responds at once.
     var held: Int?
-    /// Processes that share it.
+    /// The number of processes that share the load.
     var workers = 1
-    /// Watches that wait for an hour or more beside it, at least one of each account.
+    /// Additional watches that wait for an hour or more, at least one per account.
     var pending = 0
 
-    /// A load that one thing is changed in, to see what grows with it.
+    /// Creates a load of a series that varies one value.
     init(_ title: String, accounts: Int, rate: Int?) {
         name = title
         self.title = title
@@ -39,7 +39,7 @@ struct RealLoad: Sendable {
         self.rate = rate
     }
 
-    /// One of those that the report names.
+    /// Creates one of the loads named in the report.
     init(_ load: BenchPlan.RealLoad) {
         name = load.rawValue
         switch load {
@@ -55,13 +55,13 @@ struct RealLoad: Sendable {
         isLimited = load == .paced100 || load == .paced1000
     }
 
-    /// How long the load is on before the measurement: connections are opened, and workers agree on their shares.
+    /// The time under load before the measurement, in which connections open and workers divide the partitions.
     var warmUp: Duration { rate == nil ? .seconds(1) : workers > 1 ? .seconds(8) : .seconds(2) }
 }
 
-/// Makes new watches look like old ones: polled often, pending as before, due again within a span.
+/// Makes new watches look like old ones: polled often, still pending, due again within a span.
 final class SteadyHandler: ItemHandler {
-    /// Polls without a change after which a watch waits as long as its policy ever lets it.
+    /// The number of polls without a change after which the policy's interval is longest.
     private static let patientStep = 20
 
     private let due: ContinuousClock.Instant
@@ -69,14 +69,16 @@ final class SteadyHandler: ItemHandler {
     private let first: FirstLook?
     private let done = Mutex(0)
 
-    /// `first` is what the first of their polls has seen.
+    /// Creates a handler.
+    ///
+    /// `first` is the result of the first poll.
     init(due: ContinuousClock.Instant, span: Duration, first: FirstLook?) {
         self.due = due
         self.span = span
         self.first = first
     }
 
-    /// Watches handled so far.
+    /// The number of handled watches.
     var count: Int { done.withLock { $0 } }
 
     func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
@@ -100,14 +102,18 @@ final class SteadyHandler: ItemHandler {
     }
 }
 
-/// What the first poll of a source leaves in its watch: a watch without it would read every answer anew.
+/// The state that the first poll of a source leaves in its watch.
+///
+/// Without it a watch would parse every response again.
 struct FirstLook: Sendable {
     private let source: SourceID
     private let answer: String
-    /// The payment's own secret, which is learned from the first answer.
+    /// The payment's client secret, taken from the first response.
     let secret: ClientSecret?
 
-    /// Asks about one source; the others are answered alike, each with its own id.
+    /// Requests one source.
+    ///
+    /// The responses for others differ only in the id.
     init(of key: WatchKey, at url: String) async throws {
         source = key.source
         answer = try await BenchRequest.text("\(url)/v1/sources/\(key.source)")
@@ -115,7 +121,7 @@ struct FirstLook: Sendable {
         secret = text.flatMap { try? ClientSecret($0) }
     }
 
-    /// What is remembered of a payment.
+    /// Returns the stored memory of a payment.
     func memory(of watch: Watch, at now: Timestamp) -> PaymentMemory? {
         let text = answer.replacing("\(source)", with: "\(watch.key.source)")
         guard let object = RawJSON(text) else { return nil }

@@ -5,16 +5,16 @@ import PollerQueue
 import PollerRedis
 import RedisClient
 
-/// What each operation of the queue and the store costs Redis, by how much there is.
+/// Measures the cost of each operation of the queue and the store for Redis, by size.
 ///
-/// Three series, each of which changes one number: watches over 16 partitions and 100 lanes; lanes that are all in one
-/// partition; processes that are announced. A store grows from point to point, and at each of them every operation
-/// is called as often as ``ScaleOperations`` says, one call after the other. A tenth of the watches has ended, with an
-/// event and an order to be found by; the others wait for an hour or more.
+/// Three series vary one number each: watches over 16 partitions and 100 lanes, lanes in a single partition, and
+/// announced processes. A store grows from point to point. At each point every operation is called as often as
+/// ``ScaleOperations`` defines, one call after the other. A tenth of the watches has ended, with an event and a
+/// searchable order. The others wait for an hour or more.
 ///
-/// *Limits*: Redis alone is measured. Ten million watches take 4 GB and some five minutes.
+/// *Limits*: only Redis is measured. Ten million watches take 4 GB and some five minutes.
 struct ScaleBench: Sendable {
-    /// What was measured at one point of a series.
+    /// The figures at one point of a series.
     private typealias Point = (size: Int, figures: [ScaleFigure])
 
     private static let lanes = 100
@@ -23,7 +23,7 @@ struct ScaleBench: Sendable {
     let plan: BenchPlan
 
     func measure(_ report: inout BenchReport) async throws {
-        // Beside a file that is written anew everything takes longer.
+        // A rewrite of the append-only file would slow everything down.
         let rewrites = "auto-aof-rewrite-percentage"
         _ = try await store.client.sendToMasters(
             RedisCommand("CONFIG", ["SET", .string(rewrites), "0"])
@@ -33,7 +33,7 @@ struct ScaleBench: Sendable {
             ScaleStore(store: store, lanes: min(Self.lanes, count))
         }
         Self.add("watches", watches, to: &report, &scale)
-        // Another store in the same place: its partitions are said where it is made.
+        // A new store in the same database, because the number of partitions is set at creation.
         try await BenchStore.flush(store.client)
         let narrow = try await BenchStore(client: store.client, logger: store.logger, partitions: 1)
         var lanes: [Point] = []
@@ -74,7 +74,9 @@ struct ScaleBench: Sendable {
         return points
     }
 
-    /// What a beat costs among so many processes; each of them beats every two seconds.
+    /// Measures a heartbeat among a number of processes.
+    ///
+    /// Each process sends one every two seconds.
     private func announce(on store: BenchStore) async throws -> [Point] {
         let members = RedisMembership(client: store.client, layout: store.layout)
         var chance = SystemRandomNumberGenerator()
@@ -95,7 +97,7 @@ struct ScaleBench: Sendable {
                     )
                 )
             }
-            // Also those of the point before: a beat counts for seconds.
+            // Includes the members of the previous point, because a heartbeat is valid for seconds only.
             for member in known { _ = try await members.beat(member, for: .seconds(50)) }
             let meter = ScaleMeter(store: store)
             let figure = try await meter.measure("beat", "a process says that it lives", 500) {
@@ -108,7 +110,7 @@ struct ScaleBench: Sendable {
         return points
     }
 
-    /// Puts a series into the table, a line for each operation, and into the JSON.
+    /// Adds a series to the table, one line per operation, and to the JSON.
     private static func add(
         _ series: String,
         _ points: [Point],
@@ -131,17 +133,19 @@ struct ScaleBench: Sendable {
     }
 }
 
-/// What one operation costs, for each of what its title counts.
+/// The cost of one operation, per unit in its title.
 struct ScaleFigure: Sendable {
     let name: String
     let title: String
     /// CPU of Redis.
     var us = 0.0
-    /// Commands that Redis executed, those of scripts included: they do not depend on the machine.
+    /// Commands that Redis executed, including those of scripts.
+    ///
+    /// They do not depend on the machine.
     var commands = 0.0
-    /// The longest script by the clock: how long everybody else waited.
+    /// The duration of the longest script, during which all other clients waited.
     var longestUs = 0.0
-    /// In place of these: what it weighs.
+    /// The memory, in place of the values above.
     var bytes: Double?
 
     var text: String {
@@ -166,11 +170,11 @@ struct ScaleFigure: Sendable {
     }
 }
 
-/// Calls an operation again and again and reads from Redis what it took.
+/// Calls an operation repeatedly and reads its cost from Redis.
 struct ScaleMeter: Sendable {
     let store: BenchStore
 
-    /// Calls `body` so often; it answers how many of what is counted it dealt with.
+    /// Calls `body` a number of times. `body` returns the number of units it processed.
     func measure(
         _ name: String,
         _ title: String,
@@ -197,7 +201,7 @@ struct ScaleMeter: Sendable {
         )
     }
 
-    /// Commands executed since the statistics were forgotten, and the longest script, µs.
+    /// Returns the commands since the statistics were reset, and the duration of the longest script in µs.
     private func statistics() async throws -> (commands: Int, longestUs: Double) {
         var (commands, longest) = (0, 0.0)
         for section in ["commandstats", "latencystats"] {
@@ -208,7 +212,7 @@ struct ScaleMeter: Sendable {
                 (node.reply.string ?? "").split(whereSeparator: \.isNewline)
             }
             for line in lines {
-                // Those of the measurement itself.
+                // The commands of the measurement itself.
                 if line.hasPrefix("cmdstat_info:") || line.hasPrefix("cmdstat_config") { continue }
                 if line.hasPrefix("cmdstat_") {
                     commands += Self.number(behind: "calls=", in: line).map { Int($0) } ?? 0

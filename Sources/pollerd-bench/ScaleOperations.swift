@@ -6,12 +6,12 @@ import RedisClient
 
 /// Every operation of the queue and the store, called on a store of a given size.
 ///
-/// In an order in which each finds what it works on: watches are added, claimed, committed and hinted; what was is
-/// read, listed and searched; marks are made and deliveries listed; at last the janitor forgets.
+/// The order gives each operation its input. Watches are added, claimed, committed and hinted. Then they are read,
+/// listed and searched. Marks are made and deliveries listed. At last old data is removed.
 struct ScaleOperations {
-    /// Watches that are added for this measurement: some for each partition.
+    /// The number of watches added for this measurement, some for each partition.
     private static let probes = 320
-    /// Standing endpoints: beyond it a registry takes no more.
+    /// The maximum of registered endpoints in a registry.
     private static let endpointsMax = 10_000
     private static let endpoints = 1000
 
@@ -84,7 +84,7 @@ struct ScaleOperations {
         for leases in held where !leases.isEmpty {
             _ = try await store.watches.commit(leases.map { scale.later($0, .seconds(36_000)) })
         }
-        // A claim looks at 64 lanes: there may be more.
+        // A claim checks 64 lanes, and there may be more.
         try await scale.settle()
         try await add("claim_in_vain", "a claim that finds nothing", 500) { number in
             _ = try await store.watches.claim(scale.request(number % held.count, 64))
@@ -142,7 +142,7 @@ struct ScaleOperations {
         }
     }
 
-    /// The first pages of a list, each behind the one before; begun anew at its end.
+    /// Reads the first pages of a list in order, and starts again at its end.
     private mutating func pages(
         _ name: String,
         _ title: String,
@@ -158,7 +158,7 @@ struct ScaleOperations {
 
     private mutating func searching() async throws {
         let (scale, store, count) = (scale, store, count)
-        // To the first page that has something: where there are many lanes one page asks in some of them.
+        // Reads up to the first page with a result, because with many lanes one page covers only some of them.
         func search(_ text: String) async throws -> Int {
             let query = try SearchQuery(text, keys: .standard, now: BenchStore.wallClock())
             var page = try await store.watches.list(ListQuery(search: query))
@@ -198,7 +198,7 @@ struct ScaleOperations {
             _ = try await store.watches.bounds()
             return 1
         }
-        // As many lanes of deliveries as there are of watches, where these are what grows.
+        // As many lanes of deliveries as of watches, in the series that varies lanes.
         let lanes = max(scale.lanes, Self.endpoints)
         let watch = try scale.closed(0, of: count)
         let marks = try (0..<lanes).map { number in
@@ -237,7 +237,7 @@ struct ScaleOperations {
         try await registry(min(lanes, Self.endpointsMax))
     }
 
-    /// A process starts: it reads all standing endpoints.
+    /// Measures the start of a process, which reads all registered endpoints.
     private mutating func registry(_ size: Int) async throws {
         let registry = RedisEndpointStore(
             client: store.client,
@@ -297,7 +297,7 @@ struct ScaleOperations {
             try await watches.trim(partition: number, retention: .zero)
             return number == partitions - 1 ? kept : 0
         }
-        // What was closed in this very millisecond is not older than it.
+        // A watch closed in the current millisecond is not older than it.
         try await store.clock.sleep(for: .milliseconds(2))
         let before = try await watches.stats().closed
         var step = try await meter.measure("purge", "a payment is forgotten", partitions) {
@@ -313,7 +313,7 @@ struct ScaleOperations {
         figures.append(step)
     }
 
-    /// Has the notifiers' group leave everything behind.
+    /// Moves the notifiers' consumer group to the end of the outbox.
     private func dealWithAll() async throws {
         for partition in 0..<partitions {
             let stream = store.layout.watchKeys.outbox(partition)

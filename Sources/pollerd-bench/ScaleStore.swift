@@ -5,16 +5,18 @@ import PollerQueue
 import PollerRedis
 import RedisClient
 
-/// A store that is filled to any size fast, by the scripts that fill real ones, and names what is in it.
+/// A store that is filled quickly to any size, by the production scripts, with functions that name its content.
 struct ScaleStore: Sendable {
-    /// Every so many watches one has ended.
+    /// One in this many watches has ended.
     static let closedEvery = 10
     private static let batch = 2048
 
     let store: BenchStore
     let lanes: Int
 
-    /// The watch with a number; those with neighbouring numbers are in neighbouring lanes.
+    /// Returns the watch with a number.
+    ///
+    /// Neighbouring numbers are in neighbouring lanes.
     func key(_ number: Int, prefix: String = "") throws -> WatchKey {
         let digits = prefix + String(number)
         let id = "src_1" + String(repeating: "x", count: max(23 - digits.count, 0)) + digits
@@ -25,28 +27,28 @@ struct ScaleStore: Sendable {
         )
     }
 
-    /// A watch that waits.
+    /// Returns a watch that waits.
     func open(_ number: Int, of count: Int) throws -> WatchKey {
         let at = number * 7919 % count
         return try key(isClosed(at) ? max(at - 1, 1) : at)
     }
 
-    /// The number of a watch that has ended: of the younger half, since the janitor has been at the older one.
+    /// Returns the number of an ended watch in the newer half, because the older half may have been removed.
     func closedNumber(_ number: Int, of count: Int) -> Int {
         (count / 2 + number * 7919 % (count - count / 2)) / Self.closedEvery * Self.closedEvery
     }
 
-    /// A watch that has ended.
+    /// Returns an ended watch.
     func closed(_ number: Int, of count: Int) throws -> WatchKey {
         try key(closedNumber(number, of: count))
     }
 
-    /// The order that a watch that has ended is found by.
+    /// Returns the order by which an ended watch can be found.
     func order(of number: Int) -> String { "A\(number)" }
 
     private func isClosed(_ number: Int) -> Bool { number % Self.closedEvery == 0 }
 
-    /// Enqueues the watches of a span and looks at each once: most wait for an hour or more then.
+    /// Enqueues a range of watches and polls each once, after which most wait for an hour or more.
     func fill(_ span: Range<Int>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for first in 0..<8 {
@@ -72,7 +74,7 @@ struct ScaleStore: Sendable {
         return try NewWatch(key: key(number), timeout: .seconds(30 * 86_400), metadata: metadata)
     }
 
-    /// Looks at everything that is due.
+    /// Processes all due watches.
     func settle() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for partition in 0..<store.watches.partitions {
@@ -88,7 +90,7 @@ struct ScaleStore: Sendable {
         }
     }
 
-    /// A claim of a partition.
+    /// Returns a claim of a partition.
     func request(_ partition: Int, _ limit: Int) -> ClaimRequest {
         ClaimRequest(
             partition: partition,
@@ -99,7 +101,7 @@ struct ScaleStore: Sendable {
         )
     }
 
-    /// A look that changes nothing and leaves a watch for later, or closes it with an event.
+    /// Commits a poll without a change that is due later, or one that closes the watch with an event.
     private func look(_ lease: Lease<Watch>, _ now: Timestamp) -> Commit<WatchChange> {
         let source = lease.item.key.source.description
         guard source.hasSuffix("0"), !source.contains("probe") else {
@@ -128,7 +130,7 @@ struct ScaleStore: Sendable {
         )
     }
 
-    /// A look that changes nothing.
+    /// Commits a poll without a change.
     func later(_ lease: Lease<Watch>, _ wait: Duration) -> Commit<WatchChange> {
         var state = lease.item.state
         state.attempts += 1

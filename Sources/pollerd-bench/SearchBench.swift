@@ -4,12 +4,12 @@ import Poller
 import PollerIdentity
 import PollerRedis
 
-/// What finding a watch takes and what its entries in the index weigh, at the size of a large store.
+/// Measures searches for watches and the memory of index entries, in a large store.
 ///
-/// Beside each search stands its floor in the same run: reading a watch whose name is known, which is one
-/// call of one script.
+/// Each search is compared with a lower bound of the same run: reading a watch by name, which is one call of one
+/// script.
 struct SearchBench: Sendable {
-    /// Watches of one customer.
+    /// The number of watches per customer.
     private static let perCustomer = 20
     private static let searches = 5000
 
@@ -78,7 +78,9 @@ struct SearchBench: Sendable {
         try SearchQuery(text, keys: .standard, now: BenchStore.wallClock())
     }
 
-    /// One after the other, spread over the whole store; what finds nothing measures nothing.
+    /// Measures sequential calls spread over the whole store.
+    ///
+    /// A call without a result is an error.
     private func time(
         _ times: Int = searches,
         _ body: (Int) async throws -> Int
@@ -86,7 +88,7 @@ struct SearchBench: Sendable {
         var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
         for number in 0..<times {
             let began = store.clock.now
-            // A prime, so that neighbours in time are none in the store.
+            // A prime, so that consecutive calls are not neighbours in the store.
             let found = try await body(number &* 7919)
             let took = began.duration(to: store.clock.now)
             guard found > 0 else { throw BenchError("a search has found nothing") }
@@ -95,7 +97,7 @@ struct SearchBench: Sendable {
         return latency.latency
     }
 
-    /// Bytes of Redis that each watch takes.
+    /// Fills the store and returns the memory of Redis per watch, in bytes.
     private func fill(_ count: Int, metadata: Bool) async throws -> Double {
         let before = try await store.usedMemory()
         let keys = try store.keys(count)

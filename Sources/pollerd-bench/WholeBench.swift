@@ -8,7 +8,7 @@ import PollerNet
 import PollerUpstreams
 import StripeAPI
 
-/// The whole path against the sandbox, beside bare GETs of the same objects.
+/// Measures the whole path against the sandbox, compared with bare GETs of the same objects.
 struct WholeBench: Sendable {
     let store: BenchStore
     let plan: BenchPlan
@@ -40,7 +40,7 @@ struct WholeBench: Sendable {
         report.add("  Redis CPU a poll", "redis_cpu_us_per_poll", whole.redisCPUUs, "µs")
     }
 
-    /// A GET loop on AsyncHTTPClient alone, as many at once as the worker polls.
+    /// Measures a loop of GETs with AsyncHTTPClient, with the worker's concurrency.
     private func floor(_ sources: [WatchKey]) async throws -> (perSecond: Double, cpuUs: Double) {
         let urls = sources.map { "\(sandboxURL)/v1/sources/\($0.source)" }
         let clock = store.clock
