@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The rules of every target: Swift 6 mode, the upcoming features, and no warnings.
+/// The settings of every target: Swift 6 mode, upcoming features, and warnings as errors.
 let rules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -17,7 +17,7 @@ let settings = rules + [.enableUpcomingFeature("InternalImportsByDefault")]
 let specialised =
     rules + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
 
-// Products of other packages, by the names the targets below use.
+// Products of other packages, by the names that the targets below use.
 typealias Other = Target.Dependency
 let logging = Other.product(name: "Logging", package: "swift-log")
 let metrics = Other.product(name: "Metrics", package: "swift-metrics")
@@ -72,17 +72,17 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
     targets: [
-        // Whole numbers from outside, converted without traps.
+        // Conversions of external whole numbers that never trap.
         .target(name: "SafeNumbers", swiftSettings: settings),
         // JSON as bytes: one scanner, one writer.
         .target(name: "JSONText", dependencies: ["SafeNumbers"], swiftSettings: settings),
-        // A public library: every JSON object of the API, webhooks and streams, once.
+        // A public library with every JSON object of the API, webhooks and streams, defined once.
         .target(
             name: "PollerWire",
             dependencies: ["SafeNumbers", "JSONText"],
             swiftSettings: settings
         ),
-        // The request that tells of an event, and what signs it.
+        // The format and signature of webhook requests.
         .target(
             name: "StandardWebhooks",
             dependencies: ["SafeNumbers", crypto],
@@ -112,10 +112,10 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // What TLS errors say to people.
+        // Descriptions of TLS errors for people.
         .target(name: "TLSWords", dependencies: [nioSSL], swiftSettings: settings),
 
-        // Redis as async Swift: hiredis is the codec, SwiftNIO the socket.
+        // An async Redis client: hiredis is the codec, SwiftNIO the transport.
         .systemLibrary(name: "CHiredis"),
         .systemLibrary(name: "CZlib"),
         .target(
@@ -126,7 +126,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // The seams over Redis: keys, scripts, records.
+        // The stores on Redis: keys, scripts, records.
         .target(
             name: "PollerRedis",
             dependencies: [
@@ -147,16 +147,16 @@ let package = Package(
             path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
-        // HTTP/1.1 for requests of which there are many: a pool for each origin and event loop; and the
-        // bounds of a listener that need nothing else.
+        // An HTTP/1.1 client for large numbers of requests, with a pool per origin and event loop, and the limits of
+        // listeners.
         .target(
             name: "PollerHTTP",
             dependencies: ["SafeNumbers", "TLSWords", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
             swiftSettings: settings
         ),
-        // Secrets in files of their own, for every program.
+        // Secrets in files, for every program.
         .target(name: "SecretFiles", swiftSettings: settings),
-        // Which addresses may be reached, HTTP clients that reach no other, and who may reach us.
+        // Rules for outbound addresses, HTTP clients that obey them, and limits for inbound connections.
         .target(
             name: "PollerNet",
             dependencies: [
@@ -168,7 +168,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Where the truth is: Stripe, and any URL that answers JSON.
+        // The upstreams: Stripe, and any URL that returns JSON.
         .target(
             name: "PollerUpstreams",
             dependencies: [
@@ -181,14 +181,14 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // What payers are told, in their language: by pages and mails alike.
+        // The texts for payers in their languages, for pages and emails.
         .target(
             name: "PollerWords",
             dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerIdentity", "PollerWire"],
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
-        // How customers are told wherever they are: webhook and mail.
+        // Delivery to endpoints: webhook and email.
         .systemLibrary(name: "CCurl"),
         .target(
             name: "PollerDelivery",
@@ -201,7 +201,7 @@ let package = Package(
             resources: [.embedInCode("MailTemplates")],
             swiftSettings: settings
         ),
-        // How those are told who are connected right now: WebSocket and event streams.
+        // Publication to live clients: WebSocket and event streams.
         .target(
             name: "PollerGateway",
             dependencies: [
@@ -214,7 +214,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What handlers tell of their work, as spans for a collector of OpenTelemetry.
+        // Spans of the handlers' work, for an OpenTelemetry collector.
         .target(
             name: "PollerTracing",
             dependencies: [
@@ -267,13 +267,13 @@ let package = Package(
 
         // Standard output, standard error and the log, written without traps.
         .target(name: "ProgramOutput", dependencies: [arguments], swiftSettings: settings),
-        // Programs that run beside another: redis-server and stripe-sandbox, for --embedded and bench.
+        // Child programs: redis-server and stripe-sandbox, for --embedded and bench.
         .target(name: "ChildPrograms", swiftSettings: settings),
-        // The options of `pollerd bench`, which pollerd checks and pollerd-bench obeys.
+        // The options of `pollerd bench`, validated by pollerd and used by pollerd-bench.
         .target(name: "BenchPlan", dependencies: [arguments], swiftSettings: settings),
 
-        // The programs. pollerd is the only place that wires.
-        // What the programs do. Each is a library, so that one file can hold all of them.
+        // The programs. Only pollerd wires targets together. Each is a library, so that one executable can contain all
+        // of them.
         .target(
             name: "pollerd",
             dependencies: [
@@ -289,7 +289,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What `pollerd bench` becomes: a program of its own, so that pollerd has none of it.
+        // The program behind `pollerd bench`. It is separate, so that pollerd does not contain it.
         .executableTarget(
             name: "pollerd-bench",
             dependencies: [
@@ -322,7 +322,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The programs themselves: one each, and `poller`, which is whichever it is called.
+        // The executables: one per program, and `poller`, which acts as the program by whose name it is called.
         .executableTarget(
             name: "pollerd-program",
             dependencies: ["pollerd"],
@@ -348,7 +348,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The programs of the guide to PollerClient, compiled as its readers compile them: without this package's settings.
+        // The examples of the guide to PollerClient, compiled as its readers compile them: without this package's
+        // settings.
         .executableTarget(
             name: "example-watch-payment",
             dependencies: ["PollerClient"],
@@ -365,7 +366,7 @@ let package = Package(
             path: "Sources/Examples/RegisterEndpoint"
         ),
 
-        // Clocks, stores in memory, scripted peers, simulations and processes of Redis.
+        // Test support: clocks, in-memory stores, scripted peers, simulations and Redis processes.
         .target(
             name: "PollerTesting",
             dependencies: [

@@ -6,9 +6,9 @@ import Logging
 import PollerNet
 import RedisClient
 
-/// `pollerd-bench`: what `pollerd bench` becomes once it has read its options.
+/// `pollerd-bench`: the program that `pollerd bench` runs after reading its options.
 ///
-/// *Limits*: one run at a time on a machine, or each measures the other.
+/// *Limits*: one run at a time on a machine, because two would measure each other.
 @main
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -174,7 +174,9 @@ struct ScaleFigure: Sendable {
 struct ScaleMeter: Sendable {
     let store: BenchStore
 
-    /// Calls `body` a number of times. `body` returns the number of units it processed.
+    /// Calls `body` a number of times.
+    ///
+    /// `body` returns the number of units it processed.
     func measure(
         _ name: String,
         _ title: String,

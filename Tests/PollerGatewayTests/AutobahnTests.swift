@@ -23,12 +23,12 @@ struct AutobahnTests {
     }
 }
 
-/// The Autobahn test suite for WebSockets: a client that tries 250 things on a server.
+/// The Autobahn test suite for WebSockets: a client with 250 test cases for a server.
 ///
-/// `POLLER_AUTOBAHN_DIR` names the folder that holds `wstest`; without it, the suite is put into
-/// `.build/autobahn` by `Tests/Peers/install-autobahn`, once.
+/// `POLLER_AUTOBAHN_DIR` names the folder with `wstest`. Without it, `Tests/Peers/install-autobahn` installs the suite
+/// once into `.build/autobahn`.
 enum Autobahn {
-    /// A case of the suite and what came of it.
+    /// The result of a case.
     struct Result: Hashable {
         let id: String
         /// `OK`, `NON-STRICT`, `INFORMATIONAL`, `UNIMPLEMENTED` or `FAILED`.
@@ -38,7 +38,7 @@ enum Autobahn {
         var isFailed: Bool { behavior == "FAILED" || closing == "FAILED" }
     }
 
-    /// The suite's command; nil when it is not here and cannot be had.
+    /// The suite's command, or `nil` if it is missing and cannot be installed.
     static let command: URL? = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -82,7 +82,7 @@ enum Autobahn {
         }
     }
 
-    /// Waits without a thread: there are only as many as cores, and other tests need them.
+    /// Waits without blocking a thread, because there is only one per core and other tests need them.
     private static func run(_ command: URL, _ arguments: [String]) async throws -> Int32 {
         let process = quiet(command, arguments)
         return try await withCheckedThrowingContinuation { continuation in

@@ -46,7 +46,7 @@ struct ConnectionSlotsTests {
         #expect(!places.contains { $0 == nil }, "zero is no limit")
     }
 
-    /// Everything that a connection is told until it ends; nothing when it is cut.
+    /// Returns everything that a connection receives until it ends, or an empty string if it is cut.
     private static func answer(_ port: Int) async throws -> String {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in

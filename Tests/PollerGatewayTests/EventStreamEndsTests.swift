@@ -35,7 +35,7 @@ struct EventStreamEndsTests {
         }
     }
 
-    /// Regression 20 (measured): Chromium never comes back after 204, 429 or 503.
+    /// Regression 20 (measured): Chromium never reconnects after 204, 429 or 503.
     @Test("regression 20: what cannot be served now is a 200 that says when to come back")
     func overload() async throws {
         let limits = GatewayLimits(connectionsPerSecretMax: 1)
@@ -116,7 +116,7 @@ struct EventStreamEndsTests {
                 "/v1/events/stream?since=\(start)",
                 ["--token", "key-all", "--deaf"]
             )
-            // Beyond what the kernel keeps for a client with a small window.
+            // More than the kernel buffers for a client with a small window.
             let object = #"{"pad":"\#(String(repeating: "x", count: 60_000))"}"#
             for number in 1...110 {
                 try await bench.record("src_\(number)", "pending", object: object)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An event stream's parts")
 struct EventStreamPartsTests {
-    /// What a browser makes of a stream: the HTML standard §9.2.6, by hand.
+    /// Parses a stream as a browser does: a manual implementation of the HTML standard §9.2.6.
     private func parsed(_ text: String) -> [(event: String, id: String?, data: String)] {
         var found: [(event: String, id: String?, data: String)] = []
         var event = ""

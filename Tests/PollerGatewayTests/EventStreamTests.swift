@@ -51,12 +51,12 @@ struct EventStreamTests {
             let path = "/v1/sources/src_1/events"
             let again = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
             #expect(again.status == 204)
-            // One that comes late is told the state, and that this was all.
+            // A late client gets the state and the end.
             let late = try await bench.stream(path)
             try await late.streamed("done")
             try await late.ended()
             #expect(late.messages.first?["data"]?["status"]?.string == "consumed")
-            // A new run is news: the one that was sent away may come again.
+            // A new run is a change, so the rejected client may reconnect.
             try await bench.record("src_1", "pending")
             let third = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
             try await third.streamed("message")
@@ -75,7 +75,7 @@ struct EventStreamTests {
             let cursor = try #require(
                 first.messages.first { $0["data"]?["status"]?.string == "b" }?["id"]?.string
             )
-            // The browser repeats the query; its own place is newer.
+            // The browser repeats the query, but its own position is newer.
             let resumed = try await bench.stream(
                 path + "?after_seq=1",
                 ["--token", "key-all", "--last-id", cursor]
@@ -111,7 +111,7 @@ struct EventStreamTests {
             #expect(reset["data"]?["reason"]?.string?.isEmpty == false)
             let snapshot = try await client.streamed("snapshot")
             #expect(snapshot["data"]?["status"]?.string == "pending")
-            // What the server lost since is no silence either.
+            // A loss of events at the server must not lead to silence either.
             let watch = WatchKey(
                 account: .main,
                 source: SourceID(unchecked: "src_1"),
@@ -155,7 +155,7 @@ struct EventStreamTests {
                 #expect(snapshot["data"]?["object"]?["owner"] == nil)
                 #expect(snapshot["data"]?["account"] == nil)
             }
-            // Without a source of its own the stream is that of the token's sources.
+            // Without a named source, the stream covers the token's sources.
             let fresh = try await bench.tokens.issue(grant, lifetime: .seconds(600)).reveal
             let all = try await bench.stream("/v1/events/stream?token=\(fresh)", [])
             try await all.streamed("ready")
@@ -170,7 +170,7 @@ struct EventStreamTests {
                 (path, ["--token", "src_client_secret_y"], 401),
                 ("/v1/sources/src_2/events", ["--token", "src_client_secret_x"], 401),
                 ("/v1/sources/src_2/events", ["--token", other], 400),
-                // One that has stood in a URL is good for nothing else, wherever it is shown.
+                // A token that was used in a URL is not valid anywhere else.
                 ("\(path)?token=\(token)", [], 401), (path, ["--token", token], 401),
                 ("\(path)?token=key-all", [], 401),
                 ("\(path)?token=src_client_secret_x", [], 401),
@@ -234,11 +234,11 @@ struct EventStreamTests {
             for header in ["Host:evil.example:\(bench.port)", "X-Forwarded-For:127.0.0.1"] {
                 let page = try await bench.stream("/v1/events/stream", ["--header", header])
                 #expect(page.status == 403)
-                // Showing anything at all must not open what showing nothing does not.
+                // Presenting invalid credentials must not grant more than presenting none.
                 let shown = ["--header", header, "--token", "nonsense"]
                 #expect(try await bench.stream("/v1/events/stream", shown).status == 401)
                 #expect(try await bench.stream(path, shown).status == 401)
-                // Who shows what is right needs no trust in this machine.
+                // Valid credentials do not depend on trust in this machine.
                 let known = ["--header", header, "--token", "src_client_secret_x"]
                 #expect(try await bench.stream(path, known).status == 200)
             }

@@ -14,7 +14,7 @@ import Testing
 struct EventStreamTokensTests {
     private static let path = "/v1/events/stream"
 
-    /// A token that was made so long before the gateway started.
+    /// Creates a token with this age at the start of the gateway.
     private func token(_ age: Duration = .zero) async throws -> String {
         let tokens = StreamTokens(roots: RootRing(fixed: LiveBench.cursorSecret)) {
             VirtualTime.start + (.zero - age)
@@ -34,7 +34,7 @@ struct EventStreamTokensTests {
             let socket = try await bench.client([])
             try socket.send(#"{"op":"auth","token":"\#(token)"}"#)
             #expect(try await socket.closeCode() == 4003)
-            // A cursor in the URL is in the same log.
+            // A cursor in the URL would be in the same log.
             let place = try #require(ready["id"]?.string)
             #expect(try await bench.stream("\(url)&since=\(place)", []).status == 401)
             #expect(try await bench.stream(url, ["--last-id", "nonsense"]).status == 401)
@@ -99,7 +99,7 @@ struct EventStreamTokensTests {
     }
 }
 
-/// A store of spent tokens that can be away.
+/// A store of spent tokens that can be made unavailable.
 private final class ForgetfulTokens: SpentTokens {
     let isAway = Mutex(false)
     private let base = MemorySpentTokens()

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("How far a subscription has come")
 struct FollowingTests {
-    /// How far the feed has read.
+    /// The feed's position.
     private var positions = [OutboxPosition](repeating: .start, count: 2)
     private let principal = Principal(name: "all", accounts: .all)
 
-    /// The next entry of a partition, recorded at this ms.
+    /// Returns the next entry of a partition, recorded at this ms.
     private mutating func entry(_ partition: Int, _ n: UInt64) -> LiveEvent {
         let event = Samples.event()
         return LiveEvent(
@@ -47,7 +47,7 @@ struct FollowingTests {
         [first, second].map { $0 == 0 ? .start : OutboxPosition(ms: $0, n: 0) }
     }
 
-    /// One that has begun where the outbox ended at these positions.
+    /// Returns a subscription that began with the outbox ending at these positions.
     private func begun(at positions: [OutboxPosition]) throws -> Following {
         var following = Following(try subscription())
         let from = following.beginReading()
@@ -61,7 +61,7 @@ struct FollowingTests {
         #expect(found == isNews)
     }
 
-    /// Ends a catch-up during which nothing has happened.
+    /// Ends a catch-up during which no event arrived.
     private static func goLive(_ following: inout Following) {
         let kept = following.goLive()
         #expect(kept?.isEmpty == true)
@@ -74,7 +74,7 @@ struct FollowingTests {
         let second = entry(0, 6)
         let third = entry(1, 1)
         for event in [first, second, third] { Self.expect(event, isNews: false, for: &following) }
-        // The catch-up has read up to the first.
+        // The catch-up has read up to the first event.
         following.reached(SubscriptionState(positions: at(5, 0)))
         let kept = following.goLive() ?? []
         #expect(kept.map(\.position.ms) == [5, 6, 1])
@@ -110,7 +110,7 @@ struct FollowingTests {
         Self.expect(second, isNews: true, for: &following)
         following.fallBehind(at: second.before)
         Self.expect(entry(0, 6), isNews: false, for: &following)
-        // What the feed has handed out since does not count: it was not told.
+        // Events distributed since then do not count, because they were not sent.
         #expect(following.place(positions).positions == at(5, 0))
         let from = following.beginReading()
         #expect(from?.positions == at(5, 0))
@@ -145,7 +145,7 @@ struct FollowingTests {
         #expect(following.isBehind)
         let from = following.beginReading()
         #expect(from?.positions == at(5, 0))
-        // Again, while it reads: what it keeps is not all there is.
+        // Falls behind again during the read, so the kept events are incomplete.
         following.fallBehind(at: positions)
         let kept = following.goLive()
         #expect(kept == nil)

@@ -40,7 +40,7 @@ struct FrameShareTests {
         try WebSocketPipeline.add(
             to: channel,
             messageBytesMax: Self.limits.frameBytesMax,
-            // The fragments of one message have a bound of their own.
+            // The fragments of one message have a separate limit.
             fragmentsMax: 1000,
             share: share
         )

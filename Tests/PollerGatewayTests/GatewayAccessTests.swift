@@ -34,12 +34,12 @@ struct GatewayAccessTests {
             #expect(event["event"]?["object"]?["id"]?.string == "src_1")
             #expect(event["event"]?["object"]?["owner"] == nil)
             try await bench.record("src_1", "consumed", final: true)
-            // Nothing more can come with this secret: the connection ends, and need not return.
+            // No more events can follow with this secret. The connection ends, and the client need not reconnect.
             #expect(try await client.closeCode() == 4200)
             #expect(client.events == ["src_1:pending", "src_1:consumed"])
             let bye = try await client.message("bye")
             #expect(bye["retry_ms"] == nil)
-            // Whoever comes back with that cursor is told at once.
+            // A client that reconnects with that cursor learns it at once.
             let again = try await bench.client([])
             try again.send(
                 #"{"op":"auth","source":"src_1","client_secret":"src_client_secret_x"}"#
@@ -91,7 +91,7 @@ struct GatewayAccessTests {
                 #expect(try await page.closeCode() == 4003)
                 let shown = try await bench.client(way + ["--token", "nonsense"])
                 #expect(try await shown.closeCode() == 4003)
-                // Who shows what is right needs no trust in this machine.
+                // Valid credentials do not depend on trust in this machine.
                 let known = try await bench.client(way)
                 try known.send(#"{"op":"auth","source":"src_1","client_secret":"s"}"#)
                 try await known.message("hello")
@@ -99,7 +99,7 @@ struct GatewayAccessTests {
         }
     }
 
-    /// Knows keys that can be revoked.
+    /// An authenticator with revocable keys.
     private struct RevocableKeys: Authenticator {
         let anonymous: Principal? = nil
         let revoked: AsyncStream<String>

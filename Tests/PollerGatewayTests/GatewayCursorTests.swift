@@ -25,7 +25,7 @@ struct GatewayCursorTests {
         for seq in [Int.min, -1, 0, 1 << 24, Int.max] {
             let mark = LiveCursor.Mark(watch: ItemID(of: "default", "source", "src_1"), seq: seq)
             let text = cursor.encode(LiveCursor(positions: positions, mark: mark), for: main)
-            // Beyond 63 bits it is no cursor, and the client begins with a snapshot.
+            // A number of more than 63 bits is an invalid cursor, and the client begins with a snapshot.
             _ = cursor.decode(text, partitions: 4, for: main)
         }
     }
@@ -73,7 +73,7 @@ struct GatewayCursorTests {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let texts = (0..<2).map { _ in cursor.encode(LiveCursor(positions: positions), for: main) }
         #expect(texts[0] != texts[1])
-        // The ms as a varint, as it stood there in the clear.
+        // The ms as a varint, as it would appear without encryption.
         let clear: [UInt8] = [0xFD, 0xBD, 0xBC, 0xC1, 0x9F, 0x34]
         for text in texts {
             let bytes = try #require(Base64URL.decode(text))
@@ -81,7 +81,7 @@ struct GatewayCursorTests {
         }
     }
 
-    /// Regression 9 (mercure#1215): a private id leaked in a place given to others.
+    /// Regression 9 (mercure#1215): a private id leaked in a cursor for other clients.
     @Test("regression 9: is good for its account, store and secret only, and cannot be altered")
     func forgery() {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]

@@ -55,7 +55,7 @@ struct GatewayTests {
             try first.send(#"{"op":"subscribe","ref":1,"from":"now"}"#)
             try await first.message("caught_up")
             try await bench.record("src_1", "pending")
-            // One after the other: between partitions no order is promised.
+            // One after the other, because the order between partitions is not guaranteed.
             let seen = try await first.message("event")
             try await bench.record("pi_1", "requires_action")
             try await first.message("event") { $0["event"]?["source"]?.string == "pi_1" }
@@ -67,7 +67,7 @@ struct GatewayTests {
 
             let second = try await bench.client()
             try second.send(#"{"op":"subscribe","ref":1,"from":"\#(cursor)"}"#)
-            // What happens while it reads back must come too, after that.
+            // Events recorded during the catch-up must follow it.
             for number in 201...220 { try await bench.record("src_\(number)", "pending") }
             let subscribed = try await second.message("subscribed")
             #expect(subscribed["recovered"]?.bool == true)
@@ -78,7 +78,7 @@ struct GatewayTests {
                 + (201...220).map { "src_\($0):pending" }
             #expect(second.events == wanted)
 
-            // From the first event's own cursor the second one is told again.
+            // From the first event's cursor, the second event is sent again.
             let third = try await bench.client()
             let early = try #require(seen["cursor"]?.string)
             try third.send(
@@ -161,7 +161,7 @@ struct GatewayTests {
             let late = try await bench.client([])
             #expect(try await late.closeCode() == 4001)
         }
-        // With as much time as a busy machine takes to look a key up.
+        // With the standard timeout, because a busy machine may need time to look up a key.
         try await LiveBench.run { bench in
             let framed = try await bench.client([])
             try framed.send(#"{"op":"auth","token":"key-all"}"#)
@@ -210,7 +210,7 @@ struct GatewayTests {
 
     @Test("a client that does not read is closed with 4108, and loses nothing by its cursor")
     func slowConsumer() async throws {
-        // The close waits for the client to listen again, however busy this machine is.
+        // The close frame waits until the client reads again, however busy this machine is.
         let limits = GatewayLimits(stallTimeout: .seconds(2), pongTimeout: .seconds(90))
         try await LiveBench.run(limits: limits) { bench in
             let client = try await bench.client(["--token", "key-all", "--deaf"])
@@ -239,7 +239,7 @@ struct GatewayTests {
             let told = client.events + again.events
             #expect(told == (261 - told.count...260).map { "src_\($0):pending" })
             #expect(!again.events.isEmpty)
-            // A burst of 13 MB is no reason to close a client that reads.
+            // A burst of 13 MB must not close a client that reads.
             try await healthy.message("event", within: .seconds(60)) {
                 $0["event"]?["source"]?.string == "src_260"
             }

@@ -18,7 +18,7 @@ struct HandshakeTests {
     private static let host = "Host: localhost"
     private static let complete = [host, upgrade, connection, key, version, `protocol`]
 
-    /// Sends a request and returns everything that comes until the server closes the connection.
+    /// Sends a request and returns everything received until the server closes the connection.
     private static func answer(
         _ port: Int,
         _ lines: [String],
@@ -38,14 +38,14 @@ struct HandshakeTests {
             var all = ""
             for try await buffer in inbound {
                 all += String(buffer: buffer)
-                // A socket that has been opened stays open.
+                // An open WebSocket stays open.
                 if all.hasPrefix("HTTP/1.1 101 ") { return all }
             }
             return all
         }
     }
 
-    /// A change of a complete handshake, and the status it is answered.
+    /// A change to a complete handshake, and the expected status.
     struct Odd: Sendable, CustomTestStringConvertible {
         let name: String
         var without: [String] = []

@@ -12,7 +12,7 @@ struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// A connection that is told everything, or of these sources, in its event loop.
+    /// Runs a connection with a subscription to all events, or to these sources, in its event loop.
     private func withConnection(
         _ limits: GatewayLimits = .standard,
         to sources: [String]? = nil,
@@ -107,11 +107,11 @@ struct LiveConnectionTests {
             }
             let place = Subscription.From.cursor(try #require(cursor))
             store.boundsGate.shut()
-            // Its reading has looked where the outbox ends, and what happens now is behind that.
+            // The catch-up has read the ends of the outbox, and new events are after them.
             try await first.begin(["src_2"], as: "s2")
             try await eventually("the ends are read") { store.boundsGate.heldCount == 1 }
             try await LiveBench.record("src_1", "pending", store)
-            // Handed out before the one that comes back is listened for.
+            // The event was distributed before the reconnecting client subscribes.
             try await eventually("it was handed out") { try await first.events == ["src_1"] }
             let core = try #require(try await first.perform { $0.connection?.gateway })
             let second = try await Client(core, eventLoop)
@@ -212,7 +212,7 @@ struct LiveConnectionTests {
             try await eventually("both are queued") {
                 try await client.perform { $0.connection?.hasRoom() == false }
             }
-            // Full is not slow as long as nothing waits.
+            // A full queue does not count as slow while no event waits.
             try await ContinuousClock().sleep(for: .milliseconds(500))
             #expect(try await client.perform { $0.overloads } == 0)
             try await LiveBench.record("src_3", "pending", store)
@@ -223,7 +223,7 @@ struct LiveConnectionTests {
     }
 }
 
-/// What stands at the other end of a connection without a socket, reached from a test.
+/// The other end of a connection without a socket, for use in a test.
 private struct Client: Sendable {
     static let principal = Principal(name: "all", accounts: .all)
     private let transport: NIOLoopBound<Transport>
@@ -255,7 +255,7 @@ private struct Client: Sendable {
         try await perform { $0.connection?.begin(subscription) }
     }
 
-    /// Waits until all that was subscribed to is told as it comes.
+    /// Waits until all subscriptions are live.
     func isLive() async throws {
         try await eventually("it has begun") { try await has("caught_up") }
         try await eventually("it is live") {
@@ -276,7 +276,7 @@ private struct Client: Sendable {
         try await perform { $0.texts.contains { $0.contains("\"\(text)\"") } }
     }
 
-    /// The sources of the events told so far, in order.
+    /// The sources of the events received so far, in order.
     var events: [String] {
         get async throws {
             try await perform { transport in
@@ -288,7 +288,7 @@ private struct Client: Sendable {
     }
 }
 
-/// Takes frames as long as it is told to.
+/// A transport that accepts frames while it is set to be writable.
 private final class Transport: LiveTransport {
     var isWritable = true
     var connection: LiveConnection?

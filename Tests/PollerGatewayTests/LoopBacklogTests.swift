@@ -21,7 +21,7 @@ struct LoopBacklogTests {
         #expect(backlog.settled == nil)
         backlog.begun()
         #expect(backlog.settled == at(5))
-        // An older beginning that is told late.
+        // An older beginning that arrives late.
         backlog.begins(at: at(3))
         #expect(backlog.settled == at(5))
     }

@@ -4,7 +4,10 @@ import Testing
 
 @testable import PollerGateway
 
-/// After a failover that has lost an event another one has its number: who was told the former is told that, too.
+/// After a failover that lost an event, another event has its number.
+///
+/// A client that received the lost one must receive
+/// the new one too.
 @Suite("What was recorded in place of what was lost", .timeLimit(.minutes(2)))
 struct LostEventsTests {
     private static let path = "/v1/sources/src_1/events"
@@ -77,7 +80,7 @@ struct LostEventsTests {
             try await second.streamed("reset")
             let snapshot = try await second.streamed("snapshot")
             #expect(snapshot["data"]?["status"]?.string == "failed")
-            // From there on it is done.
+            // From there on the stream is done.
             let last = try #require(second.messages.last { $0["id"]?.string != nil }?["id"]?.string)
             let third = try await bench.stream(
                 Self.path,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerGateway
 
-/// Who hears of the cluster itself over WebSockets and event streams.
+/// Access to events of the cluster itself over WebSockets and event streams.
 @Suite("Subscriptions to what tells of the cluster")
 struct OperatorSubscriptionTests {
     private func subscription(

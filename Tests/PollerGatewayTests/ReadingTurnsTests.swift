@@ -8,9 +8,9 @@ import Testing
 
 @Suite("So many readings ask the store at a time", .timeLimit(.minutes(1)))
 struct ReadingTurnsTests {
-    /// Who has asked, in order.
+    /// The queries that have started, in order.
     ///
-    /// A class, because tasks share it.
+    /// It is a class because tasks share it.
     private final class Asked: Sendable {
         private let numbers = Mutex([Int]())
         var all: [Int] { numbers.withLock(\.self) }
@@ -75,7 +75,7 @@ struct ReadingTurnsTests {
             try await eventually("the others have asked") { asked.all.count == 3 }
             #expect(gate.heldCount == 1)
             gate.open()
-            // Its turn was over before: it gives nobody another one.
+            // Its turn was over before, so it does not free another one.
             try await eventually("it is answered") { gate.heldCount == 0 }
             #expect(turns.waitingCount == 0)
             group.cancelAll()

@@ -11,7 +11,7 @@ import Testing
 struct StreamTokensTests {
     private static let start = Timestamp(ms: 1_795_165_200_000)
 
-    /// Tokens whose clock stands still until a test moves it.
+    /// Tokens with a clock that only the test moves.
     private final class Bench: Sendable {
         static let secret = [UInt8](repeating: 9, count: 32)
         let now = Mutex(StreamTokensTests.start)
@@ -41,7 +41,7 @@ struct StreamTokensTests {
         #expect(principal.types == ["source.*"])
         #expect(principal.view == .restricted)
         #expect(principal.validFor == .seconds(60))
-        // Another process of the cluster, and one of another cluster.
+        // Another process of the cluster accepts it, and another cluster does not.
         #expect(await bench.tokens().principal(streamToken: token.reveal) == principal)
         let stranger = await bench.tokens(secret: [UInt8](repeating: 8, count: 32))
         #expect(await stranger.principal(streamToken: token.reveal) == nil)
@@ -135,7 +135,7 @@ struct StreamTokensTests {
         for length in 0..<text.count {
             #expect(await tokens.principal(streamToken: String(text.prefix(length))) == nil)
         }
-        // 32 bytes leave 4 bits of the last of 43 characters without use: A, B, C and D spell the same byte.
+        // 32 bytes leave 4 bits of the last of 43 characters unused: A, B, C and D encode the same byte.
         let end = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let last = try #require(text.last.flatMap(end.firstIndex))
         for other in [last ^ 1, last ^ 2, last ^ 3] {
@@ -179,14 +179,14 @@ struct StreamTokensTests {
             "iss": "poller", "aud": "poller.stream", "jti": "1", "iat": 1_795_165_200,
             "nbf": 1_795_165_200, "exp": 1_795_165_260, "acct": "default", "view": "full",
         ].merging(changes) { $1 }
-        // Made of plists alone.
+        // The claims contain property list types only, so this cannot fail.
         let data = try? JSONSerialization.data(withJSONObject: claims)
         return String(decoding: data ?? Data(), as: UTF8.self)
     }
 
     private static func encode(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
 
-    /// Signs as ``StreamTokens`` does, with whatever header and claims.
+    /// Signs as ``StreamTokens`` does, with any header and claims.
     private static func sign(_ header: String, _ claims: String, _ secret: [UInt8]) -> String {
         let key = HMAC<SHA256>.authenticationCode(
             for: Array("poller stream token".utf8),

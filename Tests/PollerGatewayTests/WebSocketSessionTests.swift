@@ -40,7 +40,7 @@ struct WebSocketSessionTests {
         #expect(session.deadline == .seconds(5))
         #expect(session.tick(now: .milliseconds(4999)).isEmpty)
         #expect(closes(session.tick(now: .seconds(5))) == .authTimeout)
-        // A late answer of the look-up changes nothing.
+        // A late result of the credentials check changes nothing.
         #expect(session.authenticated(.admitted(principal), now: .seconds(6)).isEmpty)
         #expect(session.deadline == .seconds(8))
         #expect(session.tick(now: .seconds(8)) == [.cut])

@@ -19,7 +19,7 @@ struct HostileConfigurationTests {
         "1.2.3.4/99999999999999999999", "::/-1", "\u{301}", "x\u{0}y",
     ]
 
-    /// Each option, so that a new one is covered by its row in the table.
+    /// Covers each option of the table, and therefore every new one.
     @Test(
         "give a clear error or settings that work, for every option",
         arguments: pollerd.Option.all.map(\.key)
@@ -31,7 +31,7 @@ struct HostileConfigurationTests {
         }
     }
 
-    /// Each pair that the command line may be given.
+    /// Covers each form of a pair on the command line.
     @Test("give a clear error on the command line")
     func flags() {
         for value in Self.values {
@@ -121,7 +121,7 @@ struct HostileConfigurationTests {
         let seed = UInt64.random(in: .min ... .max)
         print("hostile places of the configuration file: seed \(seed)")
         var chance = SeededGenerator(seed: seed)
-        // A long run takes every value in every place.
+        // A long run tries every value at every path.
         let isLong = HostileNumbers.isLongRun
         let all = Self.values + ["[]", "{}", "[[1]]", "{a: {b: c}}", "~", "*x", "!!int 1e999"]
         var count = 0
@@ -160,7 +160,7 @@ struct HostileConfigurationTests {
 
     // MARK: Reading
 
-    /// The error of a file; `nil` when the file is used.
+    /// Reads a file and returns its error, or `nil` if the file is valid.
     private func read(_ yaml: String) throws -> String? {
         let file = FileManager.default.temporaryDirectory
             .appendingPathComponent("poller-\(UUID().uuidString).yaml")
@@ -173,7 +173,7 @@ struct HostileConfigurationTests {
         return use(source, yaml)
     }
 
-    /// Reads, and makes what a process makes of it; the error, if there is one.
+    /// Reads the configuration, creates settings from it as a process does, and returns the error, if any.
     @discardableResult
     private func use(
         _ source: ConfigurationSource,
@@ -192,7 +192,7 @@ struct HostileConfigurationTests {
         }
     }
 
-    /// The paths of every scalar below a node.
+    /// Returns the paths of every scalar below a node.
     private static func paths(_ node: Yams.Node) -> [[String]] {
         guard let mapping = node.mapping else { return [[]] }
         return [[]]

@@ -8,10 +8,11 @@ import ServiceLifecycle
 
 @testable import PollerGateway
 
-/// The gateway's WebSocket stack, its handlers and its reading of frames, with an echo in place of
-/// the protocol: what a conformance suite talks to.
+/// The gateway's WebSocket stack with an echo in place of the protocol, for a conformance suite.
+///
+/// It uses the gateway's handlers and frame parser.
 struct EchoServer: ServerChildChannel {
-    /// A connection whose handshake is not done yet.
+    /// A connection before its handshake.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
         let socket: EventLoopFuture<NIOAsyncChannel<WebSocketFrame, WebSocketFrame>?>
@@ -19,10 +20,10 @@ struct EchoServer: ServerChildChannel {
 
     /// The largest message of the suite's limit cases.
     private static let messageBytesMax = 1 << 24
-    /// The suite sends that in fragments of 64 bytes.
+    /// The suite sends that message in fragments of 64 bytes.
     private static let fragmentsMax = 1 << 19
 
-    /// Serves on a free port while `body` works with it.
+    /// Serves on a free port while `body` runs.
     static func run(_ body: @Sendable (Int) async throws -> Void) async throws {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "echo") { _ in SwiftLogNoOpLogHandler() }

@@ -11,9 +11,9 @@ import Testing
 
 @testable import PollerGateway
 
-/// A gateway on a free port over an in-memory store, with a short hand for recording events.
+/// A gateway on a free port over an in-memory store, with helpers to record events.
 struct LiveBench: Sendable {
-    /// A key that sees every account, and one that sees one.
+    /// A key for every account, and keys for a single one.
     struct Keys: Authenticator {
         let anonymous: Principal? = nil
 
@@ -29,7 +29,7 @@ struct LiveBench: Sendable {
     }
 
     static let cursorSecret = [UInt8](repeating: 7, count: 32)
-    /// Makes and checks stream tokens, at the time the store shows.
+    /// Issues and verifies stream tokens, at the time of the store.
     let tokens: StreamTokens
 
     let store: MemoryStore
@@ -37,7 +37,7 @@ struct LiveBench: Sendable {
     let log: LogRecorder
     private let group: ServiceGroup
 
-    /// Runs a gateway while `body` works with it, then shuts it down.
+    /// Runs a gateway while `body` runs, then shuts it down.
     static func run(
         limits: GatewayLimits = GatewayLimits(),
         authenticator: any Authenticator = Keys(),
@@ -111,7 +111,7 @@ struct LiveBench: Sendable {
         try await Self.record(source, status, final: final, account: account, object: object, store)
     }
 
-    /// Records into a store that no gateway serves at the moment.
+    /// Records into a store without a running gateway.
     static func record(
         _ source: String,
         _ status: String,
@@ -150,7 +150,7 @@ struct LiveBench: Sendable {
                 polledAt: lease.claimedAt,
                 lag: .zero
             )
-            // Put in behind the search for secrets, which takes an unoptimised build its time.
+            // Inserted afterwards, because the search for secrets in it is slow in an unoptimised build.
             let json = bare.json.replacing(#""object":{}"#, with: #""object":\#(object)"#)
             let event = try #require(Event(json: json))
             state.status = SourceStatus(unchecked: status)
@@ -175,7 +175,7 @@ struct LiveBench: Sendable {
 
     var url: String { "ws://127.0.0.1:\(port)/v1/stream" }
 
-    /// Asks for an event stream with the independent client, and waits for the head.
+    /// Requests an event stream with the independent client, and waits for the head.
     func stream(
         _ path: String,
         _ arguments: [String] = ["--token", "key-all"]
@@ -188,7 +188,7 @@ struct LiveBench: Sendable {
         return client
     }
 
-    /// Watches a source whose secret is known.
+    /// Enqueues a source with a known client secret.
     func enqueue(_ source: String, secret: String) async throws {
         let id = SourceID(unchecked: source)
         _ = try await store.enqueue([
@@ -227,7 +227,7 @@ extension PythonPeer {
         }
     }
 
-    /// The messages of an event stream so far: `event`, `id` and `data` of each.
+    /// The messages of an event stream so far, each with `event`, `id` and `data`.
     var messages: [JSONLine] { lines.compactMap { $0["message"] } }
 
     /// The `source:status` of an event stream's events so far, in order.
@@ -253,10 +253,10 @@ extension PythonPeer {
         return line["message"] ?? line
     }
 
-    /// The status of the answer.
+    /// The status of the response.
     var status: Int? { lines.first?["status"]?.int }
 
-    /// A header of the answer, by its name in lower case.
+    /// Returns a header of the response, by its name in lower case.
     func header(_ name: String) -> String? { lines.first?["headers"]?[name]?.string }
 
     /// Waits for the end of an event stream.
@@ -270,9 +270,9 @@ extension PythonPeer {
     }
 }
 
-/// Keeps what is logged, for tests that wait for it.
+/// Keeps log entries for tests that wait for them.
 ///
-/// A class, because handlers are copied.
+/// It is a class because handlers are copied.
 final class LogRecorder: Sendable {
     private let entries = Mutex<[String]>([])
 
@@ -283,7 +283,7 @@ final class LogRecorder: Sendable {
         return logger
     }
 
-    /// Whether a line holds both texts.
+    /// Whether an entry contains both texts.
     func has(_ message: String, _ detail: String = "") -> Bool {
         entries.withLock { $0.contains { $0.contains(message) && $0.contains(detail) } }
     }
