@@ -8,7 +8,7 @@ import RedisClient
 
 /// `pollerd-bench`: the program that `pollerd bench` runs after reading its options.
 ///
-/// *Limits*: one run at a time on a machine, because two would measure each other.
+/// *Limits*: one run at a time on a machine, because two would affect each other's measurements.
 @main
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

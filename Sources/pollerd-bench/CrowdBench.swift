@@ -16,8 +16,8 @@ import Synchronization
 /// |---|---|
 /// | quiet | there are none |
 /// | unheard | none has a subscriber |
-/// | one | a tenth has a subscriber, one each |
-/// | many | a tenth has subscribers, half of all each |
+/// | one | a tenth has one subscriber each |
+/// | many | a tenth has many subscribers each, together half of all subscribers |
 ///
 /// The subscribers are in separate processes too (``Crowd``), so their work is not measured. Each must receive its
 /// events, each once and in order.

@@ -33,7 +33,7 @@ final class HTTPListener: ChannelInboundHandler {
     private let watch: WatchKey
     private let way: Way
     private let hear: @Sendable (News) -> Void
-    /// The last `seq` received, after which a long poll asks.
+    /// The last `seq` received, sent as `after_seq` by a long poll.
     private var seq = 0
     private var isWaiting = false
     /// The received part of the response or of the current message.

@@ -54,7 +54,7 @@ struct HTTPListenerBench: Sendable {
         let keys = try store.keys(Self.sources, prefix: "l")
         let figures = try await store.withWorker(handler, concurrency: 1024) {
             try await store.fill(keys)
-            // Each watch has its first event by then, after which a long poll asks.
+            // Each watch has its first event by then, whose `seq` the long polls send.
             try await store.clock.sleep(for: .seconds(2))
             let before = try process.residentKiB("RssAnon")
             let channels = try await enter(keys, port, way) { news in

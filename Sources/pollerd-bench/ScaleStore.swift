@@ -33,7 +33,9 @@ struct ScaleStore: Sendable {
         return try key(isClosed(at) ? max(at - 1, 1) : at)
     }
 
-    /// Returns the number of an ended watch in the newer half, because the older half may have been removed.
+    /// Returns the number of an ended watch in the newer half.
+    ///
+    /// The purge at an earlier size has removed watches of the older half.
     func closedNumber(_ number: Int, of count: Int) -> Int {
         (count / 2 + number * 7919 % (count - count / 2)) / Self.closedEvery * Self.closedEvery
     }

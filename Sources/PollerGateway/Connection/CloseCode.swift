@@ -1,7 +1,9 @@
 /// The reason why the gateway ends a connection.
 ///
-/// The client should react by range. 4000–4099: do not reconnect unchanged. 4100–4199: reconnect with the last cursor
-/// after a random wait. 4200: nothing more will follow.
+/// The range tells the client how to react:
+/// - 4000–4099: do not reconnect unchanged.
+/// - 4100–4199: reconnect with the last cursor after a random wait.
+/// - 4200: nothing more will follow.
 enum CloseCode: Int, Hashable, Sendable {
     /// A frame that breaks RFC 6455.
     case protocolError = 1002

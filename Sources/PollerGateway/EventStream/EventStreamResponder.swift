@@ -30,9 +30,9 @@ import PollerQueue
 /// - `token` in the query, a stream token only, because EventSource sends no headers.
 /// - None, on this machine, if there are no keys.
 ///
-/// *A token in the query* is valid for one connection within 30 s of its creation, and for nothing else after that,
-/// because URLs are logged. A browser that reconnects repeats the URL. It also sends `Last-Event-ID`, a header that is
-/// not logged, with a cursor that only the holder of this stream received. So it may continue until the token expires.
+/// *A token in the query* is valid for one connection within 30 s of its creation. After that it is useless, because
+/// URLs are logged. A browser that reconnects repeats the URL. It also sends `Last-Event-ID`, a header that is not
+/// logged, with a cursor that only the holder of this stream received. So it may continue until the token expires.
 struct EventStreamResponder: Sendable {
     /// The response to a request.
     enum Answer: Sendable {

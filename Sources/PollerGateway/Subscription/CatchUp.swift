@@ -4,9 +4,9 @@ import PollerQueue
 
 /// Reads the events that a subscription has missed, from the client's position to the end of the outbox.
 ///
-/// It runs in a separate task outside the event loops, only while there is something to read: at the beginning of a
-/// subscription, and after it has fallen behind. Events go to the loop in batches, each after the client has accepted
-/// the one before. Events recorded meanwhile are kept there (``Following``).
+/// It runs in a separate task outside the event loops, at the beginning of a subscription and after it has fallen
+/// behind. The task ends when there is nothing more to read. Events go to the loop in batches, each after the client
+/// has accepted the one before. Events recorded meanwhile are kept there (``Following``).
 ///
 /// A subscription to one watch reads that watch's log by seq instead of the outbox. If many clients reconnect at once,
 /// each costs one short read.

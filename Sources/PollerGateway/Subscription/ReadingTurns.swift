@@ -10,7 +10,7 @@ import Synchronization
 /// reconnect, along with all others.
 ///
 /// *Approach*: a turn covers a single query, not a whole catch-up. Between its queries a catch-up waits for its client
-/// for as long as that takes, and a client that does not read must not keep others from starting.
+/// for any length of time. A client that does not read must not keep others from starting.
 ///
 /// *Order*: first come, first served. Each query waits for those before it, some microseconds of the store each. A
 /// catch-up with a closed connection passes its turn on.

@@ -28,8 +28,8 @@ struct Cluster: Sendable {
     ///
     /// `partitions` applies to a new store. An existing store keeps its number, and a warning is logged.
     ///
-    /// - Throws: ``ConfigurationError`` if Redis is too old or may evict keys, since such a store loses watches
-    ///   silently, or if only newer programs can read the store.
+    /// - Throws: ``ConfigurationError`` if Redis is too old or may evict keys, or if only newer programs can read the
+    ///   store. An unsuitable Redis would lose watches silently.
     static func join(
         _ client: RedisClient,
         namespace: String,

@@ -20,8 +20,12 @@ import UnixSignals
 /// the cluster's layout follow. The services start last, because other processes rely on this one from then on. The end
 /// runs in reverse.
 ///
-/// *Exit status*: 0 drained, or ended before the services ran. 1 ended by a second signal or an error. 64 usage. 70 an
-/// embedded program has ended. 78 an unusable configuration. The last three are from sysexits.h.
+/// *Exit status* (64, 70 and 78 as in sysexits.h):
+/// - 0: drained, or ended before the services ran.
+/// - 1: ended by a second signal or an error.
+/// - 64: usage.
+/// - 70: an embedded program has ended.
+/// - 78: an unusable configuration.
 struct NodeProcess {
     let roles: Set<Role>
     let source: ConfigurationSource
