@@ -151,8 +151,8 @@ final class FrameShare {
 
 /// Rejects unmasked frames, reserved bits and opcodes (RFC 6455 §5.1, §5.2), and frames beyond the limit.
 ///
-/// Only an extension, or a faulty client, would send such bits. After a rejection nothing more is read, and further
-/// data stays in the socket.
+/// Only an extension, or a peer that is no WebSocket client, would send such frames. After a rejection nothing more is
+/// read, and further data stays in the socket.
 private final class FrameRules: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
